@@ -1,0 +1,58 @@
+"""Where the parts of a course lie. Standard library alone: the bootstrap imports this."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coursekit.errors import CourseError
+
+
+@dataclass(frozen=True)
+class Course:
+    """The folders of one course, all below `root`."""
+
+    root: Path
+
+    @property
+    def chapters(self) -> Path:
+        return self.root / "chapters"
+
+    @property
+    def exercises(self) -> Path:
+        return self.root / "exercises"
+
+    @property
+    def solutions(self) -> Path:
+        return self.root / "solutions"
+
+    @property
+    def library(self) -> Path:
+        return self.root / "minilib"
+
+    @property
+    def work(self) -> Path:
+        """The learner's own copies."""
+        return self.root / "work"
+
+    @property
+    def mine(self) -> Path:
+        """The library built from the learner's own answers."""
+        return self.root / "mine"
+
+    def settings(self) -> dict[str, Any]:
+        """The table `[tool.coursekit]` of pyproject.toml."""
+        with open(self.root / "pyproject.toml", "rb") as file:
+            return dict(tomllib.load(file).get("tool", {}).get("coursekit", {}))
+
+
+def find_course(start: Path | None = None) -> Course:
+    """The course that `start` (default: the current folder) lies in."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        project = folder / "pyproject.toml"
+        if project.is_file() and b"[tool.coursekit]" in project.read_bytes():
+            return Course(folder)
+    raise CourseError(f"{start} is not inside a course: no pyproject.toml with [tool.coursekit] here or above; change into the course's folder")

@@ -1,0 +1,54 @@
+"""What hidden tests call: they show values, and the grader compares them outside the student's process.
+
+Runs inside kernels, in the grader's box too: imports nothing of the course and nothing heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+MIME = "application/vnd.coursekit.probe+json"
+
+
+def encode(value: Any) -> Any:
+    """`value` as plain JSON data that says its type: numbers as hex floats, arrays with shape and dtype.
+
+    What is not data becomes `{"object": type name}`, so that a comparison never calls the student's code.
+    """
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if kind is int:
+        return {"int": str(value)}
+    if kind is float:
+        return {"float": value.hex() if math.isfinite(value) else repr(value)}
+    if kind is list or kind is tuple:
+        return {kind.__name__: [encode(item) for item in value]}
+    if kind is dict:
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if kind.__module__ == "numpy" and hasattr(value, "dtype"):
+        return {
+            "array": [encode(item) for item in value.ravel().tolist()],
+            "shape": list(value.shape),
+            "dtype": str(value.dtype),
+        }
+    return {"object": kind.__name__}
+
+
+def probe(name: str, value: Any, *, tolerance: float = 1e-9) -> None:
+    """Show `value` under `name`. `tolerance` is absolute and relative; the grader takes the reference's."""
+    from IPython.display import display
+
+    data = {MIME: {"name": name, "value": encode(value), "tolerance": tolerance}}
+    display({**data, "text/plain": f"{name}: {value!r}"}, raw=True)
+
+
+def raised(action: Callable[[], Any]) -> str | None:
+    """The name of the exception type that `action()` raises, or None."""
+    try:
+        action()
+    except Exception as error:
+        return type(error).__name__
+    return None

@@ -1,0 +1,1 @@
+"""The library that the course builds, chapter by chapter."""
