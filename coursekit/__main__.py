@@ -29,7 +29,9 @@ COMMANDS = {
 def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
-    parser.add_argument("--course", type=Path, metavar="DIR", help="the course's folder (default: the one you are in)")
+    parser.add_argument(
+        "--course", type=Path, metavar="DIR", help="the course's folder (default: the one you are in)"
+    )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of: " + ", ".join(COMMANDS))
     parser.epilog = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

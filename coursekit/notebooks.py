@@ -1,0 +1,160 @@
+"""Notebooks as the course's tools see them: read with clear errors, written with the same bytes each time."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from coursekit.errors import CourseError
+
+SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
+HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
+STUB = "raise NotImplementedError"
+
+_EXERCISE = re.compile(r"#\s*exercise:\s*(\d+\.\d+)\s*$")
+_DIRECTIVE = re.compile(r"#\|\s*(\w+)\s*(.*?)\s*$")
+
+
+def read(path: Path) -> NotebookNode:
+    """The notebook at `path` as nbformat 4. Raises CourseError in one line for anything that is not one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path}: is not a notebook: it is not UTF-8 text") from None
+    try:
+        notebook = nbformat.reads(text, as_version=4)
+        if not isinstance(notebook.cells, list):
+            raise TypeError
+        for cell in notebook.cells:
+            if not isinstance(cell.source, str) or not isinstance(cell.cell_type, str):
+                raise TypeError
+    except Exception:
+        raise CourseError(
+            f"{path}: is not a notebook of nbformat 4; save it again from JupyterLab, or restore a good copy"
+        ) from None
+    return notebook
+
+
+def write(path: Path, notebook: NotebookNode) -> None:
+    """Write `notebook` so that a stop in the middle leaves the old file: a temporary one, then a rename."""
+    write_text(path, nbformat.writes(notebook, version=4).rstrip("\n") + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` at once or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise CourseError(
+            f"{path}: cannot be written ({error.strerror}); check the folder's permissions"
+        ) from None
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell, with what the course's markers say about it."""
+
+    notebook: Path
+    number: int  # from 1, as a person counts cells
+    node: NotebookNode
+
+    @property
+    def source(self) -> str:
+        return str(self.node.source)
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.node.cell_type == "code")
+
+    @property
+    def nbgrader(self) -> dict[str, Any]:
+        """nbgrader's cell metadata, `{}` where there is none or it is damaged."""
+        data = self.node.metadata.get("nbgrader", {})
+        return dict(data) if isinstance(data, dict) else {}
+
+    @property
+    def grade_id(self) -> str | None:
+        name = self.nbgrader.get("grade_id")
+        return name if isinstance(name, str) else None
+
+    @property
+    def is_answer(self) -> bool:
+        return self.is_code and bool(self.nbgrader.get("solution"))
+
+    @property
+    def is_hidden_test(self) -> bool:
+        return self.is_code and HIDDEN[0] in self.source
+
+    @property
+    def points(self) -> float:
+        return float(self.nbgrader.get("points", 0) or 0)
+
+    @property
+    def exercise(self) -> str | None:
+        """`"1.4"` for a cell whose first line is `# exercise: 1.4`."""
+        first, _, _ = self.source.lstrip().partition("\n")
+        found = _EXERCISE.match(first.strip())
+        return found[1] if found else None
+
+    def directives(self) -> Iterator[tuple[str, str]]:
+        """The `#| name argument` lines at the top of the cell, comments between them allowed."""
+        if not self.is_code:
+            return
+        for line in self.source.splitlines():
+            if line.strip() and not line.lstrip().startswith("#"):
+                return
+            found = _DIRECTIVE.match(line.strip())
+            if found:
+                yield found[1], found[2]
+
+    def directive(self, name: str) -> str | None:
+        """The argument of the directive `name` (`""` when it has none), or None where it is absent."""
+        return next((argument for found, argument in self.directives() if found == name), None)
+
+    def where(self, line: int | None = None) -> str:
+        """`chapters/01_scalar.ipynb, cell 7, line 3`, for error messages."""
+        return f"{self.notebook}, cell {self.number}" + (f", line {line}" if line else "")
+
+
+def cells(path: Path, notebook: NotebookNode) -> list[Cell]:
+    return [Cell(path, number, node) for number, node in enumerate(notebook.cells, 1)]
+
+
+def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:
+    """`source` with each region between the two marker lines replaced, indented as its marker was."""
+    lines: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        if line.strip() == markers[0]:
+            inside = True
+            if replacement:
+                lines.append(line[: len(line) - len(line.lstrip())] + replacement)
+        elif line.strip() == markers[1]:
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def strip_markers(source: str, markers: tuple[str, str]) -> str:
+    """`source` without the two marker lines, the text between them kept."""
+    return "\n".join(line for line in source.split("\n") if line.strip() not in markers)
