@@ -56,5 +56,6 @@ def find_course(start: Path | None = None) -> Course:
         if project.is_file() and b"[tool.coursekit]" in project.read_bytes():
             return Course(folder)
     raise CourseError(
-        f"{start} is not inside a course: no pyproject.toml with [tool.coursekit] here or above; change into the course's folder"
+        f"{start} is not inside a course: no pyproject.toml with [tool.coursekit] here or above; "
+        "change into the course's folder"
     )

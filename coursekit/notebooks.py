@@ -32,7 +32,7 @@ def read(path: Path) -> NotebookNode:
     except UnicodeDecodeError:
         raise CourseError(f"{path}: is not a notebook: it is not UTF-8 text") from None
     try:
-        notebook = nbformat.reads(text, as_version=4)
+        notebook: NotebookNode = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
         if not isinstance(notebook.cells, list):
             raise TypeError
         for cell in notebook.cells:
@@ -47,7 +47,7 @@ def read(path: Path) -> NotebookNode:
 
 def write(path: Path, notebook: NotebookNode) -> None:
     """Write `notebook` so that a stop in the middle leaves the old file: a temporary one, then a rename."""
-    write_text(path, nbformat.writes(notebook, version=4).rstrip("\n") + "\n")
+    write_text(path, str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n")  # type: ignore[no-untyped-call]
 
 
 def write_text(path: Path, text: str) -> None:

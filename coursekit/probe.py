@@ -42,7 +42,7 @@ def probe(name: str, value: Any, *, tolerance: float = 1e-9) -> None:
     from IPython.display import display
 
     data = {MIME: {"name": name, "value": encode(value), "tolerance": tolerance}}
-    display({**data, "text/plain": f"{name}: {value!r}"}, raw=True)
+    display({**data, "text/plain": f"{name}: {value!r}"}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def raised(action: Callable[[], Any]) -> str | None:
