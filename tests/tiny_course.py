@@ -241,7 +241,7 @@ def submit(folder: Path, student: str, made: NotebookNode) -> Path:
 
 
 def make_tiny_course(root: Path) -> Course:
-    """A whole course in `root`: solutions, misconceptions, judges, exercises and a library with the answers."""
+    """A whole course in `root`; its library holds an answer that no student may import."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "pyproject.toml").write_text('[tool.coursekit]\nrepository = ""\n')
     course = Course(root)
