@@ -1,0 +1,267 @@
+"""A chapter as the grader sees it, and what it runs: the instructor's cells around given answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from coursekit import notebooks
+from coursekit.errors import CourseError
+from coursekit.notebooks import Cell
+
+HELPERS = "helpers"  # the key of the answer cell of zero points
+
+_HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.MULTILINE)
+_NUMBER = re.compile(r"^(chapter\s+)?\d+[a-z]?\b[\s.:-]*", re.IGNORECASE)
+_TIER = re.compile(r"\s*\([^()]*\)$")
+_MARKER = re.compile(r"\s*#[#\s]*(?:NBVAL_|PYTEST_VALIDATE_)")
+
+
+@dataclass(frozen=True)
+class HiddenTest:
+    """A hidden test, or a visible check where there are no hidden ones."""
+
+    grade_id: str
+    exercise: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Exercise:
+    number: str  # "1.4"
+    title: str  # "tanh"
+    grade_id: str  # of its answer cell
+    task: str  # Markdown
+    reference: str  # the answer cell with the solution; the stub in a notebook that has none
+    stub: str
+    tests: tuple[HiddenTest, ...]
+
+    @property
+    def points(self) -> float:
+        return sum(test.points for test in self.tests)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter's solution notebook (or, in a bundle without solutions, its exercise notebook)."""
+
+    path: Path
+    number: str  # "01"
+    title: str
+    notebook: NotebookNode = field(repr=False)
+    exercises: tuple[Exercise, ...]
+    helpers: str | None  # source of the helpers cell, None where there is none
+    helpers_id: str | None
+    visible: bool  # tests are the visible checks
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def answer_ids(self) -> dict[str, str]:
+        """`grade_id` of an answer cell -> the key of its answer: the exercise's number, or "helpers"."""
+        ids = {exercise.grade_id: exercise.number for exercise in self.exercises}
+        return ids | ({self.helpers_id: HELPERS} if self.helpers_id else {})
+
+    def reference(self) -> dict[str, str]:
+        """The instructor's answers."""
+        answers = {exercise.number: exercise.reference for exercise in self.exercises}
+        return answers | ({HELPERS: self.helpers} if self.helpers is not None else {})
+
+
+def find_notebook(folder: Path, chapter: str) -> Path:
+    """The notebook of `chapter` ("01") in `folder`."""
+    found = sorted(folder.glob(f"{chapter}_*.ipynb")) if re.fullmatch(r"\w+", chapter) else []
+    if not folder.is_dir():
+        raise CourseError(f"{folder}: no such folder; it should hold {chapter}_NAME.ipynb")
+    if not found:
+        have = ", ".join(path.stem for path in sorted(folder.glob("*.ipynb"))) or "none"
+        raise CourseError(f"{folder}: no notebook of chapter {chapter!r}; there are: {have}")
+    if len(found) > 1:
+        raise CourseError(
+            f"{folder}: two notebooks of chapter {chapter}: {found[0].name} and {found[1].name}; keep one"
+        )
+    return found[0]
+
+
+def load_chapter(path: Path, *, visible: bool = False) -> Chapter:
+    """The chapter in the notebook at `path`, with its hidden tests, or with its visible checks as tests."""
+    notebook = notebooks.read(path)
+    number = path.name.partition("_")[0]
+    reader = _Reader(path, visible)
+    for cell in notebooks.cells(path, notebook):
+        reader.take(cell)
+    if not reader.exercises:
+        raise CourseError(
+            f"{path}: has no exercise; an answer cell is one with solution: true and a grade_id"
+        )
+    return Chapter(
+        path,
+        number,
+        _title(notebook),
+        notebook,
+        tuple(reader.finished()),
+        reader.helpers,
+        reader.helpers_id,
+        visible,
+    )
+
+
+def role(cell: Cell, visible: bool = False) -> str:
+    """What a cell is for: text, answer, checks (visible), hidden (a hidden test) or setup."""
+    if not cell.is_code:
+        return "text"
+    if cell.is_answer:
+        return "answer"
+    if cell.is_hidden_test:
+        return "setup" if cell.grade_id == "hidden-setup" else "hidden"
+    return "checks" if cell.nbgrader.get("grade") else "setup"
+
+
+class _Reader:
+    """Takes a chapter's cells in order and keeps what belongs to which exercise."""
+
+    def __init__(self, path: Path, visible: bool) -> None:
+        self.path, self.tested = path, "checks" if visible else "hidden"
+        self.exercises: list[Exercise] = []
+        self.tests: dict[str, list[HiddenTest]] = {}
+        self.helpers: str | None = None
+        self.helpers_id: str | None = None
+        self._texts: list[str] = []
+        self._seen: set[str] = set()
+
+    def take(self, cell: Cell) -> None:
+        kind = role(cell)
+        if kind == "text":
+            self._texts.append(cell.source)
+        if kind in ("answer", "hidden", "checks"):
+            self._name_once(cell)
+        if kind == "answer":
+            self._answer(cell)
+        elif kind == self.tested:
+            self._test(cell)
+
+    def finished(self) -> list[Exercise]:
+        return [
+            Exercise(**{**vars(exercise), "tests": tuple(self.tests[exercise.number])})
+            for exercise in self.exercises
+        ]
+
+    def _name_once(self, cell: Cell) -> None:
+        if not cell.grade_id:
+            raise CourseError(f"{cell.where()}: has no grade_id; give it one that no other cell has")
+        if cell.grade_id in self._seen:
+            raise CourseError(f"{cell.where()}: another cell has grade_id {cell.grade_id!r}; rename one")
+        self._seen.add(cell.grade_id)
+
+    def _answer(self, cell: Cell) -> None:
+        source = notebooks.strip_markers(cell.source, notebooks.SOLUTION)
+        number = cell.exercise
+        if number is None:
+            if cell.grade_id != HELPERS:
+                raise CourseError(
+                    f"{cell.where()}: an answer cell begins with a line such as `# exercise: 1.4`"
+                )
+            self.helpers, self.helpers_id = source, cell.grade_id
+            return
+        if number in self.tests:
+            raise CourseError(f"{cell.where()}: exercise {number} has two answer cells; join them")
+        stub = notebooks.cut(cell.source, notebooks.SOLUTION, notebooks.STUB)
+        title, task = _task(self._texts, number)
+        self.exercises.append(Exercise(number, title, str(cell.grade_id), task, source, stub, ()))
+        self.tests[number] = []
+        self._texts = []
+
+    def _test(self, cell: Cell) -> None:
+        if not self.exercises:
+            raise CourseError(f"{cell.where()}: a test stands after the answer cell that it tests")
+        number = self.exercises[-1].number
+        self.tests[number].append(HiddenTest(str(cell.grade_id), number, cell.points))
+
+
+def _task(texts: list[str], number: str) -> tuple[str, str]:
+    """Title and text of an exercise, from the Markdown cells above its answer."""
+    start = next(
+        (i for i in reversed(range(len(texts))) if re.match(rf"#+\s+{re.escape(number)}\b", texts[i])), None
+    )
+    if start is None:
+        return f"exercise {number}", texts[-1] if texts else ""
+    heading = _HEADING.match(texts[start])
+    title = _TIER.sub("", heading[1]).removeprefix(number).strip() if heading else ""
+    return title or f"exercise {number}", "\n\n".join(texts[start:])
+
+
+def _title(notebook: NotebookNode) -> str:
+    """The first heading, without the number."""
+    for cell in notebook.cells:
+        found = _HEADING.search(cell.source) if cell.cell_type == "markdown" else None
+        if found:
+            return _NUMBER.sub("", found[1])
+    return ""
+
+
+def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
+    """The instructor's notebook with `answers` (by exercise or "helpers"), the stub where one is missing.
+
+    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points.
+    """
+    made: list[NotebookNode] = []
+    exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
+    tests = {test.grade_id: test for exercise in chapter.exercises for test in exercise.tests}
+    for cell in notebooks.cells(chapter.path, chapter.notebook):
+        kind, name = role(cell), cell.grade_id or ""
+        if kind == "setup":
+            made.append(_cell(cell, cell.source, kind))
+        elif kind == "answer" and name in exercises:
+            exercise = exercises[name]
+            source = disarm(answers.get(exercise.number, exercise.stub))
+            made.append(_cell(cell, source, kind, exercise.number))
+        elif kind == "answer":
+            made.append(_cell(cell, disarm(answers.get(HELPERS, "")), kind))
+        elif name in tests:
+            made.append(_cell(cell, cell.source, "hidden", tests[name].exercise, tests[name].points))
+    return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter.notebook), "cells": made})
+
+
+def _metadata(notebook: NotebookNode) -> dict[str, Any]:
+    """Only what the runner needs, and a fixed kernel: a notebook does not choose what runs it."""
+    return {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        "coursekit": dict(notebook.metadata.get("coursekit", {})),
+    }
+
+
+def _cell(cell: Cell, source: str, kind: str, exercise: str | None = None, points: float = 0) -> NotebookNode:
+    about = {"role": kind, "exercise": exercise, "grade_id": cell.grade_id or "", "points": points}
+    source = notebooks.strip_markers(source, notebooks.HIDDEN)
+    return _node(
+        {
+            "cell_type": "code",
+            "id": cell.node.get("id") or f"cell-{cell.number}",
+            "metadata": {"coursekit": about},
+            "execution_count": None,
+            "outputs": [],
+            "source": source,
+        }
+    )
+
+
+def _node(data: dict[str, Any]) -> NotebookNode:
+    """A notebook node, without nbformat's validation of each cell: that takes longer than the grading."""
+    return nbformat.from_dict(data)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def disarm(source: str) -> str:
+    """`source` with the comments that steer nbval turned into comments that do not."""
+    lines = source.splitlines(keepends=True)
+    return "".join(
+        re.sub(r"(NBVAL|PYTEST)_", r"\1-", line) if _MARKER.match(line) else line for line in lines
+    )
