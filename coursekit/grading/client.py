@@ -1,0 +1,248 @@
+"""Talk to one kernel in its box. Whatever comes back is untrusted: bounded in number and size, read as data only."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import zmq
+from jupyter_client.session import Session
+
+from coursekit.grading import sandbox
+from coursekit.grading.model import Probe
+from coursekit.probe import MIME
+
+MAX_FRAME = 8 * 2**20  # what ZeroMQ accepts before it hangs up
+MAX_BYTES = 4 * 2**20  # of all messages during one cell
+MAX_MESSAGES = 5000
+MAX_PROBE = 2**20
+MAX_DEPTH = 64
+MAX_LINE = 200
+START_TIMEOUT = 60.0
+TICK = 0.05  # seconds between looks at the process
+DELIMITER = b"<IDS|MSG>"
+
+
+@dataclass
+class Shown:
+    """What one request gave. `status` is "ok", "error", "timeout", "died" or "flood"."""
+
+    status: str = "ok"
+    error_type: str = ""
+    error: str = ""
+    probes: list[Probe] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def lost(self) -> bool:
+        """Whether the kernel cannot be used any more."""
+        return self.status in ("timeout", "died", "flood")
+
+
+class Kernel:
+    """One running kernel: its process and two sockets."""
+
+    def __init__(self, launch: sandbox.Launch, library: Path, folder: Path) -> None:
+        """Start it. `folder` (private, its path short) gets the sockets and is the working folder without a box."""
+        key = uuid.uuid4().hex
+        self.session = Session(key=key.encode())
+        self.context: zmq.Context[Any] = zmq.Context()
+        self.context.linger = 0
+        listening = [listen(folder / name) for name in ("shell", "iopub")]
+        self.process = launch.spawn(library, folder, listening[0].fileno(), listening[1].fileno(), key)
+        for one in listening:
+            one.close()  # the kernel's copies alone keep them open, so its end is noticed
+        self.shell = self.connect(zmq.DEALER, folder / "shell")
+        self.iopub = self.connect(zmq.SUB, folder / "iopub")
+        self.poller = zmq.Poller()
+        self.hang_ups = [one.get_monitor_socket(zmq.EVENT_DISCONNECTED) for one in (self.shell, self.iopub)]
+        for one in (self.shell, self.iopub, *self.hang_ups):
+            self.poller.register(one, zmq.POLLIN)
+
+    def connect(self, kind: int, path: Path) -> zmq.Socket[Any]:
+        one = self.context.socket(kind)
+        one.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME)
+        one.setsockopt(zmq.RECONNECT_IVL, -1)
+        if kind == zmq.SUB:
+            one.setsockopt(zmq.SUBSCRIBE, b"")
+        one.connect(f"ipc://{path}")
+        return one
+
+    def wait_until_ready(self) -> Shown:
+        """Ask until an answer comes on both sockets: the first may be published before anyone listens."""
+        start = time.monotonic()
+        while True:
+            shown = self.request("kernel_info_request", {}, timeout=5.0)
+            if shown.status != "timeout" or time.monotonic() > start + START_TIMEOUT:
+                return shown
+
+    def execute(self, code: str, timeout: float, *, silent: bool = False) -> Shown:
+        """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards."""
+        content = {
+            "code": code,
+            "silent": silent,
+            "store_history": False,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        shown = self.request("execute_request", content, timeout)
+        if shown.lost:
+            self.close()
+        return shown
+
+    def request(self, kind: str, content: dict[str, Any], timeout: float) -> Shown:
+        message = self.session.msg(kind, content)
+        message["header"]["msg_id"] = uuid.uuid4().hex  # not to be guessed: nobody can answer ahead
+        start = time.monotonic()
+        conversation = Conversation(message["header"]["msg_id"])
+        try:
+            self.session.send(self.shell, message)
+            self.listen(conversation, start + timeout)
+        except zmq.ZMQError:
+            conversation.shown.status = "died"
+        conversation.shown.seconds = time.monotonic() - start
+        return conversation.shown
+
+    def listen(self, conversation: Conversation, deadline: float) -> None:
+        """Read messages into `conversation` until it is complete, too much, too late, or the kernel is gone."""
+        while not conversation.complete:
+            ready = dict(self.poller.poll(int(1000 * TICK)))
+            for channel in (self.iopub, self.shell):
+                if channel in ready:
+                    conversation.read(channel.recv_multipart())
+            if conversation.shown.lost or conversation.complete:
+                return
+            if not ready and sandbox.memory(self.process) > sandbox.MEMORY:
+                conversation.shown.status = "died"
+                conversation.shown.error = "used more memory than is allowed"
+                return
+            if self.process.poll() is not None:
+                conversation.shown.status = "died"
+                return
+            if any(one in ready for one in self.hang_ups):
+                conversation.shown.status = "died" if self.ends_within(1.0) else "flood"
+                return
+            if time.monotonic() > deadline:
+                conversation.shown.status = "timeout"
+                return
+
+    def ends_within(self, seconds: float) -> bool:
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Kill it with all that it started."""
+        sandbox.kill(self.process)
+        if not self.context.closed:
+            for one in (self.shell, self.iopub):
+                one.disable_monitor()
+            self.context.destroy(linger=0)
+
+
+class Conversation:
+    """The messages that belong to one request."""
+
+    def __init__(self, msg_id: str) -> None:
+        self.msg_id = msg_id
+        self.shown = Shown()
+        self.replied = self.idle = False
+        self.bytes = self.messages = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.replied and self.idle
+
+    def read(self, frames: list[bytes]) -> None:
+        self.messages += 1
+        self.bytes += sum(map(len, frames))
+        if self.messages > MAX_MESSAGES or self.bytes > MAX_BYTES:
+            self.shown.status = "flood"
+            return
+        try:
+            parts = frames[frames.index(DELIMITER) + 2 :]
+            header, parent = json.loads(parts[0]), json.loads(parts[1])
+            if parent.get("msg_id") == self.msg_id:
+                self.take(str(header["msg_type"]), parts[3])
+        except Exception:  # not a message of Jupyter: someone else's words, of no meaning
+            return
+
+    def take(self, kind: str, content: bytes) -> None:
+        if kind == "display_data" and MIME.encode() in content:
+            if len(content) > MAX_PROBE:
+                self.shown.status = "flood"
+            else:
+                self.shown.probes += as_probes(content)
+        elif kind == "error":
+            self.fail(json.loads(content))
+        elif kind == "status":
+            self.idle = self.idle or json.loads(content)["execution_state"] == "idle"
+        elif kind.endswith("_reply"):
+            self.replied = True
+            reply = json.loads(content)
+            if reply["status"] != "ok":
+                self.fail(reply)
+
+    def fail(self, content: dict[str, Any]) -> None:
+        if self.shown.status == "ok":
+            self.shown.status = "error"
+            self.shown.error_type = one_line(content.get("ename"))
+            self.shown.error = one_line(f"{content.get('ename')}: {content.get('evalue')}")
+
+
+def as_probes(content: bytes) -> list[Probe]:
+    """The probe in one display message, as plain bounded data. What is malformed gets a name that no test has."""
+    try:
+        data = json.loads(content)["data"]
+        if MIME not in data:
+            return []
+        data = data[MIME]
+        name, value, tolerance = data["name"], data["value"], data["tolerance"]
+        if not isinstance(name, str) or name != one_line(name) or too_deep(value):
+            raise ValueError
+        if type(tolerance) not in (int, float) or not 0 <= tolerance < math.inf:
+            raise ValueError
+        json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
+        return [Probe(name, value, float(tolerance))]
+    except Exception:
+        return [Probe("(malformed)", None)]
+
+
+def too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for item in level
+            if isinstance(item, (list, dict))
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def one_line(text: Any) -> str:
+    """`text` as one short printable line; terminals, pages and spreadsheets get no control characters from it."""
+    clean = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 4 * MAX_LINE])
+    clean = " ".join(clean.split())
+    return clean if len(clean) <= MAX_LINE else clean[: MAX_LINE - 1] + "…"
+
+
+def listen(path: Path) -> socket.socket:
+    """A listening Unix socket at `path`, in place of the last kernel's."""
+    path.unlink(missing_ok=True)
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    one.bind(str(path))
+    one.listen(8)
+    return one

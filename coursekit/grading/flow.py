@@ -1,0 +1,156 @@
+"""The order in which one notebook is graded.
+
+Each exercise is run as if the notebook held nothing else: set-up cells, helpers, its answer, its hidden tests.
+One kernel serves them all; between exercises it goes back to the state after the set-up cells. A kernel that was
+lost, or that cannot go back, is replaced, and what lost it is left out from then on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from nbformat import NotebookNode
+
+from coursekit.grading.client import Kernel, Shown
+from coursekit.grading.model import CellRun
+
+HELPERS = "helpers"
+DEFAULT_TIMEOUT = 30.0
+QUICK = 10.0  # seconds for the grader's own requests
+STARTS = 3  # tries to get through the set-up cells
+
+
+class Flow:
+    """Runs the hidden tests of one notebook, one after the other."""
+
+    def __init__(
+        self, notebook: NotebookNode, start: Callable[[], Kernel], *, seed: int, timeout: float | None = None
+    ) -> None:
+        self.start = start
+        self.seed = seed
+        self.timeout = timeout
+        self.notebook_timeout = info(notebook).get("timeout")
+        self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        self.kernel: Kernel | None = None
+        self.loaded: str | None = None  # the exercise whose answer the kernel has run
+        self.verdicts: dict[str, Shown] = {}  # answers that did not run to their end
+        self.setup_error = ""
+        self.starts_left = STARTS
+
+    def run(self, cell: NotebookNode) -> CellRun:
+        """Run one hidden test."""
+        exercise, grade_id = str(info(cell).get("exercise")), str(info(cell).get("grade_id"))
+        shown = self.load(exercise)
+        if shown.status == "ok" and self.kernel:
+            spent = shown.seconds
+            self.kernel.execute(f"# coursekit: rng {entropy(self.seed, grade_id)}", QUICK, silent=True)
+            shown = self.execute(cell)
+            shown.seconds += spent
+        return CellRun(
+            grade_id, exercise, status(shown), tuple(shown.probes), self.error(shown), round(shown.seconds, 3)
+        )
+
+    def load(self, exercise: str) -> Shown:
+        """Bring the kernel into the state in which the hidden tests of `exercise` run."""
+        if exercise in self.verdicts:
+            return self.verdicts[exercise]
+        if self.loaded == exercise and self.kernel:
+            return Shown()
+        shown = self.set_up()
+        if shown.status != "ok":
+            return shown
+        for cell in self.of("setup", exercise):
+            self.execute(cell)
+        shown = self.answer(exercise)
+        self.loaded = exercise
+        return shown
+
+    def answer(self, exercise: str) -> Shown:
+        """Run the helpers and the answer. Helpers that lose the kernel are left out afterwards."""
+        answers = self.of("answer", exercise)
+        if not answers:
+            return Shown("missing")
+        seconds = 0.0
+        for cell in [*self.helpers(), *answers]:
+            shown = self.execute(cell)
+            seconds += shown.seconds
+            owner = HELPERS if is_helper(cell) else exercise
+            if shown.lost or (shown.status == "error" and owner == exercise):
+                self.verdicts[owner] = shown
+                return shown if owner == exercise else self.load(exercise)
+        return Shown(seconds=seconds)
+
+    def helpers(self) -> list[NotebookNode]:
+        return [] if HELPERS in self.verdicts else [cell for cell in self.cells if is_helper(cell)]
+
+    def of(self, role: str, exercise: str | None) -> list[NotebookNode]:
+        wanted = [cell for cell in self.cells if info(cell).get("role") == role and not is_helper(cell)]
+        return [cell for cell in wanted if info(cell).get("exercise") == exercise]
+
+    def set_up(self) -> Shown:
+        """A kernel in the state after the set-up cells: the present one brought back, or a new one."""
+        self.loaded = None
+        if self.kernel:
+            if self.kernel.execute("# coursekit: restore", QUICK, silent=True).status == "ok":
+                return Shown()
+            self.close()
+        while self.starts_left:
+            self.kernel = self.start()
+            shown = self.kernel.wait_until_ready()
+            if shown.status == "ok":
+                shown = self.run_set_up()
+            if shown.status == "ok":
+                self.starts_left = STARTS
+                return shown
+            self.starts_left -= 1
+            self.close()
+        return Shown("died", error="the grader's kernel did not get through the set-up cells")
+
+    def run_set_up(self) -> Shown:
+        for cell in self.of("setup", None):
+            shown = self.execute(cell, minimum=DEFAULT_TIMEOUT)
+            if self.kernel is None:
+                return shown
+            if shown.status == "error":
+                self.setup_error = self.setup_error or shown.error
+        assert self.kernel is not None
+        return self.kernel.execute("# coursekit: mark", QUICK, silent=True)
+
+    def execute(self, cell: NotebookNode, minimum: float = 0.0) -> Shown:
+        if self.kernel is None:
+            return Shown("died")
+        timeout = self.timeout or info(cell).get("timeout") or self.notebook_timeout or DEFAULT_TIMEOUT
+        shown = self.kernel.execute(cell.source, max(float(timeout), minimum))
+        if shown.lost:
+            self.close()
+        return shown
+
+    def error(self, shown: Shown) -> str:
+        if shown.status == "error" and self.setup_error:
+            return f"a set-up cell failed: {self.setup_error}"
+        return shown.error
+
+    def close(self) -> None:
+        if self.kernel:
+            self.kernel.close()
+        self.kernel = None
+
+
+def info(thing: NotebookNode) -> dict[str, Any]:
+    """What `assemble` wrote into the metadata of a cell or notebook."""
+    return dict(thing.metadata.get("coursekit", {}))
+
+
+def is_helper(cell: NotebookNode) -> bool:
+    return info(cell).get("role") == "answer" and info(cell).get("exercise") in (None, HELPERS)
+
+
+def status(shown: Shown) -> str:
+    return "unsolved" if shown.error_type == "NotImplementedError" else shown.status
+
+
+def entropy(seed: int, grade_id: str) -> int:
+    """The seed of one hidden test's `rng`."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{grade_id}".encode()).digest()[:16])

@@ -1,0 +1,206 @@
+"""The kernel that runs a notebook for the grader: an IPython kernel on two sockets that it inherits.
+
+This one file runs inside the box, so it imports nothing of the course. It sets the limits, then serves. Three
+silent requests let the grader start each exercise from the same state: `mark` remembers the state after the
+set-up cells, `restore` brings it back, `rng` makes the generator of one hidden test. Answers run in the same
+process and can break all three: that costs their own points, since values are compared elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
+MODULES = (
+    "builtins",
+    "sys",
+    "os",
+    "io",
+    "math",
+    "random",
+    "time",
+    "json",
+    "operator",
+    "functools",
+    "itertools",
+)
+REQUEST = "# coursekit: "
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    sys.argv[1:] = []
+    limit(settings["limits"])
+    sys.path[:0] = settings["path"]
+    serve(settings)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Set hard limits. `NPROC` counts inside this user namespace only, because it is set in here."""
+    import resource
+
+    for name in sorted(LIMITS & limits.keys()):
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        value = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
+        resource.setrlimit(kind, (value, value))
+    if limits:
+        with open("/proc/self/oom_score_adj", "w") as file:  # where memory runs out, the box goes first
+            file.write("1000")
+
+
+def serve(settings: dict[str, Any]) -> None:
+    """Start the kernel and serve until it is killed."""
+    import zmq
+    from ipykernel.ipkernel import IPythonKernel
+    from ipykernel.kernelapp import IPKernelApp
+    from ipykernel.zmqshell import ZMQInteractiveShell
+
+    class Shell(ZMQInteractiveShell):  # type: ignore[misc]
+        def ask_exit(self) -> None:
+            os._exit(0)  # quit() ends the kernel now, not at some time during the next cells
+
+    class Kernel(IPythonKernel):  # type: ignore[misc]
+        shell_class = Shell
+        state: State | None = None
+
+        async def do_execute(self, code: str, silent: bool, *args: Any, **options: Any) -> Any:
+            if not (silent and code.startswith(REQUEST)):
+                return await super().do_execute(code, silent, *args, **options)
+            action, _, argument = code.removeprefix(REQUEST).partition(" ")
+            try:
+                if action == "mark":
+                    self.state = State(self.shell)
+                elif action == "restore" and self.state:
+                    self.state.restore()
+                elif action == "rng" and self.state:
+                    self.state.make_rng(int(argument))
+                return {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
+            except Exception as error:
+                return {
+                    "status": "error",
+                    "execution_count": 0,
+                    "ename": type(error).__name__,
+                    "evalue": str(error),
+                    "traceback": [],
+                }
+
+    sockets = iter(
+        [settings["shell"], None, None, settings["iopub"]]
+    )  # in the order in which ipykernel binds
+
+    class App(IPKernelApp):  # type: ignore[misc]
+        def _try_bind_socket(self, socket: Any, port: int) -> int:
+            handle = next(sockets)
+            if handle is not None:
+                socket.setsockopt(zmq.USE_FD, handle)
+                socket.bind(f"ipc:///inherited-{handle}")  # the name is not used, the handle is
+            socket.bind(f"inproc://{id(socket)}")
+            return 1
+
+        def init_heartbeat(self) -> None:
+            pass
+
+        def write_connection_file(self, **kwargs: Any) -> None:
+            pass
+
+        def log_connection_info(self) -> None:
+            pass
+
+        def init_connection_file(self) -> None:
+            self.session.key = settings["key"].encode()
+
+    options = {
+        "HistoryManager.enabled": False,
+        "IPCompleter.use_jedi": False,
+        "InteractiveShell.colors": "nocolor",
+        "InteractiveShell.cache_size": 0,
+        "InteractiveShellApp.exec_PYTHONSTARTUP": False,
+    }
+    app = App.instance(kernel_class=Kernel, transport="ipc", default_extensions=[], log_level=50)
+    for name, value in options.items():
+        owner, _, field = name.partition(".")
+        app.config[owner][field] = value
+    app.initialize([])
+    app.start()
+
+
+class State:
+    """What the set-up cells left: names, classes, and the parts of Python and IPython that cells can change."""
+
+    def __init__(self, shell: Any) -> None:
+        import random
+
+        import numpy
+
+        self.shell = shell
+        self.random = random
+        self.numpy_random = numpy.random
+        self.default_rng = numpy.random.default_rng
+        self.names = dict(shell.user_ns)
+        self.modules = dict(sys.modules)
+        self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
+        self.lists = [(items, list(items)) for items in self.shell_lists()]
+        self.path = list(sys.path)
+        self.folder = os.getcwd()
+
+    def things(self) -> Iterator[Any]:
+        """Modules and classes whose attributes an answer might replace."""
+        import numpy
+
+        seen: set[int] = set()
+        named = [sys.modules.get(name) for name in (*MODULES, "coursekit.probe", "IPython.display")]
+        shell = type(self.shell).__mro__[:4]
+        for thing in (*named, numpy, numpy.random, numpy.linalg, numpy.testing, *shell, *self.names.values()):
+            own_class = isinstance(thing, type) and not thing.__module__.startswith("builtins")
+            if (own_class or type(thing) is type(sys)) and id(thing) not in seen:
+                seen.add(id(thing))
+                yield thing
+
+    def shell_lists(self) -> Iterator[list[Any]]:
+        manager = self.shell.input_transformer_manager
+        yield self.shell.ast_transformers
+        yield from (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
+        yield self.shell.input_transformers_post
+        yield from self.shell.events.callbacks.values()
+
+    def restore(self) -> None:
+        for thing, attributes in self.saved:
+            put_back(thing, attributes)
+        for items, content in self.lists:
+            items[:] = content
+        names = self.shell.user_ns
+        names.clear()
+        names.update(self.names)
+        sys.modules.update(self.modules)
+        sys.path[:] = self.path
+        os.chdir(self.folder)
+        self.seed(0)
+
+    def seed(self, entropy: int) -> None:
+        """Also the generators that an answer may use unasked, so that the same seed gives the same grades."""
+        self.random.seed(entropy)
+        self.numpy_random.seed(entropy % 2**32)
+
+    def make_rng(self, entropy: int) -> None:
+        self.seed(entropy)
+        self.shell.user_ns["rng"] = self.default_rng(entropy)
+
+
+def put_back(thing: Any, attributes: dict[str, Any]) -> None:
+    """Give a module or class the attributes it had; new ones go, unless the import system made them."""
+    now = vars(thing)
+    for name, value in attributes.items():
+        if now.get(name, attributes) is not value:
+            setattr(thing, name, value)
+    for name in [name for name in now if name not in attributes]:
+        if isinstance(thing, type) or thing.__name__ == "builtins":
+            delattr(thing, name)
+
+
+if __name__ == "__main__":
+    main()

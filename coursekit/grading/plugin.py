@@ -1,0 +1,117 @@
+"""A plugin for pytest, on nbval's classes: an item for each hidden test of a notebook that `assemble` built.
+
+nbval collects and runs; the verdict is `compare`'s alone. nbval's comparison of outputs, its markers in comments
+and tags, and its way of running cells are not used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from coursekit.grading.client import Kernel
+from coursekit.grading.flow import Flow, info
+from coursekit.grading.model import CellRun, NotebookRun, to_json
+from coursekit.grading.sandbox import Launch
+from coursekit.notebooks import write_text
+
+SETTINGS = "--coursekit-settings"
+
+
+class Settings:
+    """What run.py wrote for this process."""
+
+    def __init__(self, path: Path) -> None:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        self.folder = path.parent
+        self.launch = Launch.from_json(data["launch"])
+        self.seed: int = data["seed"]
+        self.timeout: float | None = data["timeout"]
+        self.notebooks: dict[str, dict[str, str]] = data["notebooks"]  # file name -> name and library
+        self.expected: str | None = data["expected"]
+
+    @cached_property
+    def verdict(self) -> Callable[[CellRun], str | None]:
+        if self.expected is None:
+            return lambda cell: None if cell.status == "ok" else cell.error or cell.status
+        from coursekit.grading.compare import load_expected
+
+        return load_expected(Path(self.expected))
+
+
+settings_key = pytest.StashKey[Settings]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(SETTINGS, help="what coursekit.grading.run wrote for this run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[settings_key] = Settings(Path(config.getoption(SETTINGS)))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".ipynb":
+        return None
+    return GradedFile.from_parent(parent, path=file_path)
+
+
+class Failed(Exception):
+    """A hidden test that did not pass, in words."""
+
+
+class GradedFile(IPyNbFile):  # type: ignore[misc]
+    """One notebook: starts a kernel when the first hidden test runs, writes one JSON after the last."""
+
+    def collect(self) -> Iterator[GradedCell]:
+        notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
+        self.settings = self.config.stash[settings_key]
+        self.entry = self.settings.notebooks[self.path.name]
+        self.flow = Flow(notebook, self.start, seed=self.settings.seed, timeout=self.settings.timeout)
+        self.runs: dict[str, CellRun] = {}
+        for number, cell in enumerate(notebook.cells):
+            if info(cell).get("role") == "hidden":
+                name = str(info(cell)["grade_id"])
+                yield GradedCell.from_parent(self, name=name, cell_num=number, cell=cell, options={})
+
+    def start(self) -> Kernel:
+        folder = self.settings.folder / "k" / self.path.stem[:8]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Kernel(self.settings.launch, Path(self.entry["library"]), folder)
+
+    def setup(self) -> None:
+        """nbval would start a kernel outside the box."""
+
+    def teardown(self) -> None:
+        self.flow.close()
+        run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
+        write_text(self.settings.folder / "results" / f"{self.path.stem}.json", json.dumps(to_json(run)))
+
+
+class GradedCell(IPyNbCell):  # type: ignore[misc]
+    """One hidden test."""
+
+    def setup(self) -> None:
+        """nbval would expect all cells after a timeout to fail."""
+
+    def runtest(self) -> None:
+        run = self.parent.flow.run(self.cell)
+        self.parent.runs[self.name] = run
+        message = self.config.stash[settings_key].verdict(run)
+        if message is not None:
+            raise Failed(message)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:
+        if isinstance(excinfo.value, Failed):
+            return str(excinfo.value)
+        return str(excinfo.getrepr(style="short"))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.cell_num, f"{self.path.stem}: {self.name}"

@@ -1,0 +1,183 @@
+"""Run many notebooks: one pytest over a private folder, one JSON for each notebook as it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.grading.flow import info
+from coursekit.grading.model import CellRun, NotebookRun, from_json
+from coursekit.grading.sandbox import Box, make_library
+
+TICK = 0.05
+
+
+def run_notebooks(
+    notebooks: Mapping[str, NotebookNode],
+    *,
+    course: Course,
+    seed: int,
+    box: Box,
+    workers: int,
+    timeout: float | None = None,
+    expected: Path | None = None,
+    on_done: Callable[[NotebookRun], None] | None = None,
+    junit: Path | None = None,
+) -> dict[str, NotebookRun]:
+    """Run the hidden tests of all `notebooks` (name -> as `assemble` built it); one result for each name.
+
+    `on_done` is called as each notebook ends. `timeout` (seconds for a cell) overrides what notebooks say.
+    """
+    if not notebooks:
+        return {}
+    with private_folder() as folder:
+        files = write_notebooks(folder, notebooks)
+        settings = {
+            "launch": box.prepare(folder / "box", hide=[course.root, folder]).to_json(),
+            "seed": seed,
+            "timeout": timeout,
+            "expected": str(expected.resolve()) if expected else None,
+            "notebooks": libraries(folder, files, notebooks, course),
+        }
+        (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        found = follow(pytest(folder, min(workers, len(notebooks)), junit), folder, files, on_done)
+    return {name: found.get(name) or nothing(name, notebook) for name, notebook in notebooks.items()}
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A new folder that only this user can enter, gone afterwards. Its path is short: sockets need that."""
+    base = tempfile.gettempdir()
+    folder = Path(tempfile.mkdtemp(prefix="coursekit-", dir="/tmp" if len(base) > 40 else base)).resolve()
+    for name in ("notebooks", "results", "box", "library", "k"):
+        (folder / name).mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_notebooks(folder: Path, notebooks: Mapping[str, NotebookNode]) -> dict[str, str]:
+    """Write each notebook; return file name -> name. A name that is not plain is replaced by a number."""
+    files: dict[str, str] = {}
+    for number, (name, notebook) in enumerate(notebooks.items(), 1):
+        plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,80}", name)
+        file = f"{number:05}-{name if plain else 'notebook'}.ipynb"
+        nbformat.write(notebook, folder / "notebooks" / file)  # type: ignore[no-untyped-call]
+        files[file] = name
+    return files
+
+
+def libraries(
+    folder: Path, files: Mapping[str, str], notebooks: Mapping[str, NotebookNode], course: Course
+) -> dict[str, dict[str, str]]:
+    """What each notebook may import, written once for each different list."""
+    made: dict[tuple[str, ...], Path] = {}
+    entries = {}
+    for file, name in files.items():
+        modules = tuple(sorted(info(notebooks[name]).get("minilib", [])))
+        if modules not in made:
+            made[modules] = make_library(folder / "library" / str(len(made)), course.library, modules)
+        entries[file] = {"name": name, "library": str(made[modules])}
+    return entries
+
+
+@contextmanager
+def pytest(folder: Path, workers: int, junit: Path | None) -> Iterator[subprocess.Popen[bytes]]:
+    """The one pytest, which sees nothing but the private folder and the plugins named here."""
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "--rootdir", str(folder), "--noconftest"]
+    command += ["-p", "no:cacheprovider", "-p", "nbval.plugin", "-p", "coursekit.grading.plugin"]
+    command += ["--coursekit-settings", str(folder / "settings.json"), "-q", "--color=no", "--tb=short"]
+    if workers > 1:
+        command += ["-p", "xdist.plugin", "-n", str(workers), "--dist", "loadfile"]
+    if junit:
+        command += ["--junit-xml", str(junit.resolve()), "-o", "junit_family=xunit2"]
+    process = subprocess.Popen(
+        [*command, "notebooks"],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=open(folder / "log", "wb"),
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def environment() -> dict[str, str]:
+    """This process's environment without what would change pytest or Python; coursekit can be imported."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
+    source = str(Path(__file__).parents[2])
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": source, "PYTHONSAFEPATH": "1"}
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End pytest and its workers; the boxes die with the workers."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, kind)
+            try:
+                process.wait(3)
+            except subprocess.TimeoutExpired:
+                continue
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # workers that outlived it
+    except ProcessLookupError:
+        pass
+
+
+def follow(
+    running: Any, folder: Path, files: Mapping[str, str], on_done: Callable[[NotebookRun], None] | None
+) -> dict[str, NotebookRun]:
+    """Wait for pytest to end; take up each result as it comes."""
+    found: dict[str, NotebookRun] = {}
+    with running as process:
+        ended = False
+        while not ended:
+            ended = process.poll() is not None
+            for run in new_results(folder, files, found):
+                found[run.name] = run
+                if on_done:
+                    on_done(run)
+            if not ended:
+                time.sleep(TICK)
+        if process.returncode not in (0, 1):
+            tail = " ".join((folder / "log").read_text(errors="replace").split())[-300:]
+            raise CourseError(f"grading stopped: pytest ended with code {process.returncode}: {tail}")
+    return found
+
+
+def new_results(
+    folder: Path, files: Mapping[str, str], found: Mapping[str, NotebookRun]
+) -> Iterator[NotebookRun]:
+    for path in sorted((folder / "results").glob("*.json")):
+        if files[f"{path.stem}.ipynb"] not in found:
+            yield from_json(json.loads(path.read_text(encoding="utf-8")))
+
+
+def nothing(name: str, notebook: NotebookNode) -> NotebookRun:
+    """The result of a notebook that gave none."""
+    hidden = [info(cell) for cell in notebook.cells if info(cell).get("role") == "hidden"]
+    return NotebookRun(
+        name, tuple(CellRun(str(cell["grade_id"]), str(cell.get("exercise")), "missing") for cell in hidden)
+    )

@@ -1,0 +1,414 @@
+"""The box in which a student's kernel runs.
+
+What the box guarantees, where the kernel of the operating system keeps its word:
+
+- no network: an own network namespace with nothing in it, not even the host's abstract Unix sockets;
+- no process of the host is visible, and none of the box survives it: an own process namespace, killed as a whole;
+- an unprivileged user in an own user namespace without capabilities; a grader that is root becomes `nobody` first;
+- a file system of its own: Python's standard library, the packages on a list (`PACKAGES` and what they require),
+  `coursekit.probe`, and the modules of `minilib` that the notebook names, all read-only, the latter without
+  bytecode. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, other packages;
+- nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
+- two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
+- limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader also
+  watches the memory of all processes of the box together, the amount of output, and the clock.
+
+What it does not: a hole in the Linux kernel is a hole in the box. Memory that belongs to no process (System V
+segments, memfd) is bounded per call, not in total. Boxes share the machine's cores, so a box can slow others down.
+A hidden test is visible to the answer that it tests, and one line of text (a message of an error) comes back.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import os
+import py_compile
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coursekit.errors import CourseError
+
+PACKAGES = (
+    "ipykernel",
+    "numpy",
+    "matplotlib",
+    "graphviz",
+    "pygraphviz",
+    "scikit-learn",
+    "threadpoolctl",
+    "tqdm",
+    "regex",
+)
+NOT_NEEDED = {"debugpy", "jedi", "parso"}  # a debugger and completion: they only make the start slow
+
+MEGABYTE = 2**20
+MEMORY = 3 * 1024 * MEGABYTE
+LIMITS = {
+    "AS": MEMORY,
+    "CPU": 900,
+    "NPROC": 64,
+    "FSIZE": 64 * MEGABYTE,
+    "NOFILE": 256,
+    "CORE": 0,
+    "MEMLOCK": MEGABYTE,
+    "MSGQUEUE": MEGABYTE,
+}
+TMPFS = 64 * MEGABYTE
+NOBODY = "65534"
+
+HOME = "/home/student"
+SITE = "/box/site"
+LIBRARY = "/box/library"
+KERNEL = "/box/kernel.py"
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "agg",
+    "MALLOC_ARENA_MAX": "2",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+BOX_ENVIRONMENT = {
+    "HOME": HOME,
+    "TMPDIR": "/tmp",
+    "IPYTHONDIR": f"{HOME}/.ipython",
+    "MPLCONFIGDIR": f"{HOME}/.matplotlib",
+    "JUPYTER_PLATFORM_DIRS": "1",
+}
+HINT = (
+    "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`), "
+    "or pass `--sandbox off` for notebooks that you trust"
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How kernels of one run are started: plain data, made once, handed to the processes that start them."""
+
+    wrapper: tuple[str, ...]  # the command of the box, "" for the folder of the library; () without a box
+    python: tuple[str, ...]
+    path: tuple[str, ...]
+    environment: dict[str, str]
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def spawn(self, library: Path, cwd: Path, shell: int, iopub: int, key: str) -> subprocess.Popen[bytes]:
+        """Start a kernel on two listening Unix sockets, with `library` (see `make_library`) on its path."""
+        path = [LIBRARY if self.wrapper else str(library), *self.path]
+        settings = {"shell": shell, "iopub": iopub, "key": key, "path": path, "limits": self.limits}
+        return subprocess.Popen(
+            [*(part or str(library) for part in self.wrapper), *self.python, json.dumps(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(shell, iopub),
+            start_new_session=True,
+            env=self.environment,
+            cwd=cwd,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Launch:
+        return Launch(
+            tuple(data["wrapper"]),
+            tuple(data["python"]),
+            tuple(data["path"]),
+            data["environment"],
+            data["limits"],
+        )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a kernel and, in a box, everything that it ever started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def memory(process: subprocess.Popen[bytes]) -> int:
+    """Bytes that all processes below `process` hold, as the host's /proc tells; 0 where there is none."""
+    total, waiting = 0, [process.pid]
+    page = os.sysconf("SC_PAGE_SIZE")
+    while waiting:
+        folder = Path(f"/proc/{waiting.pop()}")
+        try:
+            total += int((folder / "statm").read_text().split()[1]) * page
+            for thread in (folder / "task").iterdir():
+                waiting += [int(child) for child in (thread / "children").read_text().split()]
+        except (OSError, ValueError, IndexError):
+            continue  # gone meanwhile
+    return total
+
+
+@dataclass(frozen=True)
+class Box:
+    """Whether kernels are locked in. Make one with `Box.required()` or `Box.off()`."""
+
+    bubblewrap: str | None = None
+    setpriv: str | None = None
+
+    @staticmethod
+    def required() -> Box:
+        """The box, tried once; CourseError with the install hint where it does not work."""
+        bubblewrap, setpriv = shutil.which("bwrap"), shutil.which("setpriv")
+        if bubblewrap is None:
+            raise CourseError(f"the sandbox needs bubblewrap, which is not installed; {HINT}")
+        if is_root() and setpriv is None:
+            raise CourseError(
+                "the sandbox needs setpriv to run as root; install util-linux, or do not run as root"
+            )
+        box = Box(bubblewrap, setpriv if is_root() else None)
+        trial = [*box.wrapper([], Path("/usr")), "/bin/true"]
+        done = subprocess.run(trial, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+        if done.returncode:
+            reason = " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
+            raise CourseError(f"bubblewrap is installed but does not work here ({reason}); {HINT}")
+        return box
+
+    @staticmethod
+    def off() -> Box:
+        """No box: plain kernels, for notebooks that one trusts."""
+        return Box()
+
+    def prepare(self, folder: Path, hide: Sequence[Path] = ()) -> Launch:
+        """What starts kernels; `folder` (private, empty) takes what must be copied, `hide` is never visible."""
+        if self.bubblewrap is None:
+            environment = {
+                **os.environ,
+                **ENVIRONMENT,
+                "JPY_PARENT_PID": "0",
+                "IPYTHONDIR": str(folder / "ipython"),
+            }
+            python = (sys.executable, "-P", str(Path(__file__).with_name("kernel.py")))
+            return Launch((), python, (), environment)
+        kernel = shutil.copyfile(Path(__file__).with_name("kernel.py"), folder / "kernel.py")
+        binds = [*package_binds(folder), ("", LIBRARY), (str(kernel), KERNEL)]
+        interpreter = os.path.realpath(sys.executable)
+        return Launch(
+            tuple(self.wrapper(binds, Path(sys.base_prefix).resolve(), hide)),
+            (interpreter, "-P", "-s", "-S", KERNEL),
+            (f"{SITE}/modules", f"{SITE}/packages"),
+            {"PATH": "/usr/bin:/bin"},
+            LIMITS,
+        )
+
+    def wrapper(
+        self, binds: Iterable[tuple[str, str]], prefix: Path, hide: Sequence[Path] = ()
+    ) -> Iterator[str]:
+        """The command line up to the interpreter.
+
+        Mounting needs to see the interpreter's folder, which may be closed to `nobody` (/root is). So root first
+        lays out the file system, then becomes `nobody`, and `nobody` makes the namespaces.
+        """
+        assert self.bubblewrap is not None
+        layout = [*visible(prefix, binds, hide)]
+        if self.setpriv is None:
+            yield from (self.bubblewrap, *UNSHARE, *layout, "--proc", "/proc", *MEMORY_FOLDERS)
+        else:
+            yield from (self.bubblewrap, "--die-with-parent", *layout)
+            yield from ("--dev-bind", "/dev", "/dev", "--dev-bind", "/proc", "/proc", "--chdir", "/", "--")
+            yield from (self.setpriv, "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups")
+            yield from ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs")
+            yield from (self.bubblewrap, *UNSHARE, "--ro-bind", "/", "/", "--proc", "/proc", *MEMORY_FOLDERS)
+        yield from ("--remount-ro", "/", "--chdir", HOME, "--clearenv")
+        for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT}.items():
+            yield from ("--setenv", name, value)
+        yield "--"
+
+
+UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
+SMALL = ("--size", str(TMPFS), "--tmpfs")
+MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
+
+
+def is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def visible(prefix: Path, binds: Iterable[tuple[str, str]], hide: Sequence[Path]) -> Iterator[str]:
+    """Arguments that show the system and the interpreter, without any package of theirs, and `binds`."""
+    roots = [Path("/usr"), *([] if prefix.is_relative_to("/usr") else [prefix])]
+    parents = {parent for root in roots for parent in root.parents} - {Path("/")}
+    for folder in (
+        *sorted(map(str, parents)),
+        "/etc",
+        "/tmp",
+        "/home",
+        HOME,
+        "/box",
+        SITE,
+        f"{SITE}/packages",
+    ):
+        yield from ("--perms", "0755", "--dir", folder)
+    for root in roots:
+        yield from ("--ro-bind", str(root), str(root))
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+        if os.path.islink(name):
+            yield from ("--symlink", os.readlink(name), name)
+        elif os.path.isdir(name):
+            yield from ("--ro-bind", name, name)
+    for name in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
+        yield from ("--ro-bind-try", name, name)
+    for folder in sorted({*packages_of(roots), *hidden_below(roots, hide)}):
+        yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
+    for source, target in binds:
+        yield from ("--ro-bind", source, target)
+
+
+def packages_of(roots: Sequence[Path]) -> Iterator[Path]:
+    """Folders below `roots` where some Python keeps packages, or conda its caches and other environments."""
+    for root in roots:
+        for top in (root, root / "local"):
+            yield from (path for path in top.glob("lib*/python3*/*-packages") if path.is_dir())
+            yield from (path for name in ("pkgs", "envs", "conda-meta") if (path := top / name).is_dir())
+        yield from (path for name in ("src", "local/src") if (path := root / name).is_dir())
+
+
+def hidden_below(roots: Sequence[Path], hide: Sequence[Path]) -> Iterator[Path]:
+    for path in (path.resolve() for path in hide):
+        if path.is_dir() and any(path.is_relative_to(root) for root in roots):
+            yield path
+
+
+def package_binds(folder: Path) -> Iterator[tuple[str, str]]:
+    """The packages on the list: folders as they are, single files as copies (with bytecode, for a fast start)."""
+    modules = folder / "modules"
+    modules.mkdir()
+    for name, path in sorted(installed_parts().items()):
+        if path.is_dir():
+            yield str(path), f"{SITE}/packages/{name}"
+        elif path.is_file():
+            shutil.copyfile(path, modules / name)
+            if path.suffix == ".py":
+                py_compile.compile(
+                    str(modules / name), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+                )
+    yield str(modules), f"{SITE}/modules"
+
+
+def installed_parts() -> dict[str, Path]:
+    """Top-level files and folders of the packages on the list, by name. Never `.pth` files."""
+    parts: dict[str, Path] = {}
+    for distribution in closure(PACKAGES):
+        for file in distribution.files or ():
+            name = file.parts[0]
+            if name not in ("..", "__pycache__") and not name.endswith((".pth", ".dist-info", ".egg-info")):
+                parts[name] = Path(str(distribution.locate_file(name)))
+    return parts
+
+
+def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
+    """The installed distributions `names` and all that they require, extras left out."""
+    seen: set[str] = set(NOT_NEEDED)
+    waiting = list(names)
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        yield distribution
+        for requirement in distribution.requires or ():
+            found = re.match(r"[A-Za-z0-9._-]+", requirement)
+            if found and "extra ==" not in requirement:
+                waiting.append(found[0])
+
+
+def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
+    """Write the packages of the course that one notebook may import into `folder`; return it.
+
+    `coursekit` is `add_to` and `probe`; `minilib` is `modules` and the modules of minilib that these import.
+    """
+    source = Path(__file__).parents[1]
+    (folder / "coursekit").mkdir(parents=True)
+    for name in ("__init__.py", "probe.py"):
+        shutil.copyfile(source / name, folder / "coursekit" / name)
+    library = folder / "minilib"
+    library.mkdir()
+    chosen = closed_under_imports(course_library, modules)
+    (library / "__init__.py").write_text(opening(course_library / "__init__.py", chosen), encoding="utf-8")
+    for name in chosen:
+        path = course_library / name
+        if path.is_dir():
+            shutil.copytree(path, library / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
+
+
+def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
+    chosen: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in chosen:
+            continue
+        path = library / f"{name}.py"
+        if not name.isidentifier() or not (path.is_file() or (library / name).is_dir()):
+            raise CourseError(
+                f"{library}: has no module {name!r}, which a notebook's metadata lists under coursekit.minilib; "
+                "mend the list, or run `python -m coursekit promote`"
+            )
+        chosen.add(name)
+        if path.is_file():
+            waiting += sorted(imported(path) - chosen)
+    return sorted(chosen)
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of minilib that the module at `path` imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names |= minilib_names(node, path.parent)
+    return names
+
+
+def minilib_names(node: ast.AST, library: Path) -> set[str]:
+    """The modules of minilib that one import statement names."""
+    if isinstance(node, ast.Import):
+        parts = [alias.name.split(".") for alias in node.names]
+        return {part[1] for part in parts if part[0] == "minilib" and len(part) > 1}
+    if not isinstance(node, ast.ImportFrom):
+        return set()
+    full = (node.module or "").split(".") if not node.level else ["minilib", *(node.module or "").split(".")]
+    if full[0] != "minilib":
+        return set()
+    if len(full) > 1 and full[1]:
+        return {full[1]}
+    return {alias.name for alias in node.names if (library / f"{alias.name}.py").is_file()}
+
+
+def opening(path: Path, chosen: Sequence[str]) -> str:
+    """minilib's `__init__.py` with only those imports that `chosen` can serve, and nothing else that could fail."""
+    if not path.is_file():
+        return ""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    keep = [node for node in body if (names := minilib_names(node, path.parent)) and names <= set(chosen)]
+    return "".join(f"{ast.unparse(node)}\n" for node in keep)
+
+
+__all__ = ["Box", "Launch", "closure", "kill", "make_library", "memory"]
+_ = sysconfig
