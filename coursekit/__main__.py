@@ -1,20 +1,27 @@
 """`python -m coursekit COMMAND`: the commands of the course."""
 
+# An old Python must be able to read this file and say that it is too old: nothing newer than 3.8 stands
+# here, and the rest of coursekit is imported below that check.
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import shutil
 import sys
 from pathlib import Path
 
-from coursekit.course import find_course
 from coursekit.errors import CourseError
+
+OLDEST = (3, 11)
+NEWEST_KNOWN = 14
 
 # Each command is a module with `add_arguments(parser)` and `run(course, args) -> exit code`,
 # imported only when it is asked for: the bootstrap must work before anything is installed.
+# A module with `passes_on = True` gets arguments that it does not know as the list `args.rest`.
 COMMANDS = {
     "lab": "open the course in JupyterLab (installs what is missing)",
-    "test": "run the tests, every chapter and every solution",
+    "test": "run the tests, every chapter and every solution (installs what is missing)",
     "check": "grade your own saved exercises",
     "build": "build your own library from your answers",
     "doctor": "show what this machine has and what is missing",
@@ -23,34 +30,71 @@ COMMANDS = {
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
     "badges": "write the repository's address into the notebooks and the README",
+    "bench": "measure against peers, into benchmarks/",
 }
 
 
 def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(prog="python -m coursekit", description=__doc__)
-    parser.add_argument(
-        "--course", type=Path, metavar="DIR", help="the course's folder (default: the one you are in)"
-    )
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of: " + ", ".join(COMMANDS))
-    parser.epilog = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
+    args = _parser().parse_args(argv)
     try:
-        course = find_course(args.course)
-        module = importlib.import_module(f"coursekit.{args.command}")
-        command = argparse.ArgumentParser(
-            prog=f"python -m coursekit {args.command}", description=COMMANDS[args.command]
-        )
-        module.add_arguments(command)
-        return int(module.run(course, command.parse_args(args.rest)))
+        if sys.version_info[:2] < OLDEST:
+            return restart_with_newer(argv)
+        return _run(args, argv)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped; nothing was lost", file=sys.stderr)
         return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m coursekit",
+        description=__doc__,
+        epilog="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--course", type=Path, metavar="DIR", help="the course's folder (default: the one you are in)"
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the list below")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _run(args: argparse.Namespace, argv: list[str]) -> int:
+    from coursekit import bootstrap
+    from coursekit.course import find_course
+
+    course = find_course(args.course)
+    asks_for_help = any(word in ("-h", "--help") for word in args.rest)
+    if not (asks_for_help and args.command in bootstrap.NEEDS_NOTHING):
+        bootstrap.enter(course, args.command, argv)
+    module = importlib.import_module(f"coursekit.{args.command}")
+    command = argparse.ArgumentParser(
+        prog=f"python -m coursekit {args.command}", description=COMMANDS[args.command]
+    )
+    module.add_arguments(command)
+    known, rest = command.parse_known_args(args.rest)
+    known.rest = rest
+    if rest and not getattr(module, "passes_on", False):
+        command.error(f"unrecognized arguments: {' '.join(rest)}")
+    return int(module.run(course, known))
+
+
+def restart_with_newer(argv: list[str]) -> int:
+    """Go on with a newer Python of this machine, or say that there is none."""
+    for minor in range(NEWEST_KNOWN, OLDEST[1] - 1, -1):
+        newer = shutil.which(f"python3.{minor}")
+        if newer:
+            os.execv(newer, [newer, "-m", "coursekit", *argv])
+    here, needed = (".".join(map(str, version)) for version in (sys.version_info[:2], OLDEST))
+    raise CourseError(
+        f"this is Python {here}, and the course needs {needed} or newer: "
+        "install one from https://www.python.org/downloads, then again"
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+# Each target is one line that calls coursekit; all of them work without make too.
+
+# The first Python on the PATH that is new enough; python3 itself says what to do where none is.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
+COURSEKIT = $(PYTHON) -m coursekit
+
+DIR ?=
+LAB_FLAGS ?=
+ARGS ?=
+NN ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test test-parity test-browser promote exercises build check grade release doctor badges bench
+
+help:           ## list these targets
+	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+
+lab:            ## open the course in JupyterLab (DIR=chapters for contributors; LAB_FLAGS go to JupyterLab)
+	@$(COURSEKIT) lab $(if $(DIR),--dir "$(DIR)") $(LAB_FLAGS)
+
+test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
+	@$(COURSEKIT) test $(ARGS)
+
+test-parity:    ## compare with PyTorch and transformers (skipped where they are missing)
+	@$(COURSEKIT) test --only parity $(ARGS)
+
+test-browser:   ## open a chapter in a headless Chromium (skipped where it is missing)
+	@$(COURSEKIT) test --only browser $(ARGS)
+
+promote:        ## make minilib/ from chapters and solutions
+	@$(COURSEKIT) promote $(ARGS)
+
+exercises:      ## make exercises/ from solutions
+	@$(COURSEKIT) exercises $(ARGS)
+
+build:          ## build your own library in mine/ from your answers in work/
+	@$(COURSEKIT) build $(ARGS)
+
+check:          ## grade your own saved exercises: make check NN=01
+	@$(COURSEKIT) check $(NN) $(ARGS)
+
+grade:          ## grade a folder of notebooks: make grade NN=01 ARGS="DIR --out DIR"
+	@$(COURSEKIT) grade $(NN) $(ARGS)
+
+release:        ## make the bundle for students: make release ARGS="--to DIR"
+	@$(COURSEKIT) release $(ARGS)
+
+doctor:         ## show what this machine has and what is missing
+	@$(COURSEKIT) doctor $(ARGS)
+
+badges:         ## write the repository's address into the README and the chapters: ARGS="--repository OWNER/NAME"
+	@$(COURSEKIT) badges $(ARGS)
+
+bench:          ## measure against peers, into benchmarks/
+	@$(COURSEKIT) bench $(ARGS)

@@ -1,0 +1,31 @@
+"""Run the measurements in benchmarks/: each is a module of its own, in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+
+passes_on = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as scalar (default: all of them)")
+    parser.epilog = "Arguments that this command does not know go to the benchmark."
+
+
+def run(course: Course, args: argparse.Namespace) -> int:
+    known = sorted(path.stem for path in (course.root / "benchmarks").glob("[a-z]*.py"))
+    unknown = [name for name in args.names if name not in known]
+    if unknown:
+        raise CourseError(f"no benchmark is called {unknown[0]}; there are: {', '.join(known) or 'none yet'}")
+    if not known:
+        raise CourseError(f"{course.root / 'benchmarks'} holds no benchmark yet")
+    failed = 0
+    for name in args.names or known:
+        command = [sys.executable, "-m", f"benchmarks.{name}", *args.rest]
+        failed |= subprocess.run(command, cwd=course.root).returncode
+    return 1 if failed else 0
