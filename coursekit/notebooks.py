@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +33,15 @@ def read(path: Path) -> NotebookNode:
         raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise CourseError(f"{path}: is not a notebook: it is not UTF-8 text") from None
+    return from_text(text, path)
+
+
+def from_text(text: str, path: Path) -> NotebookNode:
+    """The notebook whose JSON is `text`; `path` is for the error message."""
     try:
-        notebook: NotebookNode = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbformat warns of what it mends
+            notebook: NotebookNode = nbformat.reads(_with_ids(text), as_version=4)  # type: ignore[no-untyped-call]
         if not isinstance(notebook.cells, list):
             raise TypeError
         for cell in notebook.cells:
@@ -45,9 +54,25 @@ def read(path: Path) -> NotebookNode:
     return notebook
 
 
+def _with_ids(text: str) -> str:
+    """`text` with an id for each cell that lacks one: nbformat would draw them at random."""
+    data = json.loads(text)
+    if (data["nbformat"], data.get("nbformat_minor", 0)) < (4, 5):
+        return text
+    lacking = [(number, cell) for number, cell in enumerate(data["cells"], 1) if "id" not in cell]
+    for number, cell in lacking:
+        cell["id"] = f"cell-{number}"
+    return json.dumps(data) if lacking else text
+
+
 def write(path: Path, notebook: NotebookNode) -> None:
     """Write `notebook` so that a stop in the middle leaves the old file: a temporary one, then a rename."""
-    write_text(path, str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n")  # type: ignore[no-untyped-call]
+    write_text(path, as_text(notebook))
+
+
+def as_text(notebook: NotebookNode) -> str:
+    """The JSON text of `notebook`, as JupyterLab writes it."""
+    return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"  # type: ignore[no-untyped-call]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -55,18 +80,18 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise CourseError(
-            f"{path}: cannot be written ({error.strerror}); check the folder's permissions"
+            f"{path}: cannot be written ({error.strerror}); check the folder's permissions and the disk"
         ) from None
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @dataclass(frozen=True)
