@@ -1,0 +1,257 @@
+"""The learner's folder `work/`: copies of lessons and exercises, never written over.
+
+`work/.coursekit.json` remembers what each copy was made from, so that a newer original is noticed and the
+learner's answers can be told from the stubs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.notebooks import cells, read, write, write_text
+
+RECORD = ".coursekit.json"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One file of the course and where the learner's copy of it lies."""
+
+    original: Path
+    target: Path
+    name: str  # relative to work/, as the record keeps it
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.original.suffix == ".ipynb"
+
+    @property
+    def is_exercise(self) -> bool:
+        return self.is_notebook and "/" not in self.name
+
+
+def copies(course: Course) -> list[Copy]:
+    """What belongs into work/: exercises beside each other, the lessons in `chapters/`."""
+    found = [(path, path.name) for path in sorted(course.exercises.glob("*.ipynb"))]
+    for path in sorted(course.chapters.rglob("*")):
+        inside = path.relative_to(course.chapters)
+        if path.is_file() and not any(part.startswith((".", "_")) for part in inside.parts):
+            found.append((path, f"chapters/{inside.as_posix()}"))
+    return [Copy(path, course.work / name, name) for path, name in found]
+
+
+def prepare(course: Course) -> list[str]:
+    """Copy what is missing, trust the copies, and return lines for the learner. Writes over nothing."""
+    record = _read_record(course)
+    before = json.dumps(record)
+    new, outdated = [], []
+    for copy in copies(course):
+        if not copy.target.exists():
+            _copy(copy)
+            record[copy.name] = describe(copy.original)
+            new.append(copy)
+        elif copy.name not in record:
+            record[copy.name] = _adopt(copy)
+        elif record[copy.name].get("sha256") != digest(copy.original):
+            outdated.append(copy)
+    if json.dumps(record) != before:
+        _write_record(course, record)
+    trust(copy.target for copy in new if copy.is_notebook)
+    return [*_report_new(new), *_report_outdated(outdated, record)]
+
+
+def _adopt(copy: Copy) -> dict[str, Any]:
+    """The record of a copy that this program did not make, or was stopped before it could note it."""
+    same = digest(copy.target) == digest(copy.original)
+    return describe(copy.original) if same else {"sha256": digest(copy.original)}
+
+
+def _report_new(new: list[Copy]) -> Iterator[str]:
+    names = [copy.name for copy in new if copy.is_notebook]
+    if names:
+        yield f"copied into work/: {', '.join(names)}"
+
+
+def _report_outdated(outdated: list[Copy], record: dict[str, Any]) -> Iterator[str]:
+    """One line for each number: `work/` holds the older version, and how to get the newer one."""
+    numbers: dict[str, list[str]] = {}
+    for copy in outdated:
+        if digest(copy.original) != digest(copy.target):
+            numbers.setdefault(number(copy), []).append(copy.name)
+    for found, names in numbers.items():
+        yield (
+            f"newer: {' and '.join(names)}; yours in work/ is untouched. To bring your answers over: "
+            f"python -m coursekit lab --update {found}"
+        )
+
+
+def number(copy: Copy) -> str:
+    """`"01"` of `chapters/01_scalar.ipynb`."""
+    return copy.original.name.split("_")[0]
+
+
+def update(course: Course, wanted: str) -> list[str]:
+    """Put the newest version of number `wanted` into work/, with the learner's answers moved over.
+
+    What was there is kept beside it as `NAME.before-update-N.ipynb`. Returns lines for the learner.
+    """
+    chosen = [copy for copy in copies(course) if copy.is_notebook and number(copy) == wanted]
+    if not chosen:
+        known = ", ".join(sorted({number(copy) for copy in copies(course) if copy.is_notebook}))
+        raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known or 'none'}")
+    lines = []
+    record = _read_record(course)
+    for copy in chosen:
+        lines.append(_update_one(copy, record))
+        record[copy.name] = describe(copy.original)
+        _write_record(course, record)
+    trust(copy.target for copy in chosen)
+    return lines
+
+
+def _update_one(copy: Copy, record: dict[str, Any]) -> str:
+    if not copy.target.exists():
+        _copy(copy)
+        return f"{copy.name}: copied into work/"
+    if digest(copy.target) == digest(copy.original) or (
+        record.get(copy.name, {}).get("sha256") == digest(copy.original)
+    ):
+        return f"{copy.name}: yours is made from the newest version already"
+    fresh, moved = merge(copy, record.get(copy.name, {}))
+    kept = _backup(copy.target)
+    write(copy.target, fresh)
+    answers = f", {moved} of your answers moved over" if copy.is_exercise else ""
+    return f"{copy.name}: now the newest version{answers}; the old one is kept as {kept.name}"
+
+
+def _backup(path: Path) -> Path:
+    """A copy of `path` beside it, under the first free name."""
+    taken = 1
+    while (kept := path.with_name(f"{path.stem}.before-update-{taken}{path.suffix}")).exists():
+        taken += 1
+    write_text(kept, path.read_text(encoding="utf-8"))
+    return kept
+
+
+def merge(copy: Copy, before: dict[str, Any]) -> tuple[NotebookNode, int]:
+    """The original with the learner's answers and added cells in it, and how many answers were moved.
+
+    `before` is what `describe` said of the version that the learner's copy was made from, {} if unknown.
+    """
+    fresh, mine = read(copy.original), read(copy.target)
+    if not copy.is_exercise:
+        return fresh, 0
+    places = {cell.grade_id: cell for cell in cells(copy.original, fresh) if cell.is_answer and cell.grade_id}
+    by_exercise = {cell.exercise: name for name, cell in places.items() if cell.exercise}
+    answers: dict[str, list[str]] = {}
+    for cell in cells(copy.target, mine):
+        name = cell.grade_id if cell.is_answer else by_exercise.get(cell.exercise or "")
+        if name:
+            answers.setdefault(name, []).append(cell.source)
+    stubs = before.get("stubs", {})
+    written = {
+        name: "\n\n".join(parts)
+        for name, parts in answers.items()
+        if stubs.get(name) != _hash("\n\n".join(parts))
+    }
+    moved = [name for name in written if name in places and written[name] != places[name].source]
+    for name in moved:
+        places[name].node.source = written[name]
+    _keep_added_cells(fresh, mine, set(before.get("cells", [])))
+    _append_homeless(fresh, {name: text for name, text in written.items() if name not in places})
+    return fresh, len(moved)
+
+
+def _keep_added_cells(fresh: NotebookNode, mine: NotebookNode, known: set[str]) -> None:
+    """Put cells that the learner added after the cell that they followed."""
+    if not known:
+        return
+    after = None
+    for cell in mine.cells:
+        here = [index for index, other in enumerate(fresh.cells) if other.get("id") == cell.get("id")]
+        if here:
+            after = here[0]
+        elif cell.get("id") not in known and not cell.metadata.get("nbgrader"):
+            after = len(fresh.cells) - 1 if after is None else after
+            after += 1
+            fresh.cells.insert(after, cell)
+
+
+def _append_homeless(fresh: NotebookNode, answers: dict[str, str]) -> None:
+    """Answers whose exercise is gone from the newer version go to the end, as text that does not run."""
+    for name, text in answers.items():
+        note = f"Your answer `{name}` has no place in this version:\n\n```python\n{text}\n```"
+        fresh.cells.append(nbformat.v4.new_markdown_cell(note))  # type: ignore[no-untyped-call]
+
+
+def describe(original: Path) -> dict[str, Any]:
+    """What to remember of an original when it is copied."""
+    seen: dict[str, Any] = {"sha256": digest(original)}
+    if original.suffix == ".ipynb":
+        notebook = read(original)
+        seen["cells"] = [cell.get("id") for cell in notebook.cells]
+        seen["stubs"] = {
+            cell.grade_id: _hash(cell.source)
+            for cell in cells(original, notebook)
+            if cell.is_answer and cell.grade_id
+        }
+    return seen
+
+
+def digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def trust(paths: Iterable[Path]) -> None:
+    """Sign notebooks of the course, so that JupyterLab shows their stored pictures."""
+    from nbformat.sign import NotebookNotary
+
+    with contextlib.suppress(OSError):  # a home that cannot be written: pictures stay visible as PNG
+        notary = NotebookNotary()  # type: ignore[no-untyped-call]
+        for path in paths:
+            notary.sign(read(path))  # type: ignore[no-untyped-call]
+
+
+def _copy(copy: Copy) -> None:
+    try:
+        copy.target.parent.mkdir(parents=True, exist_ok=True)
+        if copy.is_notebook:
+            write_text(copy.target, copy.original.read_text(encoding="utf-8"))
+        else:
+            shutil.copyfile(copy.original, copy.target)
+    except OSError as error:
+        raise CourseError(
+            f"{copy.target}: cannot be written ({error.strerror}); check the folder's permissions"
+        ) from None
+
+
+def _read_record(course: Course) -> dict[str, Any]:
+    try:
+        data = json.loads((course.work / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    entries = data.items() if isinstance(data, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, dict)}
+
+
+def _write_record(course: Course, record: dict[str, Any]) -> None:
+    write_text(course.work / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
