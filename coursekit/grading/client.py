@@ -1,4 +1,4 @@
-"""Talk to one kernel in its box. Whatever comes back is untrusted: bounded in number and size, read as data only."""
+"""Talk to one kernel in its box. What comes back is untrusted: bounded in size, read as data only."""
 
 from __future__ import annotations
 
@@ -50,15 +50,14 @@ class Kernel:
     """One running kernel: its process and two sockets."""
 
     def __init__(self, launch: sandbox.Launch, library: Path, folder: Path) -> None:
-        """Start it. `folder` (private, its path short) gets the sockets and is the working folder without a box."""
+        """Start it. `folder` (private, its path short) gets the sockets."""
         key = uuid.uuid4().hex
         self.session = Session(key=key.encode())
         self.context: zmq.Context[Any] = zmq.Context()
         self.context.linger = 0
-        listening = [listen(folder / name) for name in ("shell", "iopub")]
-        self.process = launch.spawn(library, folder, listening[0].fileno(), listening[1].fileno(), key)
-        for one in listening:
-            one.close()  # the kernel's copies alone keep them open, so its end is noticed
+        with listen(folder / "shell") as shell, listen(folder / "iopub") as iopub:
+            self.process = launch.spawn(library, folder, shell.fileno(), iopub.fileno(), key)
+        # closed here, open in the kernel alone: so its end is noticed
         self.shell = self.connect(zmq.DEALER, folder / "shell")
         self.iopub = self.connect(zmq.SUB, folder / "iopub")
         self.poller = zmq.Poller()
@@ -67,7 +66,7 @@ class Kernel:
             self.poller.register(one, zmq.POLLIN)
 
     def connect(self, kind: int, path: Path) -> zmq.Socket[Any]:
-        one = self.context.socket(kind)
+        one: zmq.Socket[Any] = self.context.socket(kind)
         one.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME)
         one.setsockopt(zmq.RECONNECT_IVL, -1)
         if kind == zmq.SUB:
@@ -112,7 +111,7 @@ class Kernel:
         return conversation.shown
 
     def listen(self, conversation: Conversation, deadline: float) -> None:
-        """Read messages into `conversation` until it is complete, too much, too late, or the kernel is gone."""
+        """Read messages into `conversation` until it is complete, too much, too late, or the kernel died."""
         while not conversation.complete:
             ready = dict(self.poller.poll(int(1000 * TICK)))
             for channel in (self.iopub, self.shell):
@@ -201,7 +200,7 @@ class Conversation:
 
 
 def as_probes(content: bytes) -> list[Probe]:
-    """The probe in one display message, as plain bounded data. What is malformed gets a name that no test has."""
+    """The probe in one display message, as bounded data. What is malformed gets a name that no test has."""
     try:
         data = json.loads(content)["data"]
         if MIME not in data:
@@ -233,7 +232,7 @@ def too_deep(value: Any) -> bool:
 
 
 def one_line(text: Any) -> str:
-    """`text` as one short printable line; terminals, pages and spreadsheets get no control characters from it."""
+    """`text` as one short printable line: no control characters for terminals, pages and spreadsheets."""
     clean = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 4 * MAX_LINE])
     clean = " ".join(clean.split())
     return clean if len(clean) <= MAX_LINE else clean[: MAX_LINE - 1] + "…"

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
@@ -60,17 +62,17 @@ def serve(settings: dict[str, Any]) -> None:
     from ipykernel.kernelapp import IPKernelApp
     from ipykernel.zmqshell import ZMQInteractiveShell
 
-    class Shell(ZMQInteractiveShell):  # type: ignore[misc]
+    class Shell(ZMQInteractiveShell):
         def ask_exit(self) -> None:
             os._exit(0)  # quit() ends the kernel now, not at some time during the next cells
 
-    class Kernel(IPythonKernel):  # type: ignore[misc]
+    class Kernel(IPythonKernel):
         shell_class = Shell
         state: State | None = None
 
         async def do_execute(self, code: str, silent: bool, *args: Any, **options: Any) -> Any:
             if not (silent and code.startswith(REQUEST)):
-                return await super().do_execute(code, silent, *args, **options)
+                return await super().do_execute(code, silent, *args, **options)  # type: ignore[no-untyped-call]
             action, _, argument = code.removeprefix(REQUEST).partition(" ")
             try:
                 if action == "mark":
@@ -93,7 +95,7 @@ def serve(settings: dict[str, Any]) -> None:
         [settings["shell"], None, None, settings["iopub"]]
     )  # in the order in which ipykernel binds
 
-    class App(IPKernelApp):  # type: ignore[misc]
+    class App(IPKernelApp):
         def _try_bind_socket(self, socket: Any, port: int) -> int:
             handle = next(sockets)
             if handle is not None:
@@ -125,12 +127,12 @@ def serve(settings: dict[str, Any]) -> None:
     for name, value in options.items():
         owner, _, field = name.partition(".")
         app.config[owner][field] = value
-    app.initialize([])
-    app.start()
+    app.initialize([])  # type: ignore[no-untyped-call]
+    app.start()  # type: ignore[no-untyped-call]
 
 
 class State:
-    """What the set-up cells left: names, classes, and the parts of Python and IPython that cells can change."""
+    """What the set-up cells left: names, classes, the parts of Python and IPython that cells can change."""
 
     def __init__(self, shell: Any) -> None:
         import random
@@ -145,7 +147,8 @@ class State:
         self.modules = dict(sys.modules)
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
         self.lists = [(items, list(items)) for items in self.shell_lists()]
-        self.path = list(sys.path)
+        self.numpy_errors = (numpy.seterr, numpy.geterr())
+        self.environment = dict(os.environ)
         self.folder = os.getcwd()
 
     def things(self) -> Iterator[Any]:
@@ -156,10 +159,11 @@ class State:
         named = [sys.modules.get(name) for name in (*MODULES, "coursekit.probe", "IPython.display")]
         shell = type(self.shell).__mro__[:4]
         for thing in (*named, numpy, numpy.random, numpy.linalg, numpy.testing, *shell, *self.names.values()):
-            own_class = isinstance(thing, type) and not thing.__module__.startswith("builtins")
-            if (own_class or type(thing) is type(sys)) and id(thing) not in seen:
+            own_class = isinstance(thing, type) and thing.__module__ != "builtins"
+            if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield thing
+        yield from (self.shell, self.shell.display_pub, self.shell.displayhook)
 
     def shell_lists(self) -> Iterator[list[Any]]:
         manager = self.shell.input_transformer_manager
@@ -167,6 +171,7 @@ class State:
         yield from (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
         yield self.shell.input_transformers_post
         yield from self.shell.events.callbacks.values()
+        yield from (sys.path, sys.meta_path, sys.path_hooks)
 
     def restore(self) -> None:
         for thing, attributes in self.saved:
@@ -177,8 +182,12 @@ class State:
         names.clear()
         names.update(self.names)
         sys.modules.update(self.modules)
-        sys.path[:] = self.path
+        os.environ.clear()
+        os.environ.update(self.environment)
         os.chdir(self.folder)
+        seterr, errors = self.numpy_errors
+        seterr(**errors)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         self.seed(0)
 
     def seed(self, entropy: int) -> None:
@@ -192,13 +201,18 @@ class State:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Give a module or class the attributes it had; new ones go, unless the import system made them."""
+    """Give a module, class or object the attributes it had (of an object, its functions alone).
+
+    New ones go, but not those of modules: importing a submodule adds one, and does so once.
+    """
     now = vars(thing)
+    whole = isinstance(thing, (type, ModuleType))
     for name, value in attributes.items():
-        if now.get(name, attributes) is not value:
+        if now.get(name, attributes) is not value and (whole or callable(value)):
             setattr(thing, name, value)
-    for name in [name for name in now if name not in attributes]:
-        if isinstance(thing, type) or thing.__name__ == "builtins":
+    keeps_new = isinstance(thing, ModuleType) and thing.__name__ != "builtins"
+    for name in [name for name in now if name not in attributes and not keeps_new]:
+        if whole or callable(now[name]):
             delattr(thing, name)
 
 

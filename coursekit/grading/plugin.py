@@ -1,7 +1,7 @@
 """A plugin for pytest, on nbval's classes: an item for each hidden test of a notebook that `assemble` built.
 
-nbval collects and runs; the verdict is `compare`'s alone. nbval's comparison of outputs, its markers in comments
-and tags, and its way of running cells are not used.
+nbval collects and runs; the verdict is `compare`'s alone. nbval's comparison of outputs, its markers in
+comments and tags, and its way of running cells are not used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from coursekit.grading.client import Kernel
-from coursekit.grading.flow import Flow, info
+from coursekit.grading.flow import Flow, info, nothing
 from coursekit.grading.model import CellRun, NotebookRun, to_json
 from coursekit.grading.sandbox import Launch
 from coursekit.notebooks import write_text
@@ -60,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix != ".ipynb":
         return None
-    return GradedFile.from_parent(parent, path=file_path)
+    file: pytest.Collector = GradedFile.from_parent(parent, path=file_path)
+    return file
 
 
 class Failed(Exception):
@@ -75,7 +76,7 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         self.settings = self.config.stash[settings_key]
         self.entry = self.settings.notebooks[self.path.name]
         self.flow = Flow(notebook, self.start, seed=self.settings.seed, timeout=self.settings.timeout)
-        self.runs: dict[str, CellRun] = {}
+        self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
             if info(cell).get("role") == "hidden":
                 name = str(info(cell)["grade_id"])

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.grading.flow import info
-from coursekit.grading.model import CellRun, NotebookRun, from_json
+from coursekit.grading.flow import info, nothing
+from coursekit.grading.model import NotebookRun, from_json
 from coursekit.grading.sandbox import Box, make_library
 
 TICK = 0.05
@@ -109,15 +109,16 @@ def pytest(folder: Path, workers: int, junit: Path | None) -> Iterator[subproces
         command += ["-p", "xdist.plugin", "-n", str(workers), "--dist", "loadfile"]
     if junit:
         command += ["--junit-xml", str(junit.resolve()), "-o", "junit_family=xunit2"]
-    process = subprocess.Popen(
-        [*command, "notebooks"],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=open(folder / "log", "wb"),
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [*command, "notebooks"],
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
         yield process
     finally:
@@ -140,10 +141,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
                 process.wait(3)
             except subprocess.TimeoutExpired:
                 continue
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # workers that outlived it
-    except ProcessLookupError:
-        pass
 
 
 def follow(
@@ -173,11 +172,3 @@ def new_results(
     for path in sorted((folder / "results").glob("*.json")):
         if files[f"{path.stem}.ipynb"] not in found:
             yield from_json(json.loads(path.read_text(encoding="utf-8")))
-
-
-def nothing(name: str, notebook: NotebookNode) -> NotebookRun:
-    """The result of a notebook that gave none."""
-    hidden = [info(cell) for cell in notebook.cells if info(cell).get("role") == "hidden"]
-    return NotebookRun(
-        name, tuple(CellRun(str(cell["grade_id"]), str(cell.get("exercise")), "missing") for cell in hidden)
-    )

@@ -3,24 +3,25 @@
 What the box guarantees, where the kernel of the operating system keeps its word:
 
 - no network: an own network namespace with nothing in it, not even the host's abstract Unix sockets;
-- no process of the host is visible, and none of the box survives it: an own process namespace, killed as a whole;
-- an unprivileged user in an own user namespace without capabilities; a grader that is root becomes `nobody` first;
-- a file system of its own: Python's standard library, the packages on a list (`PACKAGES` and what they require),
-  `coursekit.probe`, and the modules of `minilib` that the notebook names, all read-only, the latter without
-  bytecode. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, other packages;
+- no process of the host is visible, and none of the box survives it: an own process namespace, killed as one;
+- an unprivileged user in an own user namespace, without capabilities; a grader that is root becomes `nobody`;
+- a file system of its own: Python's standard library, the packages on a list (`PACKAGES` and what they
+  require), `coursekit.probe`, and the modules of `minilib` that the notebook names, all read-only, the latter
+  without bytecode. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, others;
 - nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
 - two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
-- limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader also
-  watches the memory of all processes of the box together, the amount of output, and the clock.
+- limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader
+  also watches the memory of all processes of the box together, the amount of output, and the clock.
 
 What it does not: a hole in the Linux kernel is a hole in the box. Memory that belongs to no process (System V
-segments, memfd) is bounded per call, not in total. Boxes share the machine's cores, so a box can slow others down.
-A hidden test is visible to the answer that it tests, and one line of text (a message of an error) comes back.
+segments, memfd) is bounded per call, not in total. Boxes share the machine's cores: one can slow others down.
+A hidden test is visible to the answer that it tests, and one line (the message of an error) comes back.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -30,7 +31,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -109,6 +109,7 @@ class Launch:
         """Start a kernel on two listening Unix sockets, with `library` (see `make_library`) on its path."""
         path = [LIBRARY if self.wrapper else str(library), *self.path]
         settings = {"shell": shell, "iopub": iopub, "key": key, "path": path, "limits": self.limits}
+        orphaned = {} if self.wrapper else {"JPY_PARENT_PID": str(os.getpid())}  # then it ends by itself
         return subprocess.Popen(
             [*(part or str(library) for part in self.wrapper), *self.python, json.dumps(settings)],
             stdin=subprocess.DEVNULL,
@@ -116,7 +117,7 @@ class Launch:
             stderr=subprocess.DEVNULL,
             pass_fds=(shell, iopub),
             start_new_session=True,
-            env=self.environment,
+            env=self.environment | orphaned,
             cwd=cwd,
         )
 
@@ -136,10 +137,8 @@ class Launch:
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """End a kernel and, in a box, everything that it ever started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
@@ -189,12 +188,11 @@ class Box:
         return Box()
 
     def prepare(self, folder: Path, hide: Sequence[Path] = ()) -> Launch:
-        """What starts kernels; `folder` (private, empty) takes what must be copied, `hide` is never visible."""
+        """What starts kernels. `folder` (private, empty) takes copies; `hide` is never visible."""
         if self.bubblewrap is None:
             environment = {
                 **os.environ,
                 **ENVIRONMENT,
-                "JPY_PARENT_PID": "0",
                 "IPYTHONDIR": str(folder / "ipython"),
             }
             python = (sys.executable, "-P", str(Path(__file__).with_name("kernel.py")))
@@ -215,8 +213,8 @@ class Box:
     ) -> Iterator[str]:
         """The command line up to the interpreter.
 
-        Mounting needs to see the interpreter's folder, which may be closed to `nobody` (/root is). So root first
-        lays out the file system, then becomes `nobody`, and `nobody` makes the namespaces.
+        Mounting needs to see the interpreter's folder, which may be closed to `nobody` (/root is). So root
+        first lays out the file system, then becomes `nobody`, and `nobody` makes the namespaces.
         """
         assert self.bubblewrap is not None
         layout = [*visible(prefix, binds, hide)]
@@ -229,12 +227,24 @@ class Box:
             yield from ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs")
             yield from (self.bubblewrap, *UNSHARE, "--ro-bind", "/", "/", "--proc", "/proc", *MEMORY_FOLDERS)
         yield from ("--remount-ro", "/", "--chdir", HOME, "--clearenv")
-        for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT}.items():
+        libraries = {
+            "LD_LIBRARY_PATH": str(prefix / "lib")
+        }  # some builds of Python need it to find themselves
+        for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT, **libraries}.items():
             yield from ("--setenv", name, value)
         yield "--"
 
 
-UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
+UNSHARE = (
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--die-with-parent",
+    "--hostname",
+    "box",
+    "--cap-drop",
+    "ALL",
+)
 SMALL = ("--size", str(TMPFS), "--tmpfs")
 MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
 
@@ -267,8 +277,8 @@ def visible(prefix: Path, binds: Iterable[tuple[str, str]], hide: Sequence[Path]
             yield from ("--ro-bind", name, name)
     for name in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
         yield from ("--ro-bind-try", name, name)
-    for folder in sorted({*packages_of(roots), *hidden_below(roots, hide)}):
-        yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
+    for hidden in sorted({*packages_of([*roots, prefix]), *hidden_below(roots, hide)}):
+        yield from ("--size", "4096", "--tmpfs", str(hidden), "--remount-ro", str(hidden))
     for source, target in binds:
         yield from ("--ro-bind", source, target)
 
@@ -289,7 +299,7 @@ def hidden_below(roots: Sequence[Path], hide: Sequence[Path]) -> Iterator[Path]:
 
 
 def package_binds(folder: Path) -> Iterator[tuple[str, str]]:
-    """The packages on the list: folders as they are, single files as copies (with bytecode, for a fast start)."""
+    """The packages on the list: folders as they are, single files as copies with bytecode (faster)."""
     modules = folder / "modules"
     modules.mkdir()
     for name, path in sorted(installed_parts().items()):
@@ -369,8 +379,8 @@ def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
         path = library / f"{name}.py"
         if not name.isidentifier() or not (path.is_file() or (library / name).is_dir()):
             raise CourseError(
-                f"{library}: has no module {name!r}, which a notebook's metadata lists under coursekit.minilib; "
-                "mend the list, or run `python -m coursekit promote`"
+                f"{library}: has no module {name!r}, which a notebook's metadata lists under "
+                "coursekit.minilib; mend the list, or run `python -m coursekit promote`"
             )
         chosen.add(name)
         if path.is_file():
@@ -402,13 +412,9 @@ def minilib_names(node: ast.AST, library: Path) -> set[str]:
 
 
 def opening(path: Path, chosen: Sequence[str]) -> str:
-    """minilib's `__init__.py` with only those imports that `chosen` can serve, and nothing else that could fail."""
+    """minilib's `__init__.py` with only those imports that `chosen` can serve, and nothing else."""
     if not path.is_file():
         return ""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     keep = [node for node in body if (names := minilib_names(node, path.parent)) and names <= set(chosen)]
     return "".join(f"{ast.unparse(node)}\n" for node in keep)
-
-
-__all__ = ["Box", "Launch", "closure", "kill", "make_library", "memory"]
-_ = sysconfig
