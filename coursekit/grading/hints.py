@@ -160,7 +160,7 @@ _TOLD = re.compile(
     r"|'(\w+)' object has no attribute '(\w+)'"
     r"|'(\w+)' object is not (?:callable|iterable|subscriptable)"
     r"|unsupported operand type\(s\) for [-+*/%@&|^<>=]{1,3}(?: or pow\(\))?: '(\w+)' and '(\w+)'"
-    r"|(?:\w+\.)?(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'"
+    r"|(?:(\w+)\.)?(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'"
     r"|missing \d positional arguments?|missing \d required positional arguments?: '(\w+)'"
     r"|takes (?:no arguments|\d positional arguments? but \d (?:was|were) given))"
     r"|(?:list|tuple|string) index out of range|division by zero|float division by zero"

@@ -1,0 +1,187 @@
+"""`python -m coursekit grade NN DIR --out DIR`: grade a folder of notebooks written by strangers."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tqdm import tqdm
+
+from coursekit import notebooks
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
+from coursekit.grading.compare import save_expected
+from coursekit.grading.control import Conditions, control, cores, judges_of
+from coursekit.grading.feedback import feedback
+from coursekit.grading.model import NotebookRun
+from coursekit.grading.page import number
+from coursekit.grading.report import Run, grades, junit, report
+from coursekit.grading.results import Measure, Result
+from coursekit.grading.run import run_notebooks
+from coursekit.grading.sandbox import Box
+from coursekit.grading.state import State, answers_key, fingerprint
+from coursekit.grading.submissions import Submission, collect
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("chapter", metavar="NN", help="the chapter, such as 01")
+    parser.add_argument(
+        "submissions", type=Path, metavar="DIR", help="holds STUDENT/*.ipynb or STUDENT.ipynb"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the grades go")
+    parser.add_argument(
+        "--names",
+        metavar="REGEX",
+        help="picks the student (its first group) out of a file's or a folder's name: '(.+?)_.*'",
+    )
+    parser.add_argument(
+        "--solutions", type=Path, metavar="DIR", help="your own variants instead of the course's solutions/"
+    )
+    parser.add_argument("--seed", type=_seed, help="repeat a run; fresh each time otherwise")
+    parser.add_argument(
+        "--sandbox",
+        choices=["required", "off"],
+        default="required",
+        help="off: for notebooks that you trust as your own code",
+    )
+    parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for a cell")
+    parser.add_argument("--workers", type=int, metavar="N", help="notebooks at a time (default: cores)")
+
+
+def _seed(words: str) -> int:
+    seed = int(words)
+    if not 0 <= seed < 2**63:
+        raise argparse.ArgumentTypeError("expected a number that is not negative")
+    return seed
+
+
+def _positive(words: str) -> float:
+    seconds = float(words)
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError("expected seconds, more than 0")
+    return seconds
+
+
+def run(course: Course, args: argparse.Namespace) -> int:
+    """Grade, write the results, and say what needs attention. 1 where a submission could not be graded."""
+    started = time.monotonic()
+    chapter = load_chapter(find_notebook(args.solutions or course.solutions, args.chapter))
+    if not chapter.points:
+        raise CourseError(f"{chapter.path}: has no hidden test with points; see CONTRIBUTING.md")
+    _keep_apart(args.submissions, args.out)
+    submissions, remarks = collect(args.submissions, chapter, args.names)
+    box = Box.required() if args.sandbox == "required" else Box.off()
+    settings = (args.sandbox, args.timeout)
+    state = State(args.out, chapter.number, fingerprint(course, chapter, settings), args.seed)
+    if state.continued:
+        _say(f"continuing the run with seed {state.seed} that was interrupted")
+    conditions = Conditions(course, state.seed, box, max(1, args.workers or cores()), args.timeout)
+    _say(f"control: the reference, the empty notebook and the known mistakes of {chapter.path.name}")
+    reference, measure = control(chapter, conditions)
+    runs = _run_all(chapter, submissions, reference, conditions, state)
+    graded = Run(
+        chapter,
+        [_result(one, runs, measure) for one in submissions],
+        state.seed,
+        datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
+        f"Python {platform.python_version()}, NumPy {version('numpy')}, nbval {version('nbval')}",
+        time.monotonic() - started,
+        remarks,
+    )
+    _write(args.out, graded)
+    state.finish()
+    return _summary(graded, args.out)
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr)
+
+
+def _keep_apart(submissions: Path, out: Path) -> None:
+    """Nothing is ever written into the submissions."""
+    inside, folder = out.resolve(), submissions.resolve()
+    if inside == folder or folder in inside.parents:
+        raise CourseError(f"{out}: lies in the submissions' folder {submissions}; choose a folder beside it")
+
+
+def _run_all(
+    chapter: Chapter,
+    submissions: Sequence[Submission],
+    reference: NotebookRun,
+    conditions: Conditions,
+    state: State,
+) -> dict[str, NotebookRun]:
+    """The runs by student's slug; those that an interrupted run has finished are read back."""
+    keys = {one.slug: answers_key(one.answers) for one in submissions if not one.refused}
+    runs = {slug: run for slug, key in keys.items() if (run := state.load(f"{slug}-{key}"))}
+    # what the box sees of a name is a number
+    left = {f"n{i:05}": one for i, one in enumerate(submissions) if one.slug in keys and one.slug not in runs}
+    with (
+        tempfile.TemporaryDirectory(prefix="coursekit-") as private,
+        tqdm(total=len(keys), initial=len(runs), unit="notebook", desc="grading", disable=None) as bar,
+    ):
+        expected = Path(private) / "expected.json"
+        save_expected(expected, reference, judges_of(chapter).resolve())
+
+        def done(run: NotebookRun) -> None:
+            slug = left[run.name].slug
+            state.save(f"{slug}-{keys[slug]}", run)
+            bar.update()
+
+        made = {name: assemble(chapter, one.answers) for name, one in left.items()}
+        found = run_notebooks(
+            made,
+            course=conditions.course,
+            seed=conditions.seed,
+            box=conditions.box,
+            workers=conditions.workers,
+            timeout=conditions.timeout,
+            expected=expected,
+            on_done=done,
+        )
+    return runs | {left[name].slug: run for name, run in found.items()}
+
+
+def _result(submission: Submission, runs: Mapping[str, NotebookRun], measure: Measure) -> Result:
+    if submission.refused:
+        return Result(submission, refused=submission.refused)
+    return measure.result(submission, runs.get(submission.slug, NotebookRun(submission.slug)))
+
+
+def _write(out: Path, graded: Run) -> None:
+    """All outputs; feedback of students who are no longer there goes."""
+    name = f"{graded.chapter.number}.html"
+    pages = {out / "feedback" / one.submission.slug / name: one for one in graded.results}
+    for path, one in pages.items():
+        notebooks.write_text(path, feedback(graded.chapter, one))
+    for old in set((out / "feedback").glob(f"*/{name}")) - set(pages):
+        old.unlink()
+        with contextlib.suppress(OSError):
+            old.parent.rmdir()
+    notebooks.write_text(out / "grades.csv", grades(graded))
+    notebooks.write_text(out / "junit.xml", junit(graded))
+    notebooks.write_text(out / "report.html", report(graded))
+
+
+def _summary(graded: Run, out: Path) -> int:
+    for line in graded.remarks:
+        _say(line)
+    for one in graded.refused:
+        _say(f"{one.submission.student}: not graded: {one.refused}")
+    print(
+        f"{len(graded.graded)} of {len(graded.results)} submissions graded in {graded.seconds:.0f} s", end=""
+    )
+    if graded.graded:
+        mean = sum(one.points for one in graded.graded) / len(graded.graded)
+        print(f", mean {mean:.1f} of {number(graded.chapter.points)} points", end="")
+    print(f"; seed {graded.seed}\n{out / 'report.html'}")
+    return 1 if graded.refused else 0

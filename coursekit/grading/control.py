@@ -1,0 +1,119 @@
+"""Runs the reference, the empty notebook and the misconceptions: a broken set-up must not fail a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.grading.assemble import Chapter, assemble
+from coursekit.grading.compare import against, load_judges
+from coursekit.grading.hints import Misconception, bundles, known, load_misconceptions
+from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.results import Measure
+from coursekit.grading.run import run_notebooks
+from coursekit.grading.sandbox import Box
+
+REFERENCE, AGAIN, EMPTY = "reference", "reference-again", "empty"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How notebooks are run."""
+
+    course: Course
+    seed: int
+    box: Box
+    workers: int
+    timeout: float | None = None
+
+    def run(self, made: Mapping[str, NotebookNode]) -> dict[str, NotebookRun]:
+        return run_notebooks(
+            made, course=self.course, seed=self.seed, box=self.box, workers=self.workers, timeout=self.timeout
+        )
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def misconceptions_of(chapter: Chapter) -> list[Misconception]:
+    return load_misconceptions(_beside(chapter, "misconceptions"), chapter)
+
+
+def judges_of(chapter: Chapter) -> Path:
+    return _beside(chapter, "judges")
+
+
+def _beside(chapter: Chapter, folder: str) -> Path:
+    return chapter.path.parent / folder / f"{chapter.path.stem}.py"
+
+
+def mistaken(chapter: Chapter, bundle: Mapping[str, Misconception]) -> NotebookNode:
+    """The reference's notebook with the wrong answers of `bundle` in it."""
+    return assemble(chapter, chapter.reference() | {key: one.source for key, one in bundle.items()})
+
+
+def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Measure]:
+    """The reference's run and what answers are measured by. Raises CourseError where it is no measure."""
+    made = bundles(misconceptions_of(chapter))
+    reference = assemble(chapter, chapter.reference())
+    runs = conditions.run(
+        {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {})}
+        | {f"mistakes-{number}": mistaken(chapter, bundle) for number, bundle in enumerate(made, 1)}
+    )
+    measure = measured(chapter, runs[REFERENCE])
+    _check_repeats(measure, runs[AGAIN])
+    _check_empty(measure, runs[EMPTY])
+    mistakes = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
+    return runs[REFERENCE], Measure(chapter, measure.decide, measure.reference, mistakes)
+
+
+def measured(chapter: Chapter, run: NotebookRun) -> Measure:
+    """What answers are measured by, without misconceptions."""
+    cells = {cell.grade_id: cell for cell in run.cells}
+    for test in (test for exercise in chapter.exercises for test in exercise.tests):
+        cell = cells.get(test.grade_id) or CellRun(test.grade_id, test.exercise, "missing")
+        if cell.status != "ok" or not cell.probes:
+            raise CourseError(
+                f"{chapter.path}: the reference does not pass {test.grade_id} ({_why(cell)}), so nothing is "
+                "graded; mend the solution, or see `python -m coursekit doctor`"
+            )
+    return Measure(chapter, against(run, load_judges(judges_of(chapter))), cells)
+
+
+def _why(cell: CellRun) -> str:
+    if cell.status == "ok":
+        return "it shows no value: call probe"
+    return f"{cell.status}: {cell.error}" if cell.error else cell.status
+
+
+def _check_repeats(measure: Measure, again: NotebookRun) -> None:
+    for test, message in _decided(measure, again.cells):
+        if message:
+            raise CourseError(
+                f"{measure.chapter.path}: the reference fails {test.grade_id} when it runs twice at one seed "
+                f"({message}), so nothing is graded; draw from `rng`, or write a judge"
+            )
+
+
+def _check_empty(measure: Measure, empty: NotebookRun) -> None:
+    points = {test.grade_id: test.points for one in measure.chapter.exercises for test in one.tests}
+    for test, message in _decided(measure, empty.cells):
+        if message is None and points.get(test.grade_id):
+            raise CourseError(
+                f"{measure.chapter.path}: the empty notebook passes {test.grade_id}, so nothing is graded; "
+                "probe a value that the answer must work out"
+            )
+
+
+def _decided(measure: Measure, cells: Iterable[CellRun]) -> list[tuple[CellRun, str | None]]:
+    return [(cell, measure.decide(cell)) for cell in cells]

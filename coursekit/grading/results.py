@@ -1,0 +1,94 @@
+"""From what a notebook showed to points, messages and hints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from coursekit.grading.assemble import Chapter, Exercise
+from coursekit.grading.hints import Known, helper_hint, hint, told
+from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.submissions import Submission
+
+UNSOLVED = "not solved yet"
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """One exercise of one student."""
+
+    exercise: Exercise
+    points: float
+    messages: tuple[str, ...] = ()  # of the tests that failed
+    hint: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return not self.messages
+
+    @property
+    def unsolved(self) -> bool:
+        return set(self.messages) == {UNSOLVED} and not self.points
+
+    @property
+    def verdict(self) -> str:
+        return "; ".join(self.messages) or "passed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One student. Without exercises where the submission was refused or could not be run."""
+
+    submission: Submission
+    exercises: tuple[ExerciseResult, ...] = ()
+    refused: str = ""
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What answers of one chapter are held against, at one seed."""
+
+    chapter: Chapter
+    decide: Callable[[CellRun], str | None]
+    reference: Mapping[str, CellRun]  # by grade_id
+    known: Sequence[Known] = ()
+
+    def result(self, submission: Submission, run: NotebookRun, *, own: bool = False) -> Result:
+        """The grades of one student. `own`: errors are told in full, for a learner's own notebook."""
+        if not run.cells or all(cell.status == "missing" for cell in run.cells):
+            return Result(submission, refused="it could not be run; grade it again")
+        cells = {cell.grade_id: cell for cell in run.cells}
+        return Result(
+            submission,
+            tuple(self._exercise(exercise, cells, submission, own) for exercise in self.chapter.exercises),
+        )
+
+    def _exercise(
+        self, exercise: Exercise, cells: Mapping[str, CellRun], submission: Submission, own: bool
+    ) -> ExerciseResult:
+        shown = [
+            cells.get(test.grade_id) or CellRun(test.grade_id, exercise.number, "missing")
+            for test in exercise.tests
+        ]
+        answer = submission.answers.get(exercise.number, "")
+        public = shown if own else [replace(cell, error=told(cell.error, answer)) for cell in shown]
+        messages = [self.decide(cell) for cell in public]
+        failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
+        points = sum(
+            test.points for test, message in zip(exercise.tests, messages, strict=True) if not message
+        )
+        told_once = tuple(dict.fromkeys(message for message in messages if message))
+        seconds = sum(cell.seconds for cell in shown)
+        return ExerciseResult(exercise, points, told_once, self._hint(failed, submission.added), seconds)
+
+    def _hint(self, failed: Sequence[CellRun], added: Iterable[str]) -> str | None:
+        """The hint of the misconception, or where a helper belongs."""
+        if not failed:
+            return None
+        helpers = (helper_hint(cell.error, added) for cell in failed)
+        return next(filter(None, helpers), None) or hint(failed, self.known, self.reference)

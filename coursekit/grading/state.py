@@ -1,0 +1,91 @@
+"""What a run has done so far, kept in its output folder: an interrupted run continues where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from coursekit import notebooks
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.grading.assemble import Chapter
+from coursekit.grading.model import NotebookRun, from_json, to_json
+
+FOLDER = ".coursekit"
+
+
+def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
+    """A text that changes with everything but seed and submissions that a grade depends on."""
+    beside = [chapter.path.parent / kind / f"{chapter.path.stem}.py" for kind in ("misconceptions", "judges")]
+    machinery = sorted([*Path(__file__).parent.glob("*.py"), *course.library.rglob("*.py")])
+    digest = hashlib.sha256(f"{sys.version} {version('numpy')} {list(more)}".encode())
+    for path in [chapter.path, *beside, *machinery]:
+        digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+    return digest.hexdigest()
+
+
+def answers_key(answers: Mapping[str, str]) -> str:
+    """A text that changes with a student's answers."""
+    return hashlib.sha256(json.dumps(answers, sort_keys=True).encode()).hexdigest()
+
+
+class State:
+    """The runs of one grading, below OUT/.coursekit."""
+
+    def __init__(self, out: Path, chapter: str, key: str, seed: int | None) -> None:
+        self.out, self.folder = out, out / FOLDER
+        self.about = self._read()
+        self._check_folder(chapter)
+        same = not self.about.get("done") and self.about.get("key") == key
+        if same and (seed is None or seed == self.about.get("seed")):
+            self.seed, self.continued = int(self.about["seed"]), True
+            return
+        self.seed = secrets.randbelow(2**32) if seed is None else seed
+        self.continued = False
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        self.about = {"chapter": chapter, "key": key, "seed": self.seed, "done": False}
+        self._write()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            about = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
+            return about if isinstance(about, dict) and isinstance(about.get("seed"), int) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def _write(self) -> None:
+        notebooks.write_text(self.folder / "run.json", json.dumps(self.about) + "\n")
+
+    def _check_folder(self, chapter: str) -> None:
+        """A folder is written to only if it is new, empty or from an earlier run of this chapter."""
+        if self.out.exists() and not self.out.is_dir():
+            raise CourseError(f"{self.out}: is a file; expected a folder for the grades")
+        if self.about.get("chapter", chapter) != chapter:
+            raise CourseError(
+                f"{self.out}: holds the grades of chapter {self.about['chapter']}; choose another folder"
+            )
+        if not self.about and self.out.is_dir() and any(self.out.iterdir()):
+            raise CourseError(f"{self.out}: holds other files than grades; choose a new or an empty folder")
+
+    def load(self, name: str) -> NotebookRun | None:
+        """The run that was saved under `name`, None where there is none."""
+        try:
+            return from_json(json.loads((self.folder / "runs" / f"{name}.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, name: str, run: NotebookRun) -> None:
+        notebooks.write_text(self.folder / "runs" / f"{name}.json", json.dumps(to_json(run)))
+
+    def finish(self) -> None:
+        """The results are written: the next run begins afresh."""
+        self.about["done"] = True
+        self._write()
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
