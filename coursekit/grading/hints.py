@@ -182,6 +182,8 @@ def told(error: str, answer: str) -> str:
     found = _TOLD.match(message)
     if found and all(_harmless(word, answer) for word in found.groups() if word):
         return f"{kind}: {found[0]}"
+    if len(message) > 2 and message in answer:
+        return error
     return kind
 
 

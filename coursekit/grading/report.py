@@ -29,6 +29,7 @@ body { max-width: 62rem; }
 .bar { display: flex; gap: 2px; height: 1rem; min-width: 12rem; margin-top: .3rem; }
 .bar i { display: block; border-radius: 2px; }
 .key { display: inline-block; width: .75rem; height: .75rem; border-radius: 2px; margin: 0 .35rem 0 1rem; }
+.key:first-child { margin-left: 0; }
 i.good, .key.good { background: var(--good); } i.part, .key.part { background: var(--part); }
 i.bad, .key.bad { background: var(--bad); } i.none, .key.none { background: var(--line); }
 svg { display: block; width: 100%; height: auto; } svg rect { fill: var(--hint-line); }

@@ -162,6 +162,11 @@ def _notebooks(entries: list[Path]) -> Iterator[Path]:
             yield entry
 
 
+def answers_of(path: Path, chapter: Chapter) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The answers in the notebook at `path`, and the code of added cells. Raises Refused."""
+    return _split(read_cells(path, chapter), chapter)
+
+
 def read_cells(path: Path, chapter: Chapter) -> list[RawCell]:
     """The cells of the notebook at `path`, of any nbformat 4.x. Raises Refused."""
     name = printable(path.name)
@@ -233,6 +238,7 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
     lost the metadata, the cells whose first line names the exercise.
     """
     ids = chapter.answer_ids
+    given = {cell.source.strip() for cell in chapter.notebook.cells}
     code = [cell for cell in cells if cell.kind == "code"]
     named = {ids[cell.grade_id] for cell in code if cell.grade_id in ids}
     parts: dict[str, list[str]] = {}
@@ -243,7 +249,7 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
             key = cell.key
         if key is not None:
             parts.setdefault(key, []).append(cell.source)
-        elif not cell.grade_id:
+        elif not cell.grade_id and cell.source.strip() not in given:
             added.append(cell.source)
     return {key: "\n".join(sources) for key, sources in parts.items()}, tuple(added)
 

@@ -1,0 +1,191 @@
+"""`python -m coursekit check [NN]`: grade your own saved exercises."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import secrets
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
+from coursekit.grading.control import REFERENCE, Conditions, cores, measured, misconceptions_of, mistaken
+from coursekit.grading.hints import bundles, known
+from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.page import number
+from coursekit.grading.results import UNSOLVED, ExerciseResult, Measure, Result
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Refused, Submission, answers_of
+
+MINE = "yours"
+NO_SOLUTIONS = (
+    "There are no solutions here, so these are the visible checks alone; the hidden tests run where your "
+    "notebook is graded."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("chapter", nargs="?", metavar="NN", help="the chapter, such as 01 (default: all)")
+    parser.add_argument("--seed", type=int, help="repeat a check; fresh each time otherwise")
+
+
+def run(course: Course, args: argparse.Namespace) -> int:
+    """Print a table for each chapter. 1 where an answer is wrong; what is not solved yet is not wrong."""
+    numbers = [args.chapter] if args.chapter else chapters_at_work(course)
+    wrong = False
+    for place, chapter in enumerate(numbers):
+        result, notebook = examine(course, chapter, args.seed)
+        if place:
+            print()
+        print(table(result, notebook, _saved(course.work / notebook.path.name)))
+        wrong = wrong or any(not (one.passed or one.unsolved) for one in result.exercises)
+    return int(wrong)
+
+
+def passed_exercises(course: Course, chapter: str) -> set[str]:
+    """The exercises ("1.4") of the learner's saved notebook that pass all their tests."""
+    result, _ = examine(course, chapter)
+    return {one.exercise.number for one in result.exercises if one.passed}
+
+
+def chapters_at_work(course: Course) -> list[str]:
+    """The chapters of which the learner has a notebook."""
+    known_names = {
+        path.name for folder in (course.solutions, course.exercises) for path in folder.glob("*.ipynb")
+    }
+    found = [path.name for path in sorted(course.work.glob("*.ipynb")) if path.name in known_names]
+    if not found:
+        raise CourseError(f"{course.work}: holds no exercises yet; `python -m coursekit lab` puts them there")
+    return [name.partition("_")[0] for name in found]
+
+
+def examine(course: Course, number: str, seed: int | None = None) -> tuple[Result, Chapter]:
+    """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
+    visible = not any(course.solutions.glob(f"{glob_safe(number)}_*.ipynb"))
+    folder = course.exercises if visible else course.solutions
+    chapter = load_chapter(find_notebook(folder, number), visible=visible)
+    mine = _own(course.work / chapter.path.name, chapter)
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    conditions = Conditions(course, seed, Box.off(), cores())
+    runner = _visible if visible else _hidden
+    return runner(chapter, mine, conditions), chapter
+
+
+def glob_safe(words: str) -> str:
+    return re.sub(r"[^\w]", "", words)
+
+
+def _own(path: Path, chapter: Chapter) -> Submission:
+    if not path.is_file():
+        raise CourseError(
+            f"{path}: does not exist; `python -m coursekit lab` puts a copy of the exercises there"
+        )
+    try:
+        answers, added = answers_of(path, chapter)
+    except Refused as reason:
+        raise CourseError(f"{path.parent}: {reason}") from None
+    return Submission("you", "you", path.name, answers, added)
+
+
+def _visible(chapter: Chapter, mine: Submission, conditions: Conditions) -> Result:
+    """Each visible check passes or says what it is about."""
+    found = conditions.run({MINE: assemble(chapter, mine.answers)})[MINE]
+
+    def decide(cell: CellRun) -> str | None:
+        if cell.status == "ok":
+            return None
+        unsolved = cell.status == "unsolved" or cell.error.startswith("NotImplementedError")
+        said = cell.error.removeprefix("AssertionError").lstrip(": ")
+        return UNSOLVED if unsolved else said or "a visible check fails"
+
+    return _result(Measure(chapter, decide, {}), mine, found)
+
+
+def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions) -> Result:
+    """The hidden tests; where an answer is wrong, the known mistakes too, at the same seed."""
+    own = assemble(chapter, mine.answers)
+    runs = conditions.run({REFERENCE: assemble(chapter, chapter.reference()), MINE: own})
+    measure = measured(chapter, runs[REFERENCE])
+    result = _result(measure, mine, runs[MINE])
+    wrong = {one.exercise.number for one in result.exercises if not (one.passed or one.unsolved or one.hint)}
+    made = bundles(one for one in misconceptions_of(chapter) if one.exercise in wrong)
+    if not made:
+        return result
+    found = conditions.run({str(place): mistaken(chapter, bundle) for place, bundle in enumerate(made)})
+    mistakes = known(made, [found[str(place)] for place in range(len(made))])
+    return _result(Measure(chapter, measure.decide, measure.reference, mistakes), mine, runs[MINE])
+
+
+def _result(measure: Measure, mine: Submission, found: NotebookRun) -> Result:
+    result = measure.result(mine, found, own=True)
+    if result.refused:
+        raise CourseError(f"{mine.source}: could not be run; see `python -m coursekit doctor`")
+    return result
+
+
+# The table
+
+
+def _saved(path: Path) -> str:
+    when = datetime.fromtimestamp(path.stat().st_mtime)
+    today = when.date() == datetime.now().date()
+    return f"saved {when:%H:%M}" if today else f"saved {when.day} {when:%b %H:%M}"
+
+
+def table(result: Result, chapter: Chapter, saved: str, width: int | None = None) -> str:
+    """Points, message and hint for each exercise, and what comes next."""
+    width = width or max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
+    title = f"{chapter.number} {chapter.title}".strip()
+    label = max([26, *(len(_name(one)) for one in result.exercises)])
+    score = max([7, *(len(_score(one, chapter.visible)) + 2 for one in result.exercises)])
+    lines = [f"{title:<{label + score}}   {saved:>12}", ""]
+    for one in result.exercises:
+        start = f"  {_name(one):<{label - 2}}{_score(one, chapter.visible):>{score}}"
+        lines += _beside(start, _words(one), label + score + 3, width)
+    lines += _beside(f"{_total(result, chapter):>{label + score}}", [_next(result)], label + score + 3, width)
+    if chapter.visible:
+        lines += ["", *textwrap.wrap(NO_SOLUTIONS, width)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _name(one: ExerciseResult) -> str:
+    return f"{one.exercise.number} {one.exercise.title}"
+
+
+def _score(one: ExerciseResult, visible: bool) -> str:
+    if one.unsolved:
+        return "-"
+    if visible:
+        return "ok" if one.passed else "wrong"
+    return f"{number(one.points)}/{number(one.exercise.points)}"
+
+
+def _words(one: ExerciseResult) -> Iterator[str]:
+    yield "; ".join(one.messages)
+    if one.hint and not one.unsolved:
+        yield one.hint
+
+
+def _beside(start: str, paragraphs: Iterable[str], column: int, width: int) -> list[str]:
+    """`start`, and beside it the paragraphs, wrapped."""
+    wrapped = [line for words in paragraphs for line in textwrap.wrap(words, max(28, width - column))]
+    first, *rest = wrapped or [""]
+    return [f"{start:<{column}}{first}", *(" " * column + line for line in rest)]
+
+
+def _total(result: Result, chapter: Chapter) -> str:
+    if not chapter.visible:
+        return f"{number(result.points)}/{number(chapter.points)}"
+    return f"{sum(one.passed for one in result.exercises)} of {len(result.exercises)}"
+
+
+def _next(result: Result) -> str:
+    left = [one.exercise.number for one in result.exercises if not one.passed]
+    if not left:
+        return "all done: `python -m coursekit build` makes your library of them"
+    return f"next: {', then '.join(left[:2])}"
