@@ -161,9 +161,7 @@ def _distance(wanted: list[Any], found: list[Any], tolerance: float) -> str | No
             continue
         if not (_finite(want) and _finite(have)):
             return f"expected {_finiteness(want)}, got {_finiteness(have)}"
-        away = abs(want - have)
-        if away > tolerance + tolerance * abs(want):
-            worst = max(worst, _as_float(away))
+        worst = max(worst, _beyond(want, have, tolerance))
     if not worst:
         return None
     if len(wanted) == 1:
@@ -179,10 +177,12 @@ def _finite(number: int | float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
 
 
-def _as_float(number: int | float) -> float:
+def _beyond(want: int | float, have: int | float, tolerance: float) -> float:
+    """The distance where it is beyond the tolerance, else 0."""
     try:
-        return float(number)
-    except OverflowError:
+        away = float(abs(want - have))
+        return away if away > tolerance + tolerance * abs(want) else 0.0
+    except OverflowError:  # whole numbers too large for a float, and not equal
         return math.inf
 
 
