@@ -45,7 +45,6 @@ PAGE = "#ffffff"
 
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 TEXT, ROW, BADGE, PADDING, MARGIN = 13.0, 19.0, 26.0, 9.0, 12.0
-PIXELS = 1.5  # of a PNG per unit of length: sharper than 1, and half the bytes of 2
 WIDE = 1000  # wider pictures keep their size and get a scroll bar, instead of shrinking to the notebook
 
 
@@ -107,8 +106,8 @@ def _derivatives(node: Node) -> tuple[float, ...]:
         )
     if len(derivatives) != len(_inputs(node)):
         raise ValueError(
-            f"a node {_op(node)!r} has {_count(len(_inputs(node)), 'input')} but {len(derivatives)} `derivatives`; "
-            "it needs one number per input"
+            f"a node {_op(node)!r} has {len(_inputs(node))} inputs but {len(derivatives)} derivatives; "
+            "`derivatives` needs one number per input"
         )
     return tuple(derivatives)
 
@@ -242,7 +241,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Curve:
-    """Cubic Bezier curves in a chain (a start, then two control points and an end for each) and an arrowhead."""
+    """Cubic Bezier curves with an arrowhead: a start, then two control points and an end for each curve."""
 
     points: tuple[Point, ...]
     colour: str = EDGE
@@ -305,6 +304,19 @@ class Brush:
         self.renderer.draw_path(pen, outline, pixels, None if fill is None else to_rgba(fill))
 
 
+def _palette() -> bytes:
+    """Every ink on every ground it is used on, with three shades between for smooth edges."""
+    grounds = [PAGE, SAND[0], BLUE[0], GLOW[0]]
+    pairs = [(ground, ink) for ground in grounds for ink in (INK, MUTED, GRADIENT, SAND[1], BLUE[1], GLOW[1])]
+    pairs += [(PAGE, EDGE), (SAND[1], EDGE), (BLUE[1], EDGE)]
+    shades: dict[bytes, None] = {}
+    for one, other in pairs:
+        ends = list(zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True))
+        for part in (0, 1, 2, 3, 4):
+            shades[bytes((a * (4 - part) + b * part) // 4 for a, b in ends)] = None
+    return b"".join(shades)
+
+
 @dataclass(frozen=True)
 class Scene:
     """Shapes on a white page, so that a dark theme does not swallow the edges."""
@@ -323,7 +335,16 @@ class Scene:
             + "\n</svg>\n"
         )
 
-    def png(self, scale: float = PIXELS) -> bytes:
+    @property
+    def is_wide(self) -> bool:
+        return self.width > WIDE
+
+    @property
+    def scale(self) -> float:
+        """Pixels of the PNG per unit of length: sharper than 1 where that costs few bytes."""
+        return 1.0 if self.is_wide else 1.5
+
+    def png(self) -> bytes:
         """The scene as a PNG with a palette: a third of the bytes, and nobody sees the difference."""
         try:
             from matplotlib.backends import backend_agg
@@ -332,16 +353,18 @@ class Scene:
             raise ImportError("the PNG of a picture needs matplotlib: pip install matplotlib") from None
 
         agg: Any = backend_agg
-        renderer = agg.RendererAgg(round(self.width * scale), round(self.height * scale), 72 * scale)
-        brush = Brush(renderer, scale)
+        width, height = round(self.width * self.scale), round(self.height * self.scale)
+        renderer = agg.RendererAgg(width, height, 72 * self.scale)
+        brush = Brush(renderer, self.scale)
         for shape in self.shapes:
             shape.paint(brush)
-        size = int(renderer.width), int(renderer.height)
-        drawn = Image.frombuffer("RGBA", size, renderer.buffer_rgba(), "raw", "RGBA", 0, 1)
+        drawn = Image.frombuffer("RGBA", (width, height), renderer.buffer_rgba(), "raw", "RGBA", 0, 1)
         page = Image.new("RGB", drawn.size, PAGE)
         page.paste(drawn, mask=drawn.getchannel("A"))
+        palette = Image.new("P", (1, 1))
+        palette.putpalette(_palette())
         file = io.BytesIO()
-        page.quantize(32, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+        page.quantize(palette=palette, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         return file.getvalue()
 
 
@@ -394,7 +417,8 @@ class Layout:
 
 def _arrange(sizes: list[Size], edges: list[tuple[int, int]], labels: list[float]) -> Layout:
     """Lay out boxes of these sizes, and room for a label of the given width (0: none) on each edge."""
-    drawn = json.loads(_run_dot(_dot_source(sizes, edges, labels)))
+    rooms = [max(width, 32.0 * (edges.count(edge) > 1)) for edge, width in zip(edges, labels, strict=True)]
+    drawn = json.loads(_run_dot(_dot_source(sizes, edges, rooms)))
     *_, right, top = map(float, drawn["bb"].split(","))
 
     def place(text: str) -> Point:  # Graphviz's y axis points up
@@ -442,20 +466,20 @@ def _middle(curve: tuple[Point, ...]) -> Point:
     return (a + 3 * c + 3 * e + g) / 8, (b + 3 * d + 3 * f + h) / 8
 
 
-def _dot_source(sizes: list[Size], edges: list[tuple[int, int]], labels: list[float]) -> str:
+def _dot_source(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[float]) -> str:
     """The graph for Graphviz: boxes without text, so that its result depends on no font."""
     try:
         import graphviz
     except ImportError:
         raise ImportError("pictures of graphs need the package graphviz: pip install graphviz") from None
     dot = graphviz.Digraph(
-        graph_attr={"rankdir": "LR", "nodesep": "0.25", "ranksep": "0.4"},
+        graph_attr={"rankdir": "LR", "nodesep": "0.25", "ranksep": "0.35"},
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"dir": "none", "headport": "w", "tailport": "e"},
     )
     for i, (width, height) in enumerate(sizes):
         dot.node(f"n{i}", width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
-    for i, ((tail, head), width) in enumerate(zip(edges, labels, strict=True)):
+    for i, ((tail, head), width) in enumerate(zip(edges, rooms, strict=True)):
         size = f'fixedsize="true" width="{width:.0f}" height="{ROW:.0f}"'
         room = {"label": f'<<table border="0" {size}><tr><td></td></tr></table>>'} if width else {}
         dot.edge(f"n{tail}", f"n{head}", id=f"e{i}", **room)
@@ -577,7 +601,7 @@ class Picture:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         size = {"width": round(self.scene.width), "height": round(self.scene.height)}
-        free = {"unconfined": True} if self.scene.width > WIDE else {}
+        free = {"unconfined": True} if self.scene.is_wide else {}
         bundle = {"image/svg+xml": self.svg(), "image/png": _base64(self.png()), "text/plain": repr(self)}
         return bundle, {"image/svg+xml": free, "image/png": size | free}
 
@@ -616,7 +640,7 @@ def draw_graph(
 
 def _label_width(*labels: str) -> float:
     widest = max(map(_width, labels))
-    return widest + 14 if widest else 0.0
+    return widest + 12 if widest else 0.0
 
 
 def _in_words(graph: Graph, limit: int = 12) -> str:
@@ -654,8 +678,12 @@ class Share:
     def amount(self) -> float:
         return self.factor * self.gradient
 
+    @property
+    def product(self) -> str:
+        return f"{number(self.factor)} {TIMES} {number(self.gradient)}"
+
     def __str__(self) -> str:
-        return f"{number(self.factor)} {TIMES} {number(self.gradient)} = {number(self.amount)}"
+        return f"{self.product} = {number(self.amount)}"
 
 
 @dataclass(frozen=True)
@@ -755,10 +783,11 @@ class Playback(Picture):
     def _fold(self, i: int, key: str) -> str:
         frame = self.frames[i]
         opened = " open" if i == 0 else ""
+        free = ' style="max-width: none"' if frame.scene.is_wide else ""
         return (
             f'<details name="steps-{key}"{opened}><summary>{i}. {escape(self.captions[i])}</summary>'
             f'<div style="overflow-x: auto"><img src="data:image/png;base64,{_base64(frame.png())}" '
-            f'width="{frame.scene.width:.0f}" alt="{escape(frame.alt)}"></div></details>'
+            f'width="{frame.scene.width:.0f}" alt="{escape(frame.alt)}"{free}></div></details>'
         )
 
     def _repr_mimebundle_(
@@ -767,7 +796,7 @@ class Playback(Picture):
         return {"text/html": self.html(), "text/plain": repr(self)}, {}
 
 
-def step_backward(value: Node, names: Mapping[str, Any] | None = None, *, max_nodes: int = 40) -> Playback:
+def step_backward(value: Node, names: Mapping[str, Any] | None = None, *, max_nodes: int = 20) -> Playback:
     """Play the backward pass from `value`, one picture per node that passes its gradient on.
 
     In each step one node tells its inputs their share: the local derivative times its own gradient. Nodes
@@ -809,7 +838,7 @@ def _at(moment: Moment, plain: Sequence[Card]) -> list[Card]:
 
 
 def _links(moment: Moment, edges: int) -> list[Link]:
-    said = {share.edge: Link(str(share), lit=True) for share in moment.shares}
+    said = {share.edge: Link(share.product, lit=True) for share in moment.shares}
     return [said.get(i, Link()) for i in range(edges)]
 
 
