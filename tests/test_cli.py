@@ -1,0 +1,188 @@
+"""Each command from outside: its help, bad input, Ctrl-C, and the one closing line of `test`."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from coursekit import __main__ as entry
+from coursekit import test as course_test
+from coursekit.course import Course
+from coursekit.errors import CourseError
+
+ROOT = Path(__file__).parent.parent
+PROJECT = "[project]\nname = 'x'\n[tool.coursekit]\nrepository = \"\"\n"
+
+
+def coursekit(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "coursekit", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    course = Course(tmp_path / "kürs eins")
+    for folder in (course.chapters, course.solutions, course.root / "tests"):
+        folder.mkdir(parents=True)
+    (course.root / "pyproject.toml").write_text(PROJECT)
+    shutil.copy(ROOT / "tests" / "nbval_sanitize.cfg", course.root / "tests")
+    return course
+
+
+@pytest.mark.parametrize("command", entry.COMMANDS)
+def test_each_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        entry.main(["--course", str(ROOT), command, "--help"])
+    assert stopped.value.code == 0
+    assert entry.COMMANDS[command].split()[0] in capsys.readouterr().out
+
+
+def test_each_command_has_a_make_target_that_calls_it() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for command in entry.COMMANDS:
+        assert f"\n{command}:" in makefile and f"$(COURSEKIT) {command}" in makefile
+
+
+def test_make_alone_lists_every_target() -> None:
+    listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
+    for target in [*entry.COMMANDS, "test-parity", "test-browser"]:
+        assert f"make {target} " in listed
+
+
+def test_outside_a_course_is_one_line(tmp_path: Path) -> None:
+    result = coursekit("--course", tmp_path, "check")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+
+
+def test_a_folder_that_does_not_exist_is_one_line() -> None:
+    result = coursekit("--course", "/nowhere at all/ü", "doctor")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+
+
+def test_an_unknown_command_and_an_unknown_flag_are_refused() -> None:
+    assert coursekit("sing").returncode == 2
+    assert "unrecognized arguments: --loud" in coursekit("doctor", "--loud").stderr
+
+
+def test_ctrl_c_is_one_line_and_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    fake = SimpleNamespace(add_arguments=lambda parser: None, run=stop)
+    monkeypatch.setattr(entry.importlib, "import_module", lambda name: fake)
+    assert entry.main(["--course", str(ROOT), "doctor"]) == 130
+    assert capsys.readouterr().err == "\nstopped; nothing was lost\n"
+
+
+def test_a_real_ctrl_c_stops_the_tests(course: Course) -> None:
+    slow = "import time\ndef test_slow():\n    time.sleep(60)\n"
+    (course.root / "tests" / "test_slow.py").write_text(slow)
+    command = [sys.executable, "-m", "coursekit", "--course", str(course.root), "test", "--only", "pytest"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("-- tests"):
+        pass
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=20)[1]
+    assert process.returncode == 130
+    assert "stopped; nothing was lost" in error and "Traceback" not in error
+
+
+def save(path: Path, *cells: tuple[str, str | None]) -> None:
+    """A notebook of (source, stored text); None: stored without having been run."""
+    made = []
+    for number, (source, shown) in enumerate(cells, 1):
+        outputs = (
+            [new_output("execute_result", {"text/plain": shown}, execution_count=number)] if shown else []
+        )
+        made.append(new_code_cell(source, outputs=outputs, execution_count=None if shown is None else number))
+    nbformat.write(new_notebook(cells=made), path)  # type: ignore[no-untyped-call]
+
+
+def test_every_cell_of_chapters_and_solutions_is_run_and_compared(course: Course) -> None:
+    save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("object()", "<object at 0x7f0000000000>"))
+    save(course.solutions / "01_wrong.ipynb", ("1 + 1", "3"), ("x = 1", None), ("1 / 3", "0.333333333399"))
+    result = coursekit("--course", course.root, "test", "--only", "nbval")
+    assert result.returncode == 1
+    assert "Cell outputs differ" in result.stdout
+    assert "this cell was stored without being run" in result.stdout
+    assert result.stdout.splitlines()[-1].strip("= ").startswith("2 failed, 3 passed in ")
+
+
+def test_a_course_without_notebooks_passes(course: Course) -> None:
+    result = coursekit("--course", course.root, "test", "--only", "nbval")
+    assert result.returncode == 0
+    assert "there are no notebooks yet" in result.stdout
+
+
+def names(steps: list[course_test.Step]) -> list[str]:
+    return [step.name for step in steps]
+
+
+def test_the_browser_and_parity_run_only_when_asked_for(course: Course) -> None:
+    steps = course_test.all_steps(course, [])
+    everything = names(course_test.chosen(steps, None, browser=False, pytest_only=False))
+    assert everything == ["ruff", "format", "promote", "exercises", "mypy", "pytest", "nbval"]
+    assert names(course_test.chosen(steps, None, browser=True, pytest_only=False)) == [*everything, "browser"]
+    assert names(course_test.chosen(steps, ["parity"], browser=False, pytest_only=False)) == ["parity"]
+
+
+def test_arguments_for_pytest_run_the_tests_alone(course: Course) -> None:
+    steps = course_test.all_steps(course, ["-k", "scalar"])
+    chosen = course_test.chosen(steps, None, browser=False, pytest_only=True)
+    assert names(chosen) == ["pytest"]
+    assert chosen[0].command[-2:] == ["-k", "scalar"]
+
+
+def test_an_unknown_step_is_told(course: Course) -> None:
+    with pytest.raises(CourseError, match="no step is called everything; there are: ruff"):
+        course_test.run(course, Namespace(only=["everything"], browser=False, rest=[], list=False))
+
+
+def test_a_failed_check_counts_and_the_rest_still_runs(
+    course: Course, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        course_test.Step("one", "one", [sys.executable, "-c", "raise SystemExit(1)"]),
+        course_test.Step("two", "two", [sys.executable, "-c", ""]),
+    ]
+    monkeypatch.setattr(course_test, "all_steps", lambda course, rest: steps)
+    assert course_test.run(course, Namespace(only=None, browser=False, rest=[], list=False)) == 1
+    assert capsys.readouterr().out.splitlines()[-1].strip("= ").startswith("1 failed, 1 passed in ")
+
+
+@pytest.mark.parametrize(
+    ("counts", "line"),
+    [
+        ({"passed": 3}, "3 passed in 1.50s"),
+        (
+            {"passed": 3, "skipped": 2, "failed": 1, "error": 1},
+            "1 failed, 3 passed, 2 skipped, 1 error in 1.50s",
+        ),
+        ({}, "no tests ran in 1.50s"),
+    ],
+)
+def test_the_closing_line_is_like_that_of_pytest(counts: dict[str, int], line: str) -> None:
+    assert course_test.closing_line(Counter(counts), 1.5).strip("= ") == line
+
+
+def test_a_report_that_pytest_could_not_write_counts_as_an_error(tmp_path: Path) -> None:
+    assert course_test.read_counts(tmp_path / "none.xml") == {"error": 1}
