@@ -42,8 +42,10 @@ def given_code(chapter: str, cell: Cell, course: Course) -> str:
             cell, 1, f"given: there is no chapter `{chapter}`; write `#| given chapters/NN_name.ipynb`"
         )
     module = Module(path.stem)
-    for export in read_source(path, course).exports:
-        module.add(export)
+    source = read_source(path, course)
+    for export in source.exports:
+        if export.module == source.module:  # not what the chapter sends to other modules
+            module.add(export)
     module.finish()
     return tidy(module.text(), course).rstrip("\n")
 

@@ -453,7 +453,7 @@ def _smooth(
     x, y = centres[tail][0] + sizes[tail][0] / 2, centres[tail][1]
     end, below = centres[head][0] - sizes[head][0] / 2, centres[head][1]
     for i, ((width, height), (left, top)) in enumerate(zip(sizes, centres, strict=True)):
-        across = abs(left - (x + end) / 2) < (width + end - x) / 2
+        across = abs(left - (x + end) / 2) < (width + end - x) / 2 - 12  # it sets out level
         beside = abs(top - (y + below) / 2) < (height + abs(below - y)) / 2 + abs(bulge)
         if across and beside and i not in edge:
             return None

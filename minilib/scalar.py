@@ -1,0 +1,333 @@
+"""Scalars that know their derivative, and the neural networks that one can build of them.
+
+Promoted from chapters/01_scalar.ipynb and solutions/01_scalar.ipynb; edit there, then `make promote`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import Any
+
+# An expression that remembers
+
+
+class Value:
+    """A number, its gradient, and the operation that made it.
+
+    `data` is the number and `grad` the derivative of the value that `backward` was called on with respect
+    to this one. `op` is the operation ("" for a leaf, which somebody typed in), `a` and `b` are its inputs
+    (None where there is none), `da` and `db` the derivatives of `data` with respect to them.
+
+    Equality and hash are those of the object, order is that of the numbers.
+    Raises TypeError for anything but one real number. Drop-in for micrograd's `Value`.
+    """
+
+    __slots__ = ("a", "b", "da", "data", "db", "grad", "op")
+
+    rest: tuple[Value, ...] = ()  # inputs beyond the second, and their derivatives: see exercise 1.10
+    d_rest: tuple[float, ...] = ()
+    __array_ufunc__ = None  # makes `array * value` ask us, and we say no in words
+
+    def __init__(self, data: float) -> None:
+        self.data = number(data)
+        self.grad: float = 0
+        self.op = ""
+        self.a: Value | None = None
+        self.b: Value | None = None
+        self.da = self.db = 0.0
+
+    def __repr__(self) -> str:
+        return f"Value(data={self.data}, grad={self.grad})"
+
+    def __mul__(self, other: Value | float) -> Value:
+        if not isinstance(other, Value):
+            other = Value(other)
+        return node(self.data * other.data, "*", self, other.data, other, self.data)
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """What this value was made of; a value used twice stands here twice. `()` for a leaf."""
+        return tuple(v for v in (self.a, self.b) if v is not None) + self.rest
+
+    @property
+    def derivatives(self) -> tuple[float, ...]:
+        """The derivative of this value with respect to each of `inputs`."""
+        if self.a is None:
+            return ()
+        return ((self.da,) if self.b is None else (self.da, self.db)) + self.d_rest
+
+    def relu(self) -> Value:
+        """max(x, 0). The derivative at 0 is 0, as in PyTorch."""
+        x = self.data
+        return node(0.0 if x <= 0 else x, "ReLU", self, 1.0 if x > 0 else 0.0)
+
+    def __lt__(self, other: Value | float) -> bool:
+        return self.data < (other.data if isinstance(other, Value) else other)
+
+    def __le__(self, other: Value | float) -> bool:
+        return self.data <= (other.data if isinstance(other, Value) else other)
+
+    def __gt__(self, other: Value | float) -> bool:
+        return self.data > (other.data if isinstance(other, Value) else other)
+
+    def __ge__(self, other: Value | float) -> bool:
+        return self.data >= (other.data if isinstance(other, Value) else other)
+
+    @property
+    def _prev(self) -> set[Value]:
+        return set(self.inputs)
+
+    @property
+    def _op(self) -> str:
+        return self.op
+
+    def __neg__(self) -> Value:
+        return self * -1
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self + (-other)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self * other**-1
+
+    def __radd__(self, other: float) -> Value:
+        return self + other
+
+    def __rmul__(self, other: float) -> Value:
+        return self * other
+
+    def __rsub__(self, other: float) -> Value:
+        return -self + other
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self**-1 * other
+
+    def backward(self) -> None:
+        """Set `grad` of all that this value was made of to the derivative of this value with respect to it.
+
+        Gradients of leaves add up over calls until somebody sets them to 0; those of operations start afresh,
+        as in PyTorch with `retain_graph=True`.
+        """
+        order = topological_order(self)
+        self.grad = 1.0
+        value: Any
+        for value in reversed(order):
+            grad = value.grad
+            value.a.grad += value.da * grad
+            if value.b is not None:
+                value.b.grad += value.db * grad
+            if value.rest:
+                for i, derivative in zip(value.rest, value.d_rest):
+                    i.grad += derivative * grad
+
+    def __add__(self, other: Value | float) -> Value:
+        if not isinstance(other, Value):
+            other = Value(other)
+        return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+
+    def tanh(self) -> Value:
+        """Hyperbolic tangent; derivative 1 - tanh(x)**2."""
+        t = math.tanh(self.data)
+        return node(t, "tanh", self, 1 - t * t)
+
+    def exp(self) -> Value:
+        """e**x. Raises OverflowError above 709.78, where a float ends."""
+        e = math.exp(self.data)
+        return node(e, "exp", self, e)
+
+    def log(self) -> Value:
+        """Natural logarithm. Raises ValueError for a number that is not positive."""
+        if self.data <= 0:
+            raise ValueError(f"log: expected a positive number, got {self.data}")
+        return node(math.log(self.data), "log", self, 1 / self.data)
+
+    def __pow__(self, other: Value | float) -> Value:
+        """x**n. Raises ValueError for a negative x with a fractional n, ZeroDivisionError for 0**-1."""
+        x, n = self.data, other.data if isinstance(other, Value) else number(other)
+        if x < 0 and n != math.floor(n):
+            raise ValueError(
+                f"power: {x} ** {n} is not a real number; a negative base needs a whole exponent"
+            )
+        power = x**n
+        steep = x == 0 and 0 < n < 1
+        slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+        if not isinstance(other, Value):
+            return node(power, f"**{n}", self, slope)
+        if x > 0:
+            return node(power, "**", self, slope, other, power * math.log(x))
+        return node(power, "**", self, slope, other, 0.0 if x == 0 else math.nan)
+
+    def __rpow__(self, other: float) -> Value:
+        return Value(other) ** self
+
+
+_new = object.__new__
+
+
+def number(x: float) -> float:
+    """`x` as a Python int or float. Raises TypeError, with what it was, for anything else."""
+    kind = type(x)
+    if kind is float or kind is int:
+        return x
+    if isinstance(x, (int, float)):
+        return float(x)
+    if getattr(x, "shape", None) == () and isinstance(getattr(x, "item", lambda: None)(), (int, float)):
+        return float(x)
+    shape = f" of shape {tuple(x.shape)}; make one Value per element" if hasattr(x, "shape") else ""
+    raise TypeError(f"Value: expected one real number, got {kind.__name__}{shape}")
+
+
+def node(data: float, op: str, a: Value, da: float, b: Value | None = None, db: float = 0.0) -> Value:
+    """The result of `op` on `a` (and `b`), with the derivative of the result with respect to each."""
+    made: Value = _new(Value)
+    made.data = data
+    made.grad = 0
+    made.op = op
+    made.a = a
+    made.da = da
+    made.b = b
+    made.db = db
+    return made
+
+
+# From a neuron to a network
+
+
+class Module:
+    """Something with parameters."""
+
+    def parameters(self) -> list[Value]:
+        """The values that learning may change."""
+        return []
+
+    def zero_grad(self) -> None:
+        """Forget all gradients, since `backward` adds to them."""
+        for p in self.parameters():
+            p.grad = 0
+
+
+class Neuron(Module):
+    """relu(w . x + b), or w . x + b with `nonlin=False`, of `nin` inputs.
+
+    Weights are drawn from U(-1, 1) by the global generator of `random`.
+    """
+
+    def __init__(self, nin: int, nonlin: bool = True) -> None:
+        self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
+        self.b = Value(0)
+        self.nonlin = nonlin
+
+    def __call__(self, x: Sequence[Value | float]) -> Value:
+        if len(x) != len(self.w):
+            raise ValueError(f"{self}: expected {len(self.w)} inputs, got {len(x)}")
+        act = sum((wi * xi for wi, xi in zip(self.w, x)), self.b)
+        return act.relu() if self.nonlin else act
+
+    def parameters(self) -> list[Value]:
+        return [*self.w, self.b]
+
+    def __repr__(self) -> str:
+        return f"{'ReLU' if self.nonlin else 'Linear'}Neuron({len(self.w)})"
+
+
+class Layer(Module):
+    """`nout` neurons over the same `nin` inputs. One neuron gives a value, several give a list."""
+
+    def __init__(self, nin: int, nout: int, nonlin: bool = True) -> None:
+        self.neurons = [Neuron(nin, nonlin) for _ in range(nout)]
+
+    def __call__(self, x: Sequence[Value | float]) -> Any:
+        out = [neuron(x) for neuron in self.neurons]
+        return out[0] if len(out) == 1 else out
+
+    def parameters(self) -> list[Value]:
+        return [p for neuron in self.neurons for p in neuron.parameters()]
+
+    def __repr__(self) -> str:
+        return f"Layer of [{', '.join(str(neuron) for neuron in self.neurons)}]"
+
+
+class MLP(Module):
+    """Layers of `nouts` neurons in a row, from `nin` inputs; all but the last end in relu."""
+
+    def __init__(self, nin: int, nouts: Sequence[int]) -> None:
+        sizes = [nin, *nouts]
+        last = len(nouts) - 1
+        self.layers = [Layer(sizes[i], sizes[i + 1], nonlin=i != last) for i in range(len(nouts))]
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def parameters(self) -> list[Value]:
+        return [p for layer in self.layers for p in layer.parameters()]
+
+    def __repr__(self) -> str:
+        return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
+
+
+# What does it cost?
+
+
+def topological_order(root: Value) -> list[Value]:
+    """The operations that `root` was made by, each after its inputs; leaves are left out.
+
+    Iterative, so that depth is limited by memory alone. Sets the gradients of what it lists to 0.
+    """
+    order: list[Value] = []
+    seen: set[Value] = set()
+    stack: list[Any] = [root] if root.op else []
+    while stack:
+        value = stack.pop()
+        if value is None:  # what the next one was made of is in the order, so now itself
+            order.append(stack.pop())
+        elif value not in seen:
+            seen.add(value)
+            value.grad = 0.0
+            stack.append(value)
+            stack.append(None)
+            a, b = value.a, value.b
+            if a.a is not None and a not in seen:  # a leaf has nobody to tell
+                stack.append(a)
+            if b is not None and b.a is not None and b not in seen:
+                stack.append(b)
+            if value.rest:
+                stack += [i for i in value.rest if i.a is not None]
+    return order
+
+
+class Wide(Value):
+    """A value with more than two inputs: those after the second in `rest`, their derivatives in `d_rest`."""
+
+    __slots__ = ("d_rest", "rest")
+
+
+def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequence[float]) -> Value:
+    """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
+    made = Wide(data)
+    made.op = op
+    made.a, made.da = inputs[0], derivatives[0]
+    if len(inputs) > 1:
+        made.b, made.db = inputs[1], derivatives[1]
+    made.rest, made.d_rest = tuple(inputs[2:]), tuple(derivatives[2:])
+    return made
+
+
+# A neuron in one node
+
+
+def weighted_sum(weights: Sequence[Value], inputs: Sequence[Value | float], bias: Value) -> Value:
+    """bias + w[0]*x[0] + w[1]*x[1] + ..., as one node. Inputs that are plain numbers get no gradient."""
+    x = [v.data if isinstance(v, Value) else number(v) for v in inputs]
+    total = bias.data
+    for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
+        total += weight.data * value
+    made_of, derivatives = [bias, *weights], [1.0, *x]
+    for weight, v in zip(weights, inputs):
+        if isinstance(v, Value):
+            made_of.append(v)
+            derivatives.append(weight.data)
+    return wide_node(total, "weighted_sum", made_of, derivatives)
