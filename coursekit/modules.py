@@ -14,8 +14,10 @@ from coursekit.pieces import (
     SourceError,
     as_class_body,
     assigned_class,
+    bound_names,
     first_line,
     indented,
+    last_line,
     member_decorator,
     names_read_now,
     parse,
@@ -55,11 +57,11 @@ class Module:
         self.imports: list[Piece] = []
         self.items: list[Item] = []
 
-    def add(self, export: Export, *, replaceable: bool = False) -> None:
+    def add(self, export: Export) -> None:
         """Merge one cell. Raises SourceError where it does not fit."""
-        for piece in pieces(export.cell, replaceable=replaceable):
+        for piece in pieces(export.cell):
             piece.heading = export.heading
-            self._place(piece)
+            self.place(piece)
 
     def finish(self) -> None:
         """Raise where making a class needs what the module defines only below it."""
@@ -94,11 +96,14 @@ class Module:
         ]
         return "\n".join(parts) + "\n\n\n" + "\n\n\n".join(self._sections()) + "\n"
 
-    def piece_with(self, line: str) -> Piece | None:
-        """The piece in which a line of the module stands, for messages."""
-        wanted = line.strip()
-        pieces = (*self.imports, *(piece for _, piece in self.members()))
-        return next((piece for piece in pieces if wanted in map(str.strip, piece.text.split("\n"))), None)
+    def piece_at(self, text: str, line: int) -> Piece | None:
+        """The piece that stands at a line of `text`, which is this module's text, formatted."""
+        found = {name: piece for piece in self.imports for name in piece.names} | dict(self.members())
+        for node in parse(text).body:
+            for name, inner in qualified(node):
+                if name in found and first_line(inner) <= line <= last_line(inner):
+                    return found[name]
+        return None
 
     def _sections(self) -> Iterator[str]:
         heading = None
@@ -112,7 +117,8 @@ class Module:
             group.append(item)
         yield from _run(group)
 
-    def _place(self, piece: Piece) -> None:
+    def place(self, piece: Piece) -> None:
+        """Put one statement where it belongs."""
         node = piece.node
         if isinstance(node, ast.Import | ast.ImportFrom) or _is_typing_block(node):
             self._import(piece)
@@ -156,8 +162,9 @@ class Module:
             for other in self.imports:
                 if name in other.names:
                     self._clash(piece, other, name)
+        old = [other for other in self.items if other.piece.names & piece.names]
+        piece.heading = next((other.piece.heading for other in old if other.piece.replaceable), piece.heading)
         item = as_item(piece)
-        old = [item for item in self.items if item.piece.names & piece.names]
         position = self._room(piece, [item.piece for item in old], [item.piece for item in self.items])
         for gone in old:
             if gone.piece.replaceable:
@@ -227,6 +234,21 @@ class Module:
         return next((item for item in self.items if item.indent and _name(item) == name), None)
 
 
+def qualified(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that a statement gives to a module, members first: `Value.tanh` with its own node."""
+    decorator = member_decorator(node)
+    owner = ast.unparse(decorator.args[0]) if decorator and decorator.args else assigned_class(node)
+    if isinstance(node, ast.ClassDef):
+        for member in node.body:
+            yield from ((f"{node.name}.{name}", member) for name in bound_names(member))
+    if owner is None:
+        yield from ((name, node) for name in bound_names(node))
+    elif isinstance(node, ast.Assign):
+        yield from ((ast.unparse(target), node) for target in node.targets)
+    else:
+        yield from ((f"{owner}.{name}", node) for name in bound_names(node))
+
+
 def as_item(piece: Piece) -> Item:
     """A class is taken apart into header and members; anything else stays whole."""
     node = piece.node
@@ -246,7 +268,7 @@ def as_item(piece: Piece) -> Item:
         assert isinstance(tree, ast.ClassDef)
     skip = _header_end(text.split("\n"), first_line(tree.body[0]))
     offset = piece.line - first_line(tree)
-    found = split(text, tree.body, cell=piece.cell, skip=skip, offset=offset, replaceable=piece.replaceable)
+    found = split(text, tree.body, cell=piece.cell, skip=skip, offset=offset)
     piece.text = "\n".join(text.split("\n")[:skip])
     return Item(piece, " " * tree.body[0].col_offset, list(found))
 
@@ -322,6 +344,7 @@ def _does_nothing(member: Piece) -> bool:
 
 
 def _is_kept(member: Piece, item: Item) -> bool:
-    """Whether a method of a class outlives the class's replacement: one that the new class does not have."""
+    """Whether a member stays when its class is replaced: a method that the new class does not have."""
     known = {name for other in item.members for name in other.names}
-    return isinstance(member.node, ast.FunctionDef | ast.AsyncFunctionDef) and not member.names & known
+    is_method = isinstance(member.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return (is_method or not member.replaceable) and not member.names & known

@@ -49,7 +49,7 @@ def parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def pieces(cell: Cell, *, replaceable: bool = False) -> Iterator[Piece]:
+def pieces(cell: Cell) -> Iterator[Piece]:
     """The top-level statements of a code cell, in order."""
     text = cell.source.replace("\r\n", "\n")
     try:
@@ -60,19 +60,17 @@ def pieces(cell: Cell, *, replaceable: bool = False) -> Iterator[Piece]:
         ) from None
     except ValueError as error:
         raise SourceError(cell, None, f"syntax error: {error}") from None
-    yield from split(text, tree.body, cell=cell, replaceable=replaceable)
+    yield from split(text, tree.body, cell=cell)
 
 
-def split(
-    text: str, body: list[ast.stmt], *, cell: Cell, skip: int = 0, offset: int = 0, replaceable: bool = False
-) -> Iterator[Piece]:
+def split(text: str, body: list[ast.stmt], *, cell: Cell, skip: int = 0, offset: int = 0) -> Iterator[Piece]:
     """The statements `body` of `text` below its first `skip` lines; line n is the cell's n + `offset`."""
     lines = text.split("\n")
     for group, first, last in _ranges(lines, body, skip):
         apart = first == skip + 1 or not lines[first - 1].strip()
         for node, part in _parts(lines, group, first, last):
             line = first_line(node) + offset
-            yield Piece(cell, line, node, part, replaceable=replaceable, apart=apart)
+            yield Piece(cell, line, node, part, apart=apart)
             apart = False
 
 

@@ -78,8 +78,7 @@ def module_text(module: Module, course: Course, doc: str) -> str:
     """The formatted text of a module. Raises SourceError for a name that would not be defined."""
     text = tidy(module.text(doc), course, f"minilib/{module.name}.py")
     for name in undefined_names(text, course):
-        line = text.split("\n")[name.line - 1]
-        piece = module.piece_with(line)
+        piece = module.piece_at(text, name.line)
         if piece:
             message = f"in module {module.name}: {name.message[:1].lower() + name.message[1:]}"
             raise SourceError(piece.cell, piece.line, f"{message}; export what defines it, or import it")
