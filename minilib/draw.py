@@ -23,6 +23,7 @@ import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from numbers import Real
 from pathlib import Path
@@ -45,7 +46,7 @@ PAGE = "#ffffff"
 
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 TEXT, ROW, BADGE, PADDING, MARGIN = 13.0, 19.0, 26.0, 9.0, 12.0
-WIDE = 1000  # wider pictures keep their size and get a scroll bar, instead of shrinking to the notebook
+WIDE = 1100  # wider pictures keep their size and get a scroll bar, instead of shrinking to the notebook
 
 
 # What a node says about itself
@@ -417,7 +418,7 @@ class Layout:
 
 def _arrange(sizes: list[Size], edges: list[tuple[int, int]], labels: list[float]) -> Layout:
     """Lay out boxes of these sizes, and room for a label of the given width (0: none) on each edge."""
-    rooms = [max(width, 32.0 * (edges.count(edge) > 1)) for edge, width in zip(edges, labels, strict=True)]
+    rooms = [_room(width, edges.count(edge) > 1) for edge, width in zip(edges, labels, strict=True)]
     drawn = json.loads(_run_dot(_dot_source(sizes, edges, rooms)))
     *_, right, top = map(float, drawn["bb"].split(","))
 
@@ -434,9 +435,37 @@ def _arrange(sizes: list[Size], edges: list[tuple[int, int]], labels: list[float
         line = found[f"e{i}"]
         smooth = _smooth(sizes, centres, edge, _bulge(edges, i))
         curves.append(smooth or tuple(place(point) for point in line["pos"].split()))
-        middle = _middle(smooth) if smooth else place(line["lp"]) if "lp" in line else None
-        spots.append(middle if labels[i] else None)
+        spots.append(place(line["lp"]) if labels[i] else None)
+    spots = _spread(curves, spots, labels)
     return Layout(math.ceil(right + 2 * MARGIN), math.ceil(top + 2 * MARGIN), sizes, centres, curves, spots)
+
+
+def _room(label: float, has_twin: bool) -> float:
+    """The width to keep free for an edge, so that labels can evade each other and twins can bend apart."""
+    return label + 16 if label else 32.0 if has_twin else 0.0
+
+
+def _spread(
+    curves: list[tuple[Point, ...]], kept: list[Point | None], widths: list[float]
+) -> list[Point | None]:
+    """Spots for the labels: where Graphviz kept one beside a long curve, else on the curve, near its middle.
+
+    Of the spots on a curve (and the kept one) the first that covers no other label is taken, else the freest.
+    """
+    spots = [spot if len(curve) > 4 else None for curve, spot in zip(curves, kept, strict=True)]
+
+    def covered(spot: Point, width: float) -> float:
+        x, y = spot
+        taken = ((at, other) for at, other in zip(spots, widths, strict=True) if at)
+        overlaps = (((width + other) / 2 - abs(x - a), ROW - abs(y - b)) for (a, b), other in taken)
+        return sum(dx * dy for dx, dy in overlaps if dx > 0 and dy > 0)
+
+    for i, (curve, reserve, width) in enumerate(zip(curves, kept, widths, strict=True)):
+        if reserve and spots[i] is None:
+            parts = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.2, 0.8)
+            choices = [*(_on(curve, part) for part in parts), reserve]
+            spots[i] = min(choices, key=partial(covered, width=width))
+    return spots
 
 
 def _bulge(edges: list[tuple[int, int]], i: int) -> float:
@@ -461,9 +490,11 @@ def _smooth(
     return (x, y), (x + third, y + bulge * 4 / 3), (end - third, below + bulge * 4 / 3), (end, below)
 
 
-def _middle(curve: tuple[Point, ...]) -> Point:
-    (a, b), (c, d), (e, f), (g, h) = curve
-    return (a + 3 * c + 3 * e + g) / 8, (b + 3 * d + 3 * f + h) / 8
+def _on(curve: tuple[Point, ...], part: float) -> Point:
+    """The point of a single Bezier curve at the parameter `part`, from 0 to 1."""
+    weights = (1 - part) ** 3, 3 * part * (1 - part) ** 2, 3 * part**2 * (1 - part), part**3
+    x, y = (sum(w * p[axis] for w, p in zip(weights, curve, strict=True)) for axis in (0, 1))
+    return x, y
 
 
 def _dot_source(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[float]) -> str:
@@ -518,21 +549,21 @@ class Link:
 
 
 def _compose(layout: Layout, cards: Sequence[Card], links: Sequence[Link]) -> Scene:
-    edges = [shape for i, link in enumerate(links) for shape in _edge(layout, i, link)]
+    # A gradient flows against the arrow.
+    curves = [
+        Curve(curve, GLOW[1], 2.4, "start") if link.lit else Curve(curve)
+        for curve, link in zip(layout.curves, links, strict=True)
+    ]
+    labels = [shape for spot, link in zip(layout.labels, links, strict=True) for shape in _label(spot, link)]
     nodes = [shape for i, card in enumerate(cards) for shape in _node(layout, i, card)]
-    return Scene(layout.width, layout.height, (*edges, *nodes))
+    return Scene(layout.width, layout.height, (*curves, *labels, *nodes))
 
 
-def _edge(layout: Layout, i: int, link: Link) -> Iterator[Box | Text | Curve]:
-    if link.lit:  # a gradient flows against the arrow
-        yield Curve(layout.curves[i], GLOW[1], 2.4, "start")
-    else:
-        yield Curve(layout.curves[i])
-    where = layout.labels[i]
-    if link.label and where is not None:
+def _label(spot: Point | None, link: Link) -> Iterator[Box | Text]:
+    if link.label and spot:
         fill, stroke = GLOW if link.lit else (PAGE, PAGE)
-        yield Box(*where, _width(link.label) + 8, ROW, ROW / 2, fill, stroke, 1)
-        yield Text(*where, link.label, GRADIENT if link.lit else MUTED, TEXT - 1)
+        yield Box(*spot, _width(link.label) + 8, ROW, ROW / 2, fill, stroke, 1)
+        yield Text(*spot, link.label, GRADIENT if link.lit else MUTED, TEXT - 1)
 
 
 def _node(layout: Layout, i: int, card: Card) -> Iterator[Box | Text | Curve]:
@@ -631,16 +662,15 @@ def draw_graph(
     if derivatives:
         factors = (factor for node in graph.nodes if _inputs(node) for factor in _derivatives(node))
         links = [Link(f"{TIMES} {number(factor)}") for factor in factors]
-    layout = _arrange(
-        [card.size for card in cards], graph.edges, [_label_width(link.label) for link in links]
-    )
+    widths = [_label_width(link.label) for link in links]
+    layout = _arrange([card.size for card in cards], graph.edges, widths)
     summary = f"graph of {_count(len(graph.nodes), 'value')}, {_count(graph.operations, 'operation')}"
     return Picture(_compose(layout, cards, links), f"{summary}: {_in_words(graph)}", summary)
 
 
 def _label_width(*labels: str) -> float:
     widest = max(map(_width, labels))
-    return widest + 12 if widest else 0.0
+    return widest + 8 if widest else 0.0
 
 
 def _in_words(graph: Graph, limit: int = 12) -> str:

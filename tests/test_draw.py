@@ -159,6 +159,17 @@ def test_edges_show_derivatives_when_asked():
     assert "\N{MULTIPLICATION SIGN} \N{MINUS SIGN}3" in texts(draw_graph(value, names, derivatives=True))
 
 
+def test_labels_of_crossing_edges_do_not_cover_one_another(engine):
+    a, b = Node(2.0), Node(3.0)
+    shapes = draw_graph((a + b) * (a * b) + b * a, derivatives=True).scene.shapes
+    labels = [s for s in shapes if isinstance(s, draw.Box) and s.height == draw.ROW]
+    assert len(labels) == 10
+    for i, one in enumerate(labels):
+        for other in labels[:i]:
+            apart = abs(one.x - other.x) > (one.width + other.width) / 2 - 8
+            assert apart or abs(one.y - other.y) > draw.TEXT
+
+
 def test_a_repeated_input_has_two_edges_that_can_be_told_apart(engine):
     curves = [
         shape.points for shape in draw_graph(squares()[0]).scene.shapes if isinstance(shape, draw.Curve)
