@@ -1,0 +1,1 @@
+"""Side-by-side measurements against peers: one process each, in turn, medians and ratios."""
