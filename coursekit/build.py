@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(course: Course, args: argparse.Namespace) -> int:
     wanted = _chapters(course, args.chapter)
     bases, own = reference(course), chapter_names(course)
+    print("checking your answers ...", flush=True)
     library = built(course, bases, own, list(passing_answers(course)))
     if not args.chapter:
         wanted &= {number(answer.cell.notebook) for answer in library.answers}

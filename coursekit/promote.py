@@ -55,11 +55,14 @@ def promoted(course: Course) -> dict[str, str]:
 
 def need_solutions(course: Course, then: str) -> None:
     """Raise where there is nothing to make things from: in a student bundle."""
-    for folder in (course.chapters, course.solutions):
-        if not folder.is_dir():
-            raise CourseError(
-                f"no {folder.name}/ in {course.root}: a bundle for students has no solutions, and {then}"
-            )
+    if not course.chapters.is_dir():
+        raise CourseError(
+            f"no chapters/ in {course.root}: is this the course's folder? give it with --course DIR"
+        )
+    if not course.solutions.is_dir():
+        raise CourseError(
+            f"no solutions/ in {course.root}: a bundle for students has no solutions, and {then}"
+        )
 
 
 def merged(course: Course) -> dict[str, tuple[Module, str]]:
