@@ -49,7 +49,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 def passed_exercises(course: Course, chapter: str) -> set[str]:
     """The exercises ("1.4") of the learner's saved notebook that pass all their tests."""
-    result, _ = examine(course, chapter)
+    result, _ = examine(course, chapter, hints=False)
     return {one.exercise.number for one in result.exercises if one.passed}
 
 
@@ -64,7 +64,9 @@ def chapters_at_work(course: Course) -> list[str]:
     return [name.partition("_")[0] for name in found]
 
 
-def examine(course: Course, number: str, seed: int | None = None) -> tuple[Result, Chapter]:
+def examine(
+    course: Course, number: str, seed: int | None = None, *, hints: bool = True
+) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
     visible = not any(course.solutions.glob(f"{glob_safe(number)}_*.ipynb"))
     folder = course.exercises if visible else course.solutions
@@ -72,8 +74,9 @@ def examine(course: Course, number: str, seed: int | None = None) -> tuple[Resul
     mine = _own(course.work / chapter.path.name, chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
     conditions = Conditions(course, seed, Box.off(), cores())
-    runner = _visible if visible else _hidden
-    return runner(chapter, mine, conditions), chapter
+    if visible:
+        return _visible(chapter, mine, conditions), chapter
+    return _hidden(chapter, mine, conditions, hints), chapter
 
 
 def glob_safe(words: str) -> str:
@@ -106,7 +109,7 @@ def _visible(chapter: Chapter, mine: Submission, conditions: Conditions) -> Resu
     return _result(Measure(chapter, decide, {}), mine, found)
 
 
-def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions) -> Result:
+def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: bool) -> Result:
     """The hidden tests; where an answer is wrong, the known mistakes too, at the same seed."""
     own = assemble(chapter, mine.answers)
     runs = conditions.run({REFERENCE: assemble(chapter, chapter.reference()), MINE: own})
@@ -114,7 +117,7 @@ def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions) -> Resul
     result = _result(measure, mine, runs[MINE])
     wrong = {one.exercise.number for one in result.exercises if not (one.passed or one.unsolved or one.hint)}
     made = bundles(one for one in misconceptions_of(chapter) if one.exercise in wrong)
-    if not made:
+    if not (made and hints):
         return result
     found = conditions.run({str(place): mistaken(chapter, bundle) for place, bundle in enumerate(made)})
     mistakes = known(made, [found[str(place)] for place in range(len(made))])

@@ -26,7 +26,6 @@ from coursekit.grading.model import NotebookRun
 from coursekit.grading.page import number
 from coursekit.grading.report import Run, grades, junit, report
 from coursekit.grading.results import Measure, Result
-from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State, answers_key, fingerprint
 from coursekit.grading.submissions import Submission, collect
@@ -138,16 +137,7 @@ def _run_all(
             bar.update()
 
         made = {name: assemble(chapter, one.answers) for name, one in left.items()}
-        found = run_notebooks(
-            made,
-            course=conditions.course,
-            seed=conditions.seed,
-            box=conditions.box,
-            workers=conditions.workers,
-            timeout=conditions.timeout,
-            expected=expected,
-            on_done=done,
-        )
+        found = conditions.run(made, expected, done)
     return runs | {left[name].slug: run for name, run in found.items()}
 
 

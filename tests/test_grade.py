@@ -20,7 +20,7 @@ import tiny_course as tiny
 from replay import Replay
 
 from coursekit import __main__ as command
-from coursekit import grade, notebooks
+from coursekit import notebooks
 from coursekit.errors import CourseError
 from coursekit.grading import control, hints, report, submissions
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
@@ -244,7 +244,6 @@ SANDBOX = _sandbox()
 def replay() -> Iterator[Replay]:
     with pytest.MonkeyPatch.context() as patch:
         stand_in = Replay()
-        patch.setattr(grade, "run_notebooks", stand_in)
         patch.setattr(control, "run_notebooks", stand_in)
         yield stand_in
 
