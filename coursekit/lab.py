@@ -14,6 +14,8 @@ from coursekit.errors import CourseError
 
 passes_on = True
 START = "chapters/00_start_here.ipynb"
+# Else a kernel warns that others on the machine could read along.
+ENCRYPTED = "--KernelManager.transport_encryption=auto"
 # JupyterLab asks at its first start whether it may fetch news. The course starts offline, without a question.
 _SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
@@ -63,20 +65,13 @@ def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:
 
 def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     """Replace this process by JupyterLab, so that Ctrl-C is its own."""
-    command = [sys.executable, "-m", "jupyterlab", *kernel_flags(flags), *flags]
+    command = [sys.executable, "-m", "jupyterlab", ENCRYPTED, *flags]
     write_settings(Path(sys.prefix, "share", "jupyter", "lab", "settings", "overrides.json"))
     print(f"opening JupyterLab in {folder} (stop it with Ctrl-C)", flush=True)
     os.chdir(folder)
     if os.name == "nt":
         sys.exit(subprocess.call(command))
     os.execv(command[0], command)
-
-
-def kernel_flags(flags: list[str]) -> list[str]:
-    """Kernels over Unix sockets where there are any: over TCP others on the machine could read along."""
-    if os.name == "nt" or any("transport" in flag for flag in flags):
-        return []
-    return ["--KernelManager.transport=ipc"]
 
 
 def write_settings(path: Path) -> None:

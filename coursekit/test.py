@@ -88,7 +88,7 @@ def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
         Step("nbval", "chapters and solutions, cell by cell", nbval, is_pytest=True),
         Step("parity", "parity", [*pytest, "-m", "parity", *pytest_args], is_pytest=True, extra=True),
         Step(
-            "browser", "browser", [*pytest, "-rs", "-m", "browser", *pytest_args], is_pytest=True, extra=True
+            "browser", "browser", [*pytest, "-rs", "tests/browser", *pytest_args], is_pytest=True, extra=True
         ),
     ]
 

@@ -1,0 +1,244 @@
+"""A real browser: `make lab`, open a chapter, see its pictures, run all of its cells.
+
+Run with `make test-browser`. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+CHAPTERS = sorted(path.name for path in (ROOT / "chapters").glob("*.ipynb"))
+TOKEN = "browser-test"
+START_SECONDS, RUN_SECONDS = 120, 240
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1400,1000",
+]
+
+PICTURES = """
+const outputs = '.jp-Notebook .jp-OutputArea';
+return [...document.querySelectorAll(`${outputs} img, ${outputs} svg:not([data-icon])`)].map(node => {
+  const box = node.getBoundingClientRect();
+  const broken = node.tagName === 'IMG' && !(node.complete && node.naturalWidth > 0);
+  return {broken: broken, visible: !broken && box.width > 0 && box.height > 0,
+          source: (node.getAttribute('src') || node.tagName).slice(0, 40)};
+});
+"""
+# JupyterLab shows errors and what goes to stderr alike; a progress bar there is no error.
+ERRORS = """
+const kinds = ['error', 'stderr'].map(kind => `[data-mime-type="application/vnd.jupyter.${kind}"]`);
+const texts = [...document.querySelectorAll(kinds.join(','))].map(node => node.innerText);
+return texts.filter(text => /Traceback|Error|Exception/.test(text)).map(text => text.slice(-300));
+"""
+PROMPTS = """
+return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')]
+  .filter(cell => cell.querySelector('.cm-content').innerText.trim())
+  .map(cell => cell.querySelector('.jp-InputPrompt').innerText.trim());
+"""
+KERNEL_STATE = """
+const status = document.querySelector('.jp-Toolbar .jp-Notebook-ExecutionIndicator');
+return status ? status.getAttribute('data-status') : '';
+"""
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab."""
+
+    root: Path
+    address: str
+    log: Path
+
+
+def copy_of_the_tree(target: Path) -> None:
+    """What a clone of the working tree would hold."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def wait_for(what: str, seen: Callable[[], Any], seconds: float) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = seen()
+        if found:
+            return found
+        time.sleep(0.3)
+    pytest.fail(f"waited {seconds:.0f} s for {what}")
+
+
+def answers(lab: Lab) -> bool:
+    try:
+        with urllib.request.urlopen(f"{lab.address}/api?token={TOKEN}", timeout=5) as reply:
+            return bool(reply.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """`make lab` in a copy of the tree, with this Python, a home of its own and no screen."""
+    if not CHAPTERS:
+        pytest.skip("there is no chapter yet")
+    for program in ("make", "git"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    with tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True) as folder:
+        root, home, port = Path(folder, "kürs eins"), Path(folder, "home"), free_port()
+        copy_of_the_tree(root)
+        settings = home / "settings"
+        # All cells must be in the page, not only those in view.
+        tracker = settings / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+        tracker.parent.mkdir(parents=True)
+        tracker.write_text('{"windowingMode": "none"}\n')
+        flags = ["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.token={TOKEN}"]
+        if hasattr(os, "getuid") and os.getuid() == 0:
+            flags.append("--allow-root")
+        running = Lab(root, f"http://127.0.0.1:{port}", Path(folder, "lab.log"))
+        environment = {
+            **os.environ,
+            "HOME": str(home),
+            "JUPYTERLAB_SETTINGS_DIR": str(settings),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+            "PYTHONPATH": str(root),
+        }
+        with open(running.log, "w") as log:
+            process = subprocess.Popen(
+                ["make", "lab", f"PYTHON={sys.executable}", f"LAB_FLAGS={' '.join(flags)}"],
+                cwd=root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            wait_for("JupyterLab", lambda: answers(running) or process.poll() is not None, START_SECONDS)
+            assert process.poll() is None, running.log.read_text()
+            yield running
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("Chromium or chromedriver is not installed (Debian: chromium, chromium-driver)")
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={profile}"]:
+            options.add_argument(flag)
+        opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+        opened.set_script_timeout(30)
+        yield opened
+        opened.quit()
+
+
+def stored_pictures(path: Path) -> int:
+    """How many outputs of the notebook hold a picture."""
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return sum(any(kind.startswith("image/") for kind in output.get("data", {})) for output in outputs)
+
+
+def open_chapter(browser: Any, lab: Lab, name: str) -> None:
+    browser.get(f"{lab.address}/lab/workspaces/auto-test/tree/chapters/{name}?token={TOKEN}&reset")
+    wait_for("the notebook's cells", lambda: browser.execute_script(PROMPTS), 60)
+    wait_for("an idle kernel", lambda: browser.execute_script(KERNEL_STATE) == "idle", 60)
+
+
+def run_all_cells(browser: Any) -> None:
+    """Menu Run, Run All Cells."""
+    by = "css selector"
+    menu = '//div[contains(@class, "lm-MenuBar-itemLabel") and text()="Run"]'
+    browser.find_element("xpath", menu).click()
+    command = '.lm-Menu-item[data-command="runmenu:run-all"]'
+    wait_for("the menu", lambda: browser.find_elements(by, command), 10)[0].click()
+
+
+def all_have_run(browser: Any) -> bool:
+    prompts = browser.execute_script(PROMPTS)
+    return not any(prompt in ("[*]:", "[ ]:") for prompt in prompts)
+
+
+def assert_pictures(browser: Any, expected: int) -> None:
+    """At least as many pictures are seen as outputs hold one, and none is broken."""
+    pictures = browser.execute_script(PICTURES)
+    assert [picture for picture in pictures if picture["broken"]] == []
+    assert sum(picture["visible"] for picture in pictures) >= expected
+
+
+@pytest.mark.parametrize("name", [name for name in CHAPTERS if not name.startswith("00")] or CHAPTERS)
+def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, lab: Lab, name: str) -> None:
+    expected = stored_pictures(ROOT / "chapters" / name)
+    open_chapter(browser, lab, name)
+    assert_pictures(browser, expected)  # before anything has run
+
+    run_all_cells(browser)
+    wait_for("the first cell", lambda: browser.execute_script(KERNEL_STATE) == "busy", 30)
+    wait_for("all cells", lambda: all_have_run(browser) or browser.execute_script(ERRORS), RUN_SECONDS)
+    assert browser.execute_script(ERRORS) == []
+    wait_for("an idle kernel", lambda: browser.execute_script(KERNEL_STATE) == "idle", 60)
+    assert_pictures(browser, expected)
+
+
+def test_the_learner_finds_lessons_and_exercises(lab: Lab) -> None:
+    work = lab.root / "work"
+    assert [path.name for path in sorted((work / "chapters").glob("*.ipynb"))] == CHAPTERS
+    exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
+    assert [path.name for path in sorted(work.glob("*.ipynb"))] == exercises
+
+
+def test_the_terminal_shows_no_warning_about_trust_or_kernels(lab: Lab) -> None:
+    log = lab.log.read_text()
+    assert "without encryption" not in log
+    assert "not trusted" not in log
