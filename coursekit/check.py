@@ -144,7 +144,7 @@ def table(result: Result, chapter: Chapter, saved: str, width: int | None = None
     """Points, message and hint for each exercise, and what comes next."""
     width = width or max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
     title = f"{chapter.number} {chapter.title}".strip()
-    label = max([26, *(len(_name(one)) for one in result.exercises)])
+    label = max([26, *(len(_name(one)) + 2 for one in result.exercises)])
     score = max([7, *(len(_score(one, chapter.visible)) + 2 for one in result.exercises)])
     lines = [f"{title:<{label + score}}   {saved:>12}", ""]
     for one in result.exercises:

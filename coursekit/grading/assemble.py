@@ -18,7 +18,7 @@ from coursekit.notebooks import Cell
 HELPERS = "helpers"  # the key of the answer cell of zero points
 
 _HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.MULTILINE)
-_NUMBER = re.compile(r"^(chapter\s+)?\d+[a-z]?\b[\s.:-]*", re.IGNORECASE)
+_NUMBER = re.compile(r"^(chapter\s+)?\d+[a-z]?\b[\s.:\u00b7\u2013\u2014-]*|:\s*exercises$", re.IGNORECASE)
 _TIER = re.compile(r"\s*\([^()]*\)$")
 _MARKER = re.compile(r"\s*#[#\s]*(?:NBVAL_|PYTEST_VALIDATE_)")
 

@@ -37,7 +37,12 @@ def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None) -> str 
         return _stopped(got)
     wanted, shown = [p.name for p in expected.probes], [p.name for p in got.probes]
     if wanted != shown:
-        return f"the test shows {len(wanted)} values, each once and in order; here were {len(shown)}"
+        absent = next((name for name in wanted if name not in shown), None)
+        return (
+            f"{absent}: was not shown"
+            if absent
+            else "more was shown than the test shows, or in another order"
+        )
     wrong = [_judged(judge, want, have) for want, have in zip(expected.probes, got.probes, strict=True)]
     return next((message for message in wrong if message), None)
 

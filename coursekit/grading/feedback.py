@@ -106,11 +106,12 @@ def _section(result: ExerciseResult, whole: Result) -> str:
     """An exercise, open where something is left to do."""
     exercise = result.exercise
     answer = whole.submission.answers.get(exercise.number)
-    shown = (
-        '<p class="soft">Your notebook has no answer cell for this exercise.</p>'
-        if answer is None
-        else f'<p class="label">Your answer</p>{_code(answer)}'
-    )
+    if answer is None:
+        shown = '<p class="soft">Your notebook has no answer cell for this exercise.</p>'
+    elif answer.strip() == exercise.stub.strip():
+        shown = ""
+    else:
+        shown = f'<p class="label">Your answer</p>{_code(answer)}'
     name = html.escape(f"{exercise.number} {exercise.title}")
     return (
         f'<section id="{_anchor(exercise)}"><details{"" if result.passed else " open"}>'
@@ -145,6 +146,33 @@ def _code(source: str) -> str:
     return f'<pre class="code"><code>{coloured.rstrip()}</code></pre>{more}'
 
 
+# What is plain in text: the page has no script that could set formulas.
+_SIGNS = {
+    "ge": "\u2265", "geq": "\u2265", "le": "\u2264", "leq": "\u2264", "ne": "\u2260", "approx": "\u2248",
+    "times": "\u00d7", "cdot": "\u00b7", "partial": "\u2202", "sum": "\u2211", "to": "\u2192",
+    "infty": "\u221e",
+    "alpha": "\u03b1", "beta": "\u03b2", "gamma": "\u03b3", "delta": "\u03b4", "eta": "\u03b7",
+    "theta": "\u03b8", "lambda": "\u03bb", "mu": "\u03bc", "sigma": "\u03c3", "Delta": "\u0394",
+    "qquad": "\u2003", "quad": "\u2002", "left": "", "right": "",
+}  # fmt: skip
+
+
+def _formula(latex: str) -> str:
+    """A formula in one line: fractions with a stroke, indices raised and lowered."""
+    line = re.sub(r"\\[,;! ]", " ", latex)
+    for _ in range(3):  # from the inside out
+        line = re.sub(r"\\d?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", _fraction, line)
+        line = re.sub(r"\\(?:text|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}", r"\1", line)
+    line = html.escape(re.sub(r"\\([A-Za-z]+)", lambda found: _SIGNS.get(found[1], found[1]), line))
+    line = re.sub(r"\^(?:\{([^{}]*)\}|(\w))", lambda found: f"<sup>{found[1] or found[2]}</sup>", line)
+    return re.sub(r"_(?:\{([^{}]*)\}|(\w))", lambda found: f"<sub>{found[1] or found[2]}</sub>", line)
+
+
+def _fraction(found: re.Match[str]) -> str:
+    parts = [part if re.fullmatch(r"[\w\\ ^]+", part) else f"({part})" for part in found.groups()]
+    return " / ".join(part.strip() for part in parts)
+
+
 class _Renderer(IPythonRenderer):
     """Markdown without raw HTML, images or addresses that run; formulas as they were typed."""
 
@@ -155,10 +183,10 @@ class _Renderer(IPythonRenderer):
         return f"<em>{html.escape(text)}</em>"
 
     def inline_math(self, body: str) -> str:
-        return f'<span class="math">{html.escape(body)}</span>'
+        return f'<span class="math">{_formula(body)}</span>'
 
     def block_math(self, body: str) -> str:
-        return f'<p class="math">{html.escape(body)}</p>'
+        return f'<p class="math">{_formula(body)}</p>'
 
     def block_mermaidjs(self, code: str) -> str:
         return f"<pre>{html.escape(code)}</pre>"

@@ -165,6 +165,7 @@ _TOLD = re.compile(
     r"|takes (?:no arguments|\d positional arguments? but \d (?:was|were) given))"
     r"|(?:list|tuple|string) index out of range|division by zero|float division by zero"
     r"|math domain error|math range error|maximum recursion depth exceeded"
+    r"|'[\[({]' was never closed|expected ':'|unterminated (?:triple-quoted )?(?:f-)?string literal"
     r"|invalid syntax|unexpected indent|expected an indented block|unmatched '[)\]}]'"
 )
 _TYPES = {"NoneType", "function", "method", "ndarray", "builtin_function_or_method", "module", "generator"}

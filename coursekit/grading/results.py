@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coursekit.grading.assemble import Chapter, Exercise
+from coursekit.grading.assemble import HELPERS, Chapter, Exercise
 from coursekit.grading.hints import Known, helper_hint, hint, told
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
@@ -75,7 +75,7 @@ class Measure:
             cells.get(test.grade_id) or CellRun(test.grade_id, exercise.number, "missing")
             for test in exercise.tests
         ]
-        answer = submission.answers.get(exercise.number, "")
+        answer = "\n".join(submission.answers.get(key, "") for key in (exercise.number, HELPERS))
         public = shown if own else [replace(cell, error=told(cell.error, answer)) for cell in shown]
         messages = [self.decide(cell) for cell in public]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
