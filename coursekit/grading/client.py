@@ -20,8 +20,8 @@ from coursekit.grading.model import Probe
 from coursekit.probe import MIME
 
 MAX_FRAME = 8 * 2**20  # what ZeroMQ accepts before it hangs up
-MAX_BYTES = 4 * 2**20  # of all messages during one cell
-MAX_MESSAGES = 5000
+MAX_BYTES = 2 * 2**20  # of all messages during one cell
+MAX_MESSAGES = 2000
 MAX_PROBE = 2**20
 MAX_DEPTH = 64
 MAX_LINE = 200
@@ -196,7 +196,8 @@ class Conversation:
         if self.shown.status == "ok":
             self.shown.status = "error"
             self.shown.error_type = one_line(content.get("ename"))
-            self.shown.error = one_line(f"{content.get('ename')}: {content.get('evalue')}")
+            message = f"{content.get('ename')}: {content.get('evalue')}"
+            self.shown.error = one_line(message).removesuffix(":")
 
 
 def as_probes(content: bytes) -> list[Probe]:

@@ -104,7 +104,7 @@ class Flow:
             if self.kernel.execute("# coursekit: restore", QUICK, silent=True).status == "ok":
                 return Shown()
             self.close()
-        self.used = False
+        self.used, why = False, ""
         while self.starts_left:
             self.kernel = self.start()
             shown = self.kernel.wait_until_ready()
@@ -113,9 +113,10 @@ class Flow:
             if shown.status == "ok":
                 self.starts_left = STARTS
                 return shown
+            why = f" ({shown.error or shown.status})"
             self.starts_left -= 1
             self.close()
-        return Shown("died", error="the grader's kernel did not get through the set-up cells")
+        return Shown("died", error=f"the grader's kernel did not get through the set-up cells{why}")
 
     def run_set_up(self) -> Shown:
         for cell in self.of("setup", None):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,19 +18,11 @@ from types import ModuleType
 from typing import Any
 
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
-MODULES = (
-    "builtins",
-    "sys",
-    "os",
-    "io",
-    "math",
-    "random",
-    "time",
-    "json",
-    "operator",
-    "functools",
-    "itertools",
-)
+CHANGEABLE = re.compile(  # the modules that answers are likely to patch
+    r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
+    r"|collections|dataclasses|contextlib|types|typing|(coursekit|minilib)(\..*)?"
+    r"|numpy(\.(random|linalg|fft|testing))?|IPython\.(display|core\.display(_functions|hook|pub)?)",
+).fullmatch
 REQUEST = "# coursekit: "
 
 
@@ -121,6 +114,7 @@ def serve(settings: dict[str, Any]) -> None:
         "IPCompleter.use_jedi": False,
         "InteractiveShell.colors": "nocolor",
         "InteractiveShell.cache_size": 0,
+        "InteractiveShell.xmode": "Minimal",
         "InteractiveShellApp.exec_PYTHONSTARTUP": False,
     }
     app = App.instance(kernel_class=Kernel, transport="ipc", default_extensions=[], log_level=50)
@@ -137,7 +131,7 @@ class State:
     def __init__(self, shell: Any) -> None:
         import random
 
-        import numpy
+        import numpy.testing
 
         self.shell = shell
         self.random = random
@@ -153,12 +147,10 @@ class State:
 
     def things(self) -> Iterator[Any]:
         """Modules and classes whose attributes an answer might replace."""
-        import numpy
-
         seen: set[int] = set()
-        named = [sys.modules.get(name) for name in (*MODULES, "coursekit.probe", "IPython.display")]
+        named = [module for name, module in self.modules.items() if CHANGEABLE(name)]
         shell = type(self.shell).__mro__[:4]
-        for thing in (*named, numpy, numpy.random, numpy.linalg, numpy.testing, *shell, *self.names.values()):
+        for thing in (*named, *shell, *self.names.values()):
             own_class = isinstance(thing, type) and thing.__module__ != "builtins"
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))

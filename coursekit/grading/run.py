@@ -64,7 +64,7 @@ def run_notebooks(
 def private_folder() -> Iterator[Path]:
     """A new folder that only this user can enter, gone afterwards. Its path is short: sockets need that."""
     base = tempfile.gettempdir()
-    folder = Path(tempfile.mkdtemp(prefix="coursekit-", dir="/tmp" if len(base) > 40 else base)).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="coursekit-", dir="/tmp" if len(base) > 60 else base)).resolve()
     for name in ("notebooks", "results", "box", "library", "k"):
         (folder / name).mkdir()
     try:

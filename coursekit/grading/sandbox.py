@@ -52,9 +52,9 @@ PACKAGES = (
 NOT_NEEDED = {"debugpy", "jedi", "parso"}  # a debugger and completion: they only make the start slow
 
 MEGABYTE = 2**20
-MEMORY = 3 * 1024 * MEGABYTE
+MEMORY = 2048 * MEGABYTE  # of all processes in a box together
 LIMITS = {
-    "AS": MEMORY,
+    "AS": 2 * MEMORY,  # of one process, the part included that it never touches
     "CPU": 900,
     "NPROC": 64,
     "FSIZE": 64 * MEGABYTE,
@@ -136,25 +136,48 @@ class Launch:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a kernel and, in a box, everything that it ever started."""
+    """End a kernel and, in a box, everything that it ever started.
+
+    The end of the first process of a namespace ends all others there, and bubblewrap takes note and follows.
+    """
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        for pid in family(process.pid):
+            if is_first(pid):
+                os.kill(pid, signal.SIGKILL)
+                process.wait(2)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def memory(process: subprocess.Popen[bytes]) -> int:
-    """Bytes that all processes below `process` hold, as the host's /proc tells; 0 where there is none."""
-    total, waiting = 0, [process.pid]
-    page = os.sysconf("SC_PAGE_SIZE")
+    """Bytes that `process` and all below it hold for themselves; 0 where the system has no /proc."""
+    pages = 0
+    for pid in family(process.pid):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # gone meanwhile
+            fields = Path(f"/proc/{pid}/statm").read_text().split()
+            pages += int(fields[1]) - int(fields[2])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def family(pid: int) -> Iterator[int]:
+    """The process `pid` and all below it, parents first, as the host numbers them."""
+    waiting = [pid]
     while waiting:
-        folder = Path(f"/proc/{waiting.pop()}")
-        try:
-            total += int((folder / "statm").read_text().split()[1]) * page
-            for thread in (folder / "task").iterdir():
+        pid = waiting.pop()
+        yield pid
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{pid}/task").iterdir():
                 waiting += [int(child) for child in (thread / "children").read_text().split()]
-        except (OSError, ValueError, IndexError):
-            continue  # gone meanwhile
-    return total
+
+
+def is_first(pid: int) -> bool:
+    """Whether `pid` is the first process of a namespace, so that all others there end with it."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                return len(line.split()) > 2 and line.split()[-1] == "1"
+    return False
 
 
 @dataclass(frozen=True)
