@@ -581,9 +581,9 @@ def _node(layout: Layout, i: int, card: Card) -> Iterator[Box | Text | Curve]:
     for word, text in card.rows:
         yield Text(left + inset + PADDING - 2 * bool(card.badge), line, word, MUTED, TEXT - 1, "start")
         gradient = word == "grad"
-        yield Text(
-            right - PADDING, line, text, GRADIENT if gradient else INK, TEXT, "end", gradient and card.news
-        )
+        colour, bold = GRADIENT if gradient else INK, gradient and card.news
+        if text:
+            yield Text(right - PADDING, line, text, colour, TEXT, "end", bold)
         line += ROW
     if card.badge:
         yield Box(left, y, 2 * inset, BADGE, BADGE / 2, stroke, stroke, 1)
@@ -642,7 +642,7 @@ def _base64(data: bytes) -> str:
 
 
 def _count(many: int, word: str) -> str:
-    return f"{many:,} {word}" + "s" * (many != 1)
+    return f"{many:,} {word}" + ("" if many == 1 else "es" if word.endswith("x") else "s")
 
 
 def draw_graph(
@@ -666,6 +666,16 @@ def draw_graph(
     layout = _arrange([card.size for card in cards], graph.edges, widths)
     summary = f"graph of {_count(len(graph.nodes), 'value')}, {_count(graph.operations, 'operation')}"
     return Picture(_compose(layout, cards, links), f"{summary}: {_in_words(graph)}", summary)
+
+
+def draw_boxes(boxes: Mapping[str, Sequence[str]], arrows: Sequence[tuple[str, str]]) -> Picture:
+    """Draw a map: for each title a box with lines of text, and arrows between titles, from left to right."""
+    titles = list(boxes)
+    cards = [Card(title, tuple((line, "") for line in lines), "", BLUE) for title, lines in boxes.items()]
+    edges = [(titles.index(tail), titles.index(head)) for tail, head in arrows]
+    layout = _arrange([card.size for card in cards], edges, [0.0] * len(edges))
+    words = "; ".join(f"{tail} leads to {head}" for tail, head in arrows)
+    return Picture(_compose(layout, cards, [Link()] * len(edges)), words, f"map of {_count(len(boxes), 'box')}")
 
 
 def _label_width(*labels: str) -> float:

@@ -287,15 +287,19 @@ def topological_order(root: Value) -> list[Value]:
         elif value not in seen:
             seen.add(value)
             value.grad = 0.0
+            a, b = value.a, value.b
+            a_first = a.a is not None and a not in seen  # a leaf has nobody to tell
+            b_first = b is not None and b.a is not None and b not in seen
+            if not (a_first or b_first or value.rest):
+                order.append(value)
+                continue
             stack.append(value)
             stack.append(None)
-            a, b = value.a, value.b
-            if a.a is not None and a not in seen:  # a leaf has nobody to tell
+            if a_first:
                 stack.append(a)
-            if b is not None and b.a is not None and b not in seen:
+            if b_first:
                 stack.append(b)
-            if value.rest:
-                stack += [i for i in value.rest if i.a is not None]
+            stack += [i for i in value.rest if i.a is not None]
     return order
 
 
