@@ -20,7 +20,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.compare import save_expected
-from coursekit.grading.control import Conditions, control, cores, judges_of
+from coursekit.grading.control import Conditions, control, cores, judges_of, unnoticed
 from coursekit.grading.feedback import feedback
 from coursekit.grading.model import NotebookRun
 from coursekit.grading.page import number
@@ -86,6 +86,10 @@ def run(course: Course, args: argparse.Namespace) -> int:
     conditions = Conditions(course, state.seed, box, max(1, args.workers or cores()), args.timeout)
     _say(f"control: the reference, the empty notebook and the known mistakes of {chapter.path.name}")
     reference, measure = control(chapter, conditions)
+    remarks += [
+        f'{one.exercise}: a known mistake earns full points at this seed; mend the hidden test ("{one.hint}")'
+        for one in unnoticed(measure)
+    ]
     runs = _run_all(chapter, submissions, reference, conditions, state)
     graded = Run(
         chapter,

@@ -24,7 +24,9 @@ from coursekit import notebooks
 from coursekit.errors import CourseError
 from coursekit.grading import control, hints, report, submissions
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
+from coursekit.grading.compare import against
 from coursekit.grading.model import CellRun, NotebookRun, Probe
+from coursekit.grading.results import Measure
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State
 
@@ -510,6 +512,17 @@ def test_a_broken_set_up_stops_the_run(
     object.__setattr__(chapter, "path", graded.root / "01_other.ipynb")  # a chapter without judges
     with pytest.raises(CourseError, match=message):
         control.control(chapter, control.Conditions(graded.course, 1, Box.off(), 1))
+
+
+def test_a_known_mistake_that_no_test_notices_is_named(graded: Graded) -> None:
+    chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
+    mistake = hints.Misconception("1.1", "a hint", "")
+    run = _shown(1.0)
+    caught = hints.Known(mistake, {"double-hidden": _shown(2.0).cells[0]})
+    passed = hints.Known(mistake, {"double-hidden": run.cells[0]})
+    cells = {cell.grade_id: cell for cell in run.cells}
+    for known, expected in ((caught, []), (passed, [mistake])):
+        assert control.unnoticed(Measure(chapter, against(run, {}), cells, [known])) == expected
 
 
 # The instructor's mistakes

@@ -129,5 +129,14 @@ def _check_empty(measure: Measure, empty: NotebookRun) -> None:
             )
 
 
+def unnoticed(measure: Measure) -> list[Misconception]:
+    """Known mistakes that pass every hidden test at this seed: the tests are too weak for them."""
+    return [
+        one.misconception
+        for one in measure.known
+        if not any(message for _, message in _decided(measure, one.cells.values()))
+    ]
+
+
 def _decided(measure: Measure, cells: Iterable[CellRun]) -> list[tuple[CellRun, str | None]]:
     return [(cell, measure.decide(cell)) for cell in cells]
