@@ -123,6 +123,7 @@ CLASS = {
     "marked": tiny.submission(
         REFERENCE | {"1.1": "# exercise: 1.1\n# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION\n1 / 0"}
     ),
+    "planted": tiny.submission(REFERENCE),
     "=cmd()": tiny.submission({"1.1": tiny.DOUBLE}),
     "Zoë Müller-Ångström": tiny.submission({"1.1": tiny.DOUBLE}),
 }
@@ -142,9 +143,18 @@ POINTS = {
     "scripts": "0 3 2",
     "leaks": "0 0 0",
     "marked": "0 3 2",
+    "planted": "2 3 2",
     "'=cmd()": "2 0 0",
     "Zoë Müller-Ångström": "2 0 0",
 }
+
+
+def _plant(folder: Path) -> None:
+    """Files beside a notebook that pytest or Python would run, if they saw them."""
+    act = f"open({str(folder.parent.parent / 'planted was here')!r}, 'w')\nraise SystemExit\n"
+    for name in ("conftest.py", "sitecustomize.py", "usercustomize.py", "numpy.py", "probe.py"):
+        (folder / name).write_text(act)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
 
 
 def _refused(folder: Path) -> None:
@@ -204,6 +214,7 @@ class Graded:
         self.submissions.mkdir()
         for student, made in CLASS.items():
             tiny.submit(self.submissions, student, made)
+        _plant(self.submissions / "planted")
         _refused(self.submissions)
         self.out = root / "out"
 
