@@ -3,7 +3,7 @@
 # The first Python on the PATH that is new enough; python3 itself says what to do where none is.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
-COURSEKIT = $(PYTHON) -m coursekit
+COURSEKIT = "$(PYTHON)" -m coursekit
 
 DIR ?=
 LAB_FLAGS ?=

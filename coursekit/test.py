@@ -53,8 +53,13 @@ def run(course: Course, args: argparse.Namespace) -> int:
         for step in all_steps(course, []):
             print(f"  {step.name:<18}{step.title}{' (when asked for)' if step.extra else ''}")
         return 0
+    steps, left_out = present(course, steps)
+    if not steps:
+        raise CourseError(f"{course.root} holds nothing to run for: {', '.join(left_out)}")
     started = time.monotonic()
     outcomes = [run_step(course, step) for step in steps]
+    if left_out:
+        print(f"\nleft out, since their files are not here: {', '.join(left_out)}")
     print(table(outcomes))
     total = sum((outcome.counts for outcome in outcomes), Counter[str]())
     print(closing_line(total, time.monotonic() - started))
@@ -65,13 +70,22 @@ def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
     """Every step there is, in the order in which they run."""
     python = [sys.executable, "-m"]
     colour = "--color=yes" if sys.stdout.isatty() else "--color=no"
-    pytest = [*python, "pytest", "-q", "--tb=short", colour, "-p", "no:cacheprovider"]
+    pytest = [
+        *python,
+        "pytest",
+        "-q",
+        "--tb=short",
+        colour,
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={course.root}",
+    ]
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile"]
     kit = [*python, "coursekit", "--course", str(course.root)]
     nbval = [
         *pytest, *workers, "-p", "coursekit.nbval_plugin", "--nbval", "--nbval-current-env",
-        "--nbval-sanitize-with", str(course.root / "tests" / "nbval_sanitize.cfg"),
-        "--nbval-cell-timeout", str(CELL_TIMEOUT), *notebooks(course),
+        f"--nbval-sanitize-with={Path(__file__).with_name('nbval_sanitize.cfg')}",
+        f"--nbval-cell-timeout={CELL_TIMEOUT}", *notebooks(course),
     ]  # fmt: skip
     return [
         Step("ruff", "ruff check", [*python, "ruff", "check", "--quiet", "."]),
@@ -110,6 +124,15 @@ def chosen(steps: list[Step], only: list[str] | None, *, browser: bool, pytest_o
     if pytest_only:
         return [step for step in steps if step.name == "pytest"]
     return [step for step in steps if not step.extra or (browser and step.name == "browser")]
+
+
+def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
+    """The steps whose files are here, and the names of the others: a bundle for students has no solutions."""
+    needs = {"promote": course.solutions, "exercises": course.solutions}
+    needs |= dict.fromkeys(("pytest", "parity"), course.root / "tests")
+    needs["browser"] = course.root / "tests" / "browser"
+    here = [step for step in steps if needs.get(step.name, course.root).is_dir()]
+    return here, [step.name for step in steps if step not in here]
 
 
 def run_step(course: Course, step: Step) -> Outcome:

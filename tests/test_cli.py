@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
@@ -36,7 +35,6 @@ def course(tmp_path: Path) -> Course:
     for folder in (course.chapters, course.solutions, course.root / "tests"):
         folder.mkdir(parents=True)
     (course.root / "pyproject.toml").write_text(PROJECT)
-    shutil.copy(ROOT / "tests" / "nbval_sanitize.cfg", course.root / "tests")
     return course
 
 
@@ -121,7 +119,7 @@ def test_every_cell_of_chapters_and_solutions_is_run_and_compared(course: Course
     save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("object()", "<object at 0x7f0000000000>"))
     save(course.solutions / "01_wrong.ipynb", ("1 + 1", "3"), ("x = 1", None), ("1 / 3", "0.333333333399"))
     result = coursekit("--course", course.root, "test", "--only", "nbval")
-    assert result.returncode == 1
+    assert result.returncode == 1, result.stdout
     assert "Cell outputs differ" in result.stdout
     assert "this cell was stored without being run" in result.stdout
     assert result.stdout.splitlines()[-1].strip("= ").startswith("2 failed, 3 passed in ")
@@ -150,6 +148,21 @@ def test_arguments_for_pytest_run_the_tests_alone(course: Course) -> None:
     chosen = course_test.chosen(steps, None, browser=False, pytest_only=True)
     assert names(chosen) == ["pytest"]
     assert chosen[0].command[-2:] == ["-k", "scalar"]
+
+
+def test_a_bundle_without_solutions_and_tests_runs_what_it_has(course: Course) -> None:
+    for folder in (course.solutions, course.root / "tests"):
+        folder.rmdir()
+    steps = [step for step in course_test.all_steps(course, []) if not step.extra]
+    here, left_out = course_test.present(course, steps)
+    assert names(here) == ["ruff", "format", "mypy", "nbval"]
+    assert left_out == ["promote", "exercises", "pytest"]
+
+
+def test_a_step_without_its_files_is_told(course: Course) -> None:
+    result = coursekit("--course", course.root, "test", "--only", "browser")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1 and "nothing to run for: browser" in result.stderr
 
 
 def test_an_unknown_step_is_told(course: Course) -> None:

@@ -5,6 +5,7 @@ Run with `make test-browser`. Needs Chromium and chromedriver (Debian: chromium,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -114,6 +115,14 @@ def answers(lab: Lab) -> bool:
         return False
 
 
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End `make` and all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(20)
+
+
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     """`make lab` in a copy of the tree, with this Python, a home of its own and no screen."""
@@ -156,11 +165,7 @@ def lab() -> Iterator[Lab]:
             assert process.poll() is None, running.log.read_text()
             yield running
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+            stop(process)
 
 
 @pytest.fixture(scope="module")
