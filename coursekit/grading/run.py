@@ -103,7 +103,16 @@ def pytest(folder: Path, workers: int, junit: Path | None) -> Iterator[subproces
     """The one pytest, which sees nothing but the private folder and the plugins named here."""
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "--rootdir", str(folder), "--noconftest"]
-    command += ["-p", "no:cacheprovider", "-p", "nbval.plugin", "-p", "coursekit.grading.plugin"]
+    command += [
+        "--basetemp",
+        str(folder / "tmp"),
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "nbval.plugin",
+        "-p",
+        "coursekit.grading.plugin",
+    ]
     command += ["--coursekit-settings", str(folder / "settings.json"), "-q", "--color=no", "--tb=short"]
     if workers > 1:
         command += ["-p", "xdist.plugin", "-n", str(workers), "--dist", "loadfile"]

@@ -185,19 +185,21 @@ class Box:
     """Whether kernels are locked in. Make one with `Box.required()` or `Box.off()`."""
 
     bubblewrap: str | None = None
-    setpriv: str | None = None
+    setpriv: str | None = None  # only where the grader is root
+    closes_namespaces: bool = True  # bubblewrap 0.8 and newer
 
     @staticmethod
     def required() -> Box:
         """The box, tried once; CourseError with the install hint where it does not work."""
         bubblewrap, setpriv = shutil.which("bwrap"), shutil.which("setpriv")
         if bubblewrap is None:
-            raise CourseError(f"the sandbox needs bubblewrap, which is not installed; {HINT}")
+            raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
         if is_root() and setpriv is None:
             raise CourseError(
                 "the sandbox needs setpriv to run as root; install util-linux, or do not run as root"
             )
-        box = Box(bubblewrap, setpriv if is_root() else None)
+        usage = subprocess.run([bubblewrap, "--help"], capture_output=True, text=True).stdout
+        box = Box(bubblewrap, setpriv if is_root() else None, "--disable-userns" in usage)
         trial = [*box.wrapper([], Path("/usr")), "/bin/true"]
         done = subprocess.run(trial, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
         if done.returncode:
@@ -241,14 +243,15 @@ class Box:
         """
         assert self.bubblewrap is not None
         layout = [*visible(prefix, binds, hide)]
+        unshare = [*UNSHARE, *(["--disable-userns"] if self.closes_namespaces else [])]
         if self.setpriv is None:
-            yield from (self.bubblewrap, *UNSHARE, *layout, "--proc", "/proc", *MEMORY_FOLDERS)
+            yield from (self.bubblewrap, *unshare, *layout, "--proc", "/proc", *MEMORY_FOLDERS)
         else:
             yield from (self.bubblewrap, "--die-with-parent", *layout)
             yield from ("--dev-bind", "/dev", "/dev", "--dev-bind", "/proc", "/proc", "--chdir", "/", "--")
             yield from (self.setpriv, "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups")
             yield from ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs")
-            yield from (self.bubblewrap, *UNSHARE, "--ro-bind", "/", "/", "--proc", "/proc", *MEMORY_FOLDERS)
+            yield from (self.bubblewrap, *unshare, "--ro-bind", "/", "/", "--proc", "/proc", *MEMORY_FOLDERS)
         yield from ("--remount-ro", "/", "--chdir", HOME, "--clearenv")
         libraries = {
             "LD_LIBRARY_PATH": str(prefix / "lib")
@@ -258,16 +261,7 @@ class Box:
         yield "--"
 
 
-UNSHARE = (
-    "--unshare-all",
-    "--unshare-user",
-    "--disable-userns",
-    "--die-with-parent",
-    "--hostname",
-    "box",
-    "--cap-drop",
-    "ALL",
-)
+UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
 SMALL = ("--size", str(TMPFS), "--tmpfs")
 MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
 
