@@ -23,6 +23,7 @@ class SocketKernelManager(KernelManager):
 
     def __init__(self, **settings: Any) -> None:
         # A full path: the default is relative, and the kernel runs in another folder.
+        os.makedirs(jupyter_runtime_dir(), exist_ok=True)
         socket = Path(jupyter_runtime_dir(), f"nb-{uuid.uuid4().hex[:8]}")
         super().__init__(transport="ipc", ip=str(socket), **settings)
 

@@ -113,6 +113,14 @@ def notebooks(course: Course) -> list[str]:
     return sorted(path.relative_to(course.root).as_posix() for path in found)
 
 
+def count_cells(course: Course) -> int:
+    """How many code cells nbval has to run."""
+    from coursekit.notebooks import cells, read
+
+    paths = [course.root / name for name in notebooks(course)]
+    return sum(cell.is_code for path in paths for cell in cells(path, read(path)))
+
+
 def chosen(steps: list[Step], only: list[str] | None, *, browser: bool, pytest_only: bool) -> list[Step]:
     """The steps to run. Raises CourseError for a name that is none."""
     unknown = set(only or ()) - {step.name for step in steps}
@@ -165,6 +173,9 @@ def _run_pytest(course: Course, step: Step) -> Counter[str]:
             print(f"there is no test of this kind yet ({step.name})")
             return Counter()
         counts = read_counts(report)
+    if step.name == "nbval" and sum(counts.values()) < (cells := count_cells(course)):
+        print(f"only {sum(counts.values())} of {cells} cells were run")
+        counts["error"] += 1
     if code and not counts["failed"] and not counts["error"]:
         counts["error"] += 1  # pytest itself could not run
     return counts

@@ -125,6 +125,16 @@ def test_every_cell_of_chapters_and_solutions_is_run_and_compared(course: Course
     assert result.stdout.splitlines()[-1].strip("= ").startswith("2 failed, 3 passed in ")
 
 
+def test_a_cell_that_was_not_run_is_an_error(
+    course: Course, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("2 + 2", "4"))
+    monkeypatch.setattr(course_test, "read_counts", lambda report: Counter({"passed": 1}))
+    step = course_test.Step("nbval", "cells", [sys.executable, "-c", ""], is_pytest=True)
+    assert course_test.run_step(course, step).counts["error"] == 1
+    assert "only 1 of 2 cells were run" in capsys.readouterr().out
+
+
 def test_a_course_without_notebooks_passes(course: Course) -> None:
     result = coursekit("--course", course.root, "test", "--only", "nbval")
     assert result.returncode == 0
