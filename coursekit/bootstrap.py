@@ -199,7 +199,15 @@ def install(course: Course, extras: Iterable[str]) -> None:
     """`pip install -e .[extras]`. Its whole output goes to `.venv/install.log`."""
     print("installing JupyterLab, NumPy and what else the course needs (a minute or two)", flush=True)
     package = f".[{','.join(extras)}]"
-    options = ["--no-input", "--no-user", "--disable-pip-version-check", "--progress-bar", "off"]
+    options = [
+        "--no-input",
+        "--no-user",
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "off",
+        "--retries",
+        "2",
+    ]
     result = _run([str(venv_python(course)), "-I", "-m", "pip", "install", *options, "-e", package], course)
     with contextlib.suppress(OSError):  # a full disk must not hide the message below
         (venv(course) / "install.log").write_text(result.stdout, encoding="utf-8")
@@ -221,6 +229,8 @@ def _run(command: list[str], course: Course) -> subprocess.CompletedProcess[str]
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
+            if "Retrying" in line and not any("Retrying" in before for before in lines):
+                print("the package index does not answer; trying again", flush=True)
             lines.append(line)
             _show_progress(line)
     _show_progress("")

@@ -45,6 +45,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
             print(line)
         args.rest = [*start_page(course, args.rest, first_time), *args.rest]
     if not args.prepare:
+        check_user(args.rest)
         open_jupyterlab(folder, args.rest)
     return 0
 
@@ -54,6 +55,11 @@ def opened_folder(course: Course, name: str) -> Path:
     if not folder.is_dir() or not folder.is_relative_to(course.root):
         raise CourseError(f"DIR={name}: no such folder in {course.root}; contributors want DIR=chapters")
     return folder
+
+
+def check_user(flags: list[str]) -> None:
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in flags:
+        raise CourseError("JupyterLab runs as root only when told to: make lab LAB_FLAGS=--allow-root")
 
 
 def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:

@@ -277,6 +277,7 @@ def test_a_changed_notebook_survives_git_pull_with_a_changed_exercise(course: Co
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
     """What would have been opened, with which flags."""
     calls: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     monkeypatch.setattr(lab, "open_jupyterlab", lambda folder, flags: calls.append((folder, flags)))
     return calls
 
@@ -292,6 +293,16 @@ def test_the_first_time_opens_chapter_00_and_passes_flags_on(
     lab.run(course, options(rest=["--no-browser"]))
     start = "--LabApp.default_url=/lab/tree/chapters/00_start_here.ipynb"
     assert opened == [(course.work, [start, "--no-browser"]), (course.work, ["--no-browser"])]
+
+
+def test_root_is_told_the_flag_that_jupyterlab_wants(
+    course: Course, opened: list[tuple[Path, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    with pytest.raises(CourseError, match="LAB_FLAGS=--allow-root"):
+        lab.run(course, options())
+    lab.run(course, options(rest=["--allow-root"]))
+    assert len(opened) == 1
 
 
 def test_contributors_open_the_sources(course: Course, opened: list[tuple[Path, list[str]]]) -> None:
