@@ -209,7 +209,7 @@ ANSWERS = {
         "helpers": "def helper(): return 1",
         "1.1": "sum = tuple = range = np = 0\nrest = 1\ndef double(x): return x + x",
         "1.2": tiny_course.UNBROADCAST,
-        "1.3": "def order(graph): return [name for name in ('rest', 'double', 'helper') if name in globals()]",
+        "1.3": "def order(graph): return [x for x in ('rest', 'double', 'helper') if x in globals()]",
     },
     "slow": {**REFERENCE, "1.1": "import time\ntime.sleep(60)"},
 }
@@ -307,6 +307,36 @@ def test_ctrl_c_leaves_nothing(course: Course, box: Box, tmp_path: Path, boxed: 
         gone = wait_for(lambda: not [one for one in family if one.is_running() and one.status() != "zombie"])
         assert gone
         assert list(folder.iterdir()) == []
+    finally:
+        process.kill()
+        shutil.rmtree(folder)
+
+
+START = """
+import sys, time
+from pathlib import Path
+from coursekit.grading.client import Kernel
+from coursekit.grading.sandbox import Box, make_library
+folder = Path(sys.argv[1])
+(folder / "library").mkdir()
+library = make_library(folder / "library" / "0", folder, [])
+kernel = Kernel(Box.required().prepare(folder), library, folder)
+assert kernel.wait_until_ready().status == "ok"
+Path(folder / "ready").touch()
+time.sleep(60)
+"""
+
+
+def test_a_box_ends_with_the_process_that_started_it(box: Box) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="ck"))
+    process = subprocess.Popen([sys.executable, "-c", START, str(folder)])
+    try:
+        assert wait_for(lambda: (folder / "ready").exists())
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) >= 2
+        process.kill()
+        process.wait()
+        assert wait_for(lambda: not [one for one in family if one.is_running() and one.status() != "zombie"])
     finally:
         process.kill()
         shutil.rmtree(folder)

@@ -49,7 +49,7 @@ def run_notebooks(
     with private_folder() as folder:
         files = write_notebooks(folder, notebooks)
         settings = {
-            "launch": box.prepare(folder / "box", hide=[course.root, folder]).to_json(),
+            "launch": box.prepare(folder, hide=[course.root]).to_json(),
             "seed": seed,
             "timeout": timeout,
             "expected": str(expected.resolve()) if expected else None,
@@ -65,8 +65,8 @@ def private_folder() -> Iterator[Path]:
     """A new folder that only this user can enter, gone afterwards. Its path is short: sockets need that."""
     base = tempfile.gettempdir()
     folder = Path(tempfile.mkdtemp(prefix="coursekit-", dir="/tmp" if len(base) > 60 else base)).resolve()
-    for name in ("notebooks", "results", "box", "library", "k"):
-        (folder / name).mkdir()
+    for name in ("notebooks", "results", "library", "k"):
+        (folder / name).mkdir(mode=0o755)
     try:
         yield folder
     finally:

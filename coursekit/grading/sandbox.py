@@ -27,6 +27,7 @@ import json
 import os
 import py_compile
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -99,19 +100,23 @@ HINT = (
 class Launch:
     """How kernels of one run are started: plain data, made once, handed to the processes that start them."""
 
-    wrapper: tuple[str, ...]  # the command of the box, "" for the folder of the library; () without a box
+    wrapper: tuple[str, ...]  # the command of the box; () without one
     python: tuple[str, ...]
     path: tuple[str, ...]
     environment: dict[str, str]
     limits: dict[str, int] = field(default_factory=dict)
+    door: tuple[str, str] = ("", "")  # the folder of libraries, and where bubblewrap finds it
 
     def spawn(self, library: Path, cwd: Path, shell: int, iopub: int, key: str) -> subprocess.Popen[bytes]:
         """Start a kernel on two listening Unix sockets, with `library` (see `make_library`) on its path."""
         path = [LIBRARY if self.wrapper else str(library), *self.path]
         settings = {"shell": shell, "iopub": iopub, "key": key, "path": path, "limits": self.limits}
         orphaned = {} if self.wrapper else {"JPY_PARENT_PID": str(os.getpid())}  # then it ends by itself
+        folder, door = self.door
+        placeholder, source = f"{door}/{ANY}", str(library).replace(folder, door, 1)
+        wrapper = [source if part == placeholder else part for part in self.wrapper]
         return subprocess.Popen(
-            [*(part or str(library) for part in self.wrapper), *self.python, json.dumps(settings)],
+            [*wrapper, *self.python, json.dumps(settings)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -132,6 +137,7 @@ class Launch:
             tuple(data["path"]),
             data["environment"],
             data["limits"],
+            tuple(data["door"]),
         )
 
 
@@ -185,23 +191,20 @@ class Box:
     """Whether kernels are locked in. Make one with `Box.required()` or `Box.off()`."""
 
     bubblewrap: str | None = None
-    setpriv: str | None = None  # only where the grader is root
+    root: bool = False  # the grader is root, and must not stay so
     closes_namespaces: bool = True  # bubblewrap 0.8 and newer
 
     @staticmethod
     def required() -> Box:
         """The box, tried once; CourseError with the install hint where it does not work."""
-        bubblewrap, setpriv = shutil.which("bwrap"), shutil.which("setpriv")
+        bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
-        if is_root() and setpriv is None:
-            raise CourseError(
-                "the sandbox needs setpriv to run as root; install util-linux, or do not run as root"
-            )
         usage = subprocess.run([bubblewrap, "--help"], capture_output=True, text=True).stdout
-        box = Box(bubblewrap, setpriv if is_root() else None, "--disable-userns" in usage)
-        trial = [*box.wrapper([], Path("/usr")), "/bin/true"]
-        done = subprocess.run(trial, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
+        box = Box(bubblewrap, is_root(), "--disable-userns" in usage)
+        binds = [(str(Path(__file__).with_name("kernel.py")), KERNEL)]
+        trial = [*box.wrapper(Layout(Path("/usr"), binds, is_root())), "/usr/bin/test", "-e", KERNEL]
+        done = subprocess.run(trial, capture_output=True, text=True, env=PLAIN)
         if done.returncode:
             reason = " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
             raise CourseError(f"bubblewrap is installed but does not work here ({reason}); {HINT}")
@@ -213,91 +216,123 @@ class Box:
         return Box()
 
     def prepare(self, folder: Path, hide: Sequence[Path] = ()) -> Launch:
-        """What starts kernels. `folder` (private, empty) takes copies; `hide` is never visible."""
+        """What starts kernels; `folder` is private, its folder `library` is for libraries."""
+        kernel = Path(__file__).with_name("kernel.py")
         if self.bubblewrap is None:
-            environment = {
-                **os.environ,
-                **ENVIRONMENT,
-                "IPYTHONDIR": str(folder / "ipython"),
-            }
-            python = (sys.executable, "-P", str(Path(__file__).with_name("kernel.py")))
-            return Launch((), python, (), environment)
-        kernel = shutil.copyfile(Path(__file__).with_name("kernel.py"), folder / "kernel.py")
-        binds = [*package_binds(folder), ("", LIBRARY), (str(kernel), KERNEL)]
-        interpreter = os.path.realpath(sys.executable)
+            environment = {**os.environ, **ENVIRONMENT, "IPYTHONDIR": str(folder / "ipython")}
+            return Launch((), (sys.executable, "-P", str(kernel)), (), environment)
+        copies = folder / "box"
+        copies.mkdir()
+        shutil.copyfile(kernel, copies / "kernel.py")
+        libraries = folder / "library"
+        binds = [
+            *package_binds(copies),
+            (str(copies / "kernel.py"), KERNEL),
+            (str(libraries / ANY), LIBRARY),
+        ]
+        open_to_all(copies)
+        libraries.chmod(0o755)
+        layout = Layout(Path(sys.base_prefix).resolve(), binds, self.root, [*hide, folder])
         return Launch(
-            tuple(self.wrapper(binds, Path(sys.base_prefix).resolve(), hide)),
-            (interpreter, "-P", "-s", "-S", KERNEL),
+            tuple(self.wrapper(layout)),
+            (os.path.realpath(sys.executable), "-P", "-s", "-S", KERNEL),
             (f"{SITE}/modules", f"{SITE}/packages"),
-            {"PATH": "/usr/bin:/bin"},
+            PLAIN,
             LIMITS,
+            (str(libraries), layout.source(str(libraries))),
         )
 
-    def wrapper(
-        self, binds: Iterable[tuple[str, str]], prefix: Path, hide: Sequence[Path] = ()
-    ) -> Iterator[str]:
-        """The command line up to the interpreter.
-
-        Mounting needs to see the interpreter's folder, which may be closed to `nobody` (/root is). So root
-        first lays out the file system, then becomes `nobody`, and `nobody` makes the namespaces.
-        """
+    def wrapper(self, layout: Layout) -> Iterator[str]:
+        """The command line up to the interpreter."""
         assert self.bubblewrap is not None
-        layout = [*visible(prefix, binds, hide)]
-        unshare = [*UNSHARE, *(["--disable-userns"] if self.closes_namespaces else [])]
-        if self.setpriv is None:
-            yield from (self.bubblewrap, *unshare, *layout, "--proc", "/proc", *MEMORY_FOLDERS)
-        else:
-            yield from (self.bubblewrap, "--die-with-parent", *layout)
-            yield from ("--dev-bind", "/dev", "/dev", "--dev-bind", "/proc", "/proc", "--chdir", "/", "--")
-            yield from (self.setpriv, "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups")
+        if self.root:
+            yield from (
+                "unshare",
+                "--mount",
+                "--propagation",
+                "private",
+                "sh",
+                "-c",
+                layout.open_doors(),
+                "sh",
+            )
+            yield from ("setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups")
             yield from ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs")
-            yield from (self.bubblewrap, *unshare, "--ro-bind", "/", "/", "--proc", "/proc", *MEMORY_FOLDERS)
-        yield from ("--remount-ro", "/", "--chdir", HOME, "--clearenv")
-        libraries = {
-            "LD_LIBRARY_PATH": str(prefix / "lib")
-        }  # some builds of Python need it to find themselves
+        yield from (self.bubblewrap, *UNSHARE)
+        if self.closes_namespaces:
+            yield "--disable-userns"
+        yield from layout.arguments()
+        yield from ("--proc", "/proc", *MEMORY_FOLDERS, "--remount-ro", "/", "--chdir", HOME, "--clearenv")
+        libraries = {"LD_LIBRARY_PATH": f"{layout.prefix}/lib"}  # some builds of Python need it
         for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT, **libraries}.items():
             yield from ("--setenv", name, value)
         yield "--"
 
 
+ANY = "any-library"  # stands in a command line for the library of one notebook
+PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
 UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
 SMALL = ("--size", str(TMPFS), "--tmpfs")
 MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
+
+
+FOLDERS = ("/etc", "/tmp", "/home", HOME, "/box", SITE, f"{SITE}/packages")
+DOORS = "/mnt"
 
 
 def is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def visible(prefix: Path, binds: Iterable[tuple[str, str]], hide: Sequence[Path]) -> Iterator[str]:
-    """Arguments that show the system and the interpreter, without any package of theirs, and `binds`."""
-    roots = [Path("/usr"), *([] if prefix.is_relative_to("/usr") else [prefix])]
-    parents = {parent for root in roots for parent in root.parents} - {Path("/")}
-    for folder in (
-        *sorted(map(str, parents)),
-        "/etc",
-        "/tmp",
-        "/home",
-        HOME,
-        "/box",
-        SITE,
-        f"{SITE}/packages",
-    ):
-        yield from ("--perms", "0755", "--dir", folder)
-    for root in roots:
-        yield from ("--ro-bind", str(root), str(root))
-    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
-        if os.path.islink(name):
-            yield from ("--symlink", os.readlink(name), name)
-        elif os.path.isdir(name):
-            yield from ("--ro-bind", name, name)
-    for name in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
-        yield from ("--ro-bind-try", name, name)
-    for hidden in sorted({*packages_of([*roots, prefix]), *hidden_below(roots, hide)}):
-        yield from ("--size", "4096", "--tmpfs", str(hidden), "--remount-ro", str(hidden))
-    for source, target in binds:
-        yield from ("--ro-bind", source, target)
+class Layout:
+    """What is visible in a box: the system and the interpreter at `prefix`, without any package, and `binds`.
+
+    `nobody` makes the mounts, and cannot reach into folders that are closed to others, such as /root. So where
+    the grader is root, it first opens a door to each below /mnt, seen in the box's own mount namespace alone.
+    """
+
+    def __init__(
+        self, prefix: Path, binds: Sequence[tuple[str, str]], root: bool, hide: Sequence[Path] = ()
+    ) -> None:
+        self.prefix, self.binds = prefix, binds
+        self.roots = [Path("/usr"), *([] if prefix.is_relative_to("/usr") else [prefix])]
+        self.hidden = sorted({*packages_of([*self.roots, prefix]), *hidden_below(self.roots, hide)})
+        self.doors: dict[str, str] = {}
+        if root:
+            behind = {*map(str, self.roots[1:]), *(os.path.dirname(source) for source, _ in binds)}
+            self.doors = {folder: f"{DOORS}/{place}" for place, folder in enumerate(sorted(behind))}
+
+    def open_doors(self) -> str:
+        """What root runs in a shell, in a mount namespace of its own, before it runs the rest as `nobody`."""
+        lines = [f"mount -t tmpfs -o mode=755,size=64k doors {DOORS}"]
+        for folder, door in self.doors.items():
+            lines += [f"mkdir {door}", f"mount --rbind {shlex.quote(folder)} {door}"]
+        return " && ".join([*lines, 'exec "$@"'])
+
+    def source(self, path: str) -> str:
+        """`path` as bubblewrap reaches it."""
+        for folder in (path, os.path.dirname(path)):
+            if folder in self.doors:
+                return self.doors[folder] + path.removeprefix(folder)
+        return path
+
+    def arguments(self) -> Iterator[str]:
+        parents = {parent for root in self.roots for parent in root.parents} - {Path("/")}
+        for folder in (*sorted(map(str, parents)), *FOLDERS):
+            yield from ("--perms", "0755", "--dir", folder)
+        for root in self.roots:
+            yield from ("--ro-bind", self.source(str(root)), str(root))
+        for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+            if os.path.islink(name):
+                yield from ("--symlink", os.readlink(name), name)
+            elif os.path.isdir(name):
+                yield from ("--ro-bind", name, name)
+        for name in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
+            yield from ("--ro-bind-try", name, name)
+        for hidden in map(str, self.hidden):
+            yield from ("--size", "4096", "--tmpfs", hidden, "--remount-ro", hidden)
+        for source, target in self.binds:
+            yield from ("--ro-bind", self.source(source), target)
 
 
 def packages_of(roots: Sequence[Path]) -> Iterator[Path]:
@@ -381,9 +416,14 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
             shutil.copytree(path, library / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
+    open_to_all(folder)
+    return folder
+
+
+def open_to_all(folder: Path) -> None:
+    """Whatever the umask says, the box's user reads what is below `folder`."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
 
 
 def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
