@@ -89,7 +89,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
     monkeypatch.setattr(tempfile, "tempdir", str(root))
     course = tiny_course.make_tiny_course(root / "course")
     chapter = load_chapter(course.solutions / f"{tiny_course.NAME}.ipynb")
-    before = files_below(root)
+    before, start = files_below(root), time.time()
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(f"\0{ABSTRACT}")
         abstract.listen()
@@ -103,7 +103,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
         runs = run_notebooks(mixed, course=course, seed=SEED, box=box, workers=2, timeout=3)
         connections = pending(server) + pending(abstract)
     monkeypatch.undo()
-    yield Outcome(runs, alone, connections, left_over(root), files_below(root) ^ before)
+    yield Outcome(runs, alone, connections, left_over(root, start), files_below(root) ^ before)
 
 
 def files_below(root: Path) -> set[str]:
@@ -120,10 +120,11 @@ def pending(server: socket.socket) -> int:
     return 1
 
 
-def left_over(root: Path) -> list[str]:
+def left_over(root: Path, start: float) -> list[str]:
     """Processes of our boxes that are still there; the end of a namespace may take a moment."""
     for _ in range(40):
-        found = [line for line in map(lineage, psutil.process_iter()) if is_ours(line, root)]
+        young = [one for one in psutil.process_iter(["create_time"]) if one.info["create_time"] > start - 1]
+        found = [line for line in map(lineage, young) if is_ours(line, root)]
         if not found:
             return []
         time.sleep(0.05)

@@ -287,8 +287,8 @@ def is_root() -> bool:
 class Layout:
     """What is visible in a box: the system and the interpreter at `prefix`, without any package, and `binds`.
 
-    `nobody` makes the mounts, and cannot reach into folders that are closed to others, such as /root. So where
-    the grader is root, it first opens a door to each below /mnt, seen in the box's own mount namespace alone.
+    `nobody` makes the mounts, and cannot reach into folders that are closed to others, such as /root. So
+    where the grader is root, it first opens a door to each below /mnt, in a mount namespace of the box alone.
     """
 
     def __init__(
