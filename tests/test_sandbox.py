@@ -207,9 +207,9 @@ ANSWERS = {
     "imports": {"1.1": f"import {IMPORTS}\nmatplotlib.pyplot.plot([1, 2])\ndef double(x): return 2 * x"},
     "leaves": {
         "helpers": "def helper(): return 1",
-        "1.1": "sum = tuple = range = np = 0\nrest = 1\ndef double(x): return x + x",
+        "1.1": "sum = tuple = range = np = 0\nrest = registry['a'] = 1\ndef double(x): return x + x",
         "1.2": tiny_course.UNBROADCAST,
-        "1.3": "def order(graph): return [x for x in ('rest', 'double', 'helper') if x in globals()]",
+        "1.3": "def order(graph): return [x for x in ('rest', 'helper') if x in globals()] + [registry]",
     },
     "slow": {**REFERENCE, "1.1": "import time\ntime.sleep(60)"},
 }
@@ -225,6 +225,7 @@ def boxed(course: Course, chapter: Chapter, box: Box) -> dict[str, NotebookRun]:
     """One run that several tests look at."""
     notebooks = {name: assemble(chapter, one) for name, one in ANSWERS.items()}
     notebooks["slow"].metadata["coursekit"]["timeout"] = 1
+    notebooks["leaves"].cells[0].source += "\nregistry = {}"
     return run_notebooks(notebooks, course=course, box=box, seed=1, workers=2)
 
 
@@ -256,7 +257,7 @@ def test_the_usual_packages_can_be_imported_in_the_box(boxed: dict[str, Notebook
 
 def test_each_exercise_runs_as_if_it_stood_alone(boxed: dict[str, NotebookRun]) -> None:
     assert statuses(boxed["leaves"]) == ["ok"] * 4
-    assert boxed["leaves"].cells[3].probes[0].value["list"][1] == {"list": ["helper"]}
+    assert boxed["leaves"].cells[3].probes[0].value["list"][1] == {"list": ["helper", {"dict": []}]}
 
 
 def test_a_time_limit_comes_from_the_notebook(boxed: dict[str, NotebookRun]) -> None:

@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from copy import copy
 from types import ModuleType
 from typing import Any
 
@@ -140,10 +141,11 @@ class State:
         self.names = dict(shell.user_ns)
         self.modules = dict(sys.modules)
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
-        self.lists = [(items, list(items)) for items in self.shell_lists()]
+        self.contents = [(items, copy(items)) for items in (*self.shell_lists(), *self.containers())]
         self.numpy_errors = (numpy.seterr, numpy.geterr())
         self.environment = dict(os.environ)
         self.folder = os.getcwd()
+        self.seed(0)
 
     def things(self) -> Iterator[Any]:
         """Modules and classes whose attributes an answer might replace."""
@@ -165,11 +167,23 @@ class State:
         yield from self.shell.events.callbacks.values()
         yield from (sys.path, sys.meta_path, sys.path_hooks)
 
+    def containers(self) -> Iterator[Any]:
+        """What the set-up cells and minilib keep: registries, for example."""
+        spaces = [self.names, *(vars(m) for name, m in self.modules.items() if name.startswith("minilib"))]
+        for space in spaces:
+            for name, value in space.items():
+                if (
+                    type(value) in (list, dict, set)
+                    and not name.startswith("_")
+                    and name not in ("In", "Out")
+                ):
+                    yield value
+
     def restore(self) -> None:
         for thing, attributes in self.saved:
             put_back(thing, attributes)
-        for items, content in self.lists:
-            items[:] = content
+        for items, content in self.contents:
+            refill(items, content)
         names = self.shell.user_ns
         names.clear()
         names.update(self.names)
@@ -190,6 +204,14 @@ class State:
     def make_rng(self, entropy: int) -> None:
         self.seed(entropy)
         self.shell.user_ns["rng"] = self.default_rng(entropy)
+
+
+def refill(items: Any, content: Any) -> None:
+    items.clear()
+    if isinstance(items, list):
+        items += content
+    else:
+        items.update(content)
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
