@@ -23,6 +23,11 @@ from benchmarks.machine import machine
 RESULTS = Path(__file__).parent / "results" / "scalar.json"
 STEPS = 8
 ROUNDS = 5
+LIBRARIES = {
+    "micrograd": "micrograd",
+    "minilib": "`minilib.scalar`, the same graph",
+    "fused": "`minilib.scalar`, one node for each neuron's sum",
+}
 
 
 def step_times(library: str, collector: bool) -> list[float]:
@@ -97,45 +102,57 @@ def measure(library: str, collector: bool) -> float:
     return statistics.median(json.loads(done.stdout))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--child", choices=["micrograd", "minilib", "fused"], help=argparse.SUPPRESS)
-    parser.add_argument("--no-gc", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.child:
-        print(json.dumps(step_times(args.child, not args.no_gc)))
-        return
-    cases = [
-        (library, collector) for collector in (True, False) for library in ("micrograd", "minilib", "fused")
-    ]
+def collect() -> list[dict[str, str | float]]:
+    """A row for each library, with the collector as used and off: medians over ROUNDS."""
+    cases = [(library, collector) for collector in (True, False) for library in LIBRARIES]
     times: dict[tuple[str, bool], list[float]] = {case: [] for case in cases}
     for _ in range(ROUNDS):
         for case in cases:
             times[case].append(measure(*case))
     rows = []
-    for collector in (True, False):
-        for library in ("micrograd", "minilib", "fused"):
-            median = statistics.median(times[library, collector])
-            ratio = statistics.median(
-                theirs / ours
-                for theirs, ours in zip(times["micrograd", collector], times[library, collector])
-            )
-            rows.append(
-                {
-                    "library": library,
-                    "collector": "as used" if collector else "off",
-                    "milliseconds per step": round(1000 * median, 1),
-                    "times faster than micrograd": round(ratio, 2),
-                }
-            )
+    for library, collector in cases:
+        mine, peer = times[library, collector], times["micrograd", collector]
+        rows.append(
+            {
+                "library": library,
+                "collector": "as used" if collector else "off",
+                "milliseconds": round(1000 * statistics.median(mine), 1),
+                "times_faster": round(statistics.median(b / a for a, b in zip(mine, peer)), 1),
+            }
+        )
+    return rows
+
+
+def table(rows: list[dict[str, str | float]]) -> str:
+    """The figures as the README and chapter 01 show them."""
+    lines = ["| one step of the two moons | as used | garbage collector off |", "|---|---|---|"]
+    for library, name in LIBRARIES.items():
+        cells = [
+            f"{row['milliseconds']:.0f} ms"
+            + (f", {row['times_faster']} times faster" if library != "micrograd" else "")
+            for row in rows
+            if row["library"] == library
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--child", choices=LIBRARIES, help=argparse.SUPPRESS)
+    parser.add_argument("--no-gc", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(step_times(args.child, not args.no_gc)))
+        return
+    rows = collect()
     RESULTS.parent.mkdir(exist_ok=True)
     data = {"machine": machine(), "rounds": ROUNDS, "steps": STEPS - 1, "rows": rows}
     RESULTS.write_text(json.dumps(data, indent=1) + "\n")
-    for row in rows:
-        print("  ".join(f"{value!s:>12}" for value in row.values()))
-    print(f"wrote {RESULTS}")
+    print(table(rows))
+    print(f"wrote {RESULTS}; the README and chapter 01 show this table")
 
 
 if __name__ == "__main__":

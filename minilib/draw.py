@@ -675,7 +675,8 @@ def draw_boxes(boxes: Mapping[str, Sequence[str]], arrows: Sequence[tuple[str, s
     edges = [(titles.index(tail), titles.index(head)) for tail, head in arrows]
     layout = _arrange([card.size for card in cards], edges, [0.0] * len(edges))
     words = "; ".join(f"{tail} leads to {head}" for tail, head in arrows)
-    return Picture(_compose(layout, cards, [Link()] * len(edges)), words, f"map of {_count(len(boxes), 'box')}")
+    scene = _compose(layout, cards, [Link()] * len(edges))
+    return Picture(scene, words, f"map of {_count(len(boxes), 'box')}")
 
 
 def _label_width(*labels: str) -> float:

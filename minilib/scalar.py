@@ -16,19 +16,16 @@ from typing import Any
 class Value:
     """A number, its gradient, and the operation that made it.
 
-    `data` is the number and `grad` the derivative of the value that `backward` was called on with respect
-    to this one. `op` is the operation ("" for a leaf, which somebody typed in), `a` and `b` are its inputs
-    (None where there is none), `da` and `db` the derivatives of `data` with respect to them.
-
-    Equality and hash are those of the object, order is that of the numbers.
-    Raises TypeError for anything but one real number. Drop-in for micrograd's `Value`.
+    `op` is "" for a leaf, which no operation has made. `a` and `b` are the inputs (None where there is none),
+    `da` and `db` the derivatives of `data` with respect to them. `grad` is the derivative of the value that
+    `backward` was called on. Raises TypeError for what is not one real number.
     """
 
     __slots__ = ("a", "b", "da", "data", "db", "grad", "op")
 
-    rest: tuple[Value, ...] = ()  # inputs beyond the second, and their derivatives: see exercise 1.10
+    rest: tuple[Value, ...] = ()  # inputs beyond the second, and their derivatives: see Wide
     d_rest: tuple[float, ...] = ()
-    __array_ufunc__ = None  # makes `array * value` ask us, and we say no in words
+    __array_ufunc__ = None  # NumPy, leave `array * value` to us
 
     def __init__(self, data: float) -> None:
         self.data = number(data)
@@ -166,19 +163,6 @@ class Value:
 _new = object.__new__
 
 
-def number(x: float) -> float:
-    """`x` as a Python int or float. Raises TypeError, with what it was, for anything else."""
-    kind = type(x)
-    if kind is float or kind is int:
-        return x
-    if isinstance(x, (int, float)):
-        return float(x)
-    if getattr(x, "shape", None) == () and isinstance(getattr(x, "item", lambda: None)(), (int, float)):
-        return float(x)
-    shape = f" of shape {tuple(x.shape)}; make one Value per element" if hasattr(x, "shape") else ""
-    raise TypeError(f"Value: expected one real number, got {kind.__name__}{shape}")
-
-
 def node(data: float, op: str, a: Value, da: float, b: Value | None = None, db: float = 0.0) -> Value:
     """The result of `op` on `a` (and `b`), with the derivative of the result with respect to each."""
     made: Value = _new(Value)
@@ -190,6 +174,19 @@ def node(data: float, op: str, a: Value, da: float, b: Value | None = None, db: 
     made.b = b
     made.db = db
     return made
+
+
+def number(x: float) -> float:
+    """`x` as a Python int or float. Raises TypeError, with what it was, for anything else."""
+    kind = type(x)
+    if kind is float or kind is int:
+        return x
+    if isinstance(x, (int, float)):
+        return float(x)
+    if getattr(x, "shape", None) == () and isinstance(getattr(x, "item", lambda: None)(), (int, float)):
+        return float(x)
+    shape = f" of shape {tuple(x.shape)}; make one Value per element" if hasattr(x, "shape") else ""
+    raise TypeError(f"Value: expected one real number, got {kind.__name__}{shape}")
 
 
 # From a neuron to a network
@@ -311,6 +308,8 @@ class Wide(Value):
 
 def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequence[float]) -> Value:
     """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
+    if len(inputs) != len(derivatives):
+        raise ValueError(f"wide_node: got {len(inputs)} inputs and {len(derivatives)} derivatives")
     made = Wide(data)
     made.op = op
     made.a, made.da = inputs[0], derivatives[0]

@@ -1,6 +1,7 @@
 """Exercise 1.8 has many right answers: judge the graph, not its likeness to the reference.
 
-A graph arrives as plain data: a list of operations, each `(name, positions of its inputs)`, position 0 being x.
+A graph arrives as plain data: a list of operations, each `(name, positions of its inputs)`; position 0
+is x.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def derivative(f, x, h=1e-5):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 
-# %% exercise=1.2 hint="These are the derivatives of a product. A sum grows as fast as each of its summands, whatever the other one is."
+# %% exercise=1.2 hint="These are the derivatives of a product. If one summand grows by 1, the sum grows by 1, whatever the other one is."
 @add_to(Value)
 def __add__(self, other):
     if not isinstance(other, Value):
@@ -47,6 +47,12 @@ def __add__(self, other):
         other = Value(other)
     self.data += other.data
     return node(self.data, "+", self, 1.0, other, 1.0)
+
+
+# %% exercise=1.2 hint="The right operand may be a plain number, which has no data. Make a Value of it first, as __mul__ does."
+@add_to(Value)
+def __add__(self, other):
+    return node(self.data + other.data, "+", self, 1.0, other, 1.0)
 
 
 # %% exercise=1.3 hint="These are the Fibonacci numbers. A rung is visited as well: one more, besides the visits of the two ladders below it."
@@ -112,6 +118,48 @@ def log(self):
         raise ValueError(f"log: expected a positive number, got {self.data}")
     result = math.log(self.data)
     return node(result, "log", self, 1 / result)
+
+
+# %% exercise=1.5 hint="The derivative of log x is 1 over x, not x."
+@add_to(Value)
+def exp(self):
+    e = math.exp(self.data)
+    return node(e, "exp", self, e)
+
+
+@add_to(Value)
+def log(self):
+    if self.data <= 0:
+        raise ValueError(f"log: expected a positive number, got {self.data}")
+    return node(math.log(self.data), "log", self, self.data)
+
+
+# %% exercise=1.5 hint="Zero has no logarithm either. Refuse it yourself, with a message that names it."
+@add_to(Value)
+def exp(self):
+    e = math.exp(self.data)
+    return node(e, "exp", self, e)
+
+
+@add_to(Value)
+def log(self):
+    if self.data < 0:
+        raise ValueError(f"log: expected a positive number, got {self.data}")
+    return node(math.log(self.data), "log", self, 1 / self.data)
+
+
+# %% exercise=1.5 hint="Your message does not name the number that was refused. An f-string can hold it."
+@add_to(Value)
+def exp(self):
+    e = math.exp(self.data)
+    return node(e, "exp", self, e)
+
+
+@add_to(Value)
+def log(self):
+    if self.data <= 0:
+        raise ValueError("log: expected a positive number")
+    return node(math.log(self.data), "log", self, 1 / self.data)
 
 
 # %% exercise=1.5 hint="You took the logarithm to base 10. The natural one is math.log."
@@ -210,6 +258,43 @@ def __rpow__(self, other):
     return Value(other) ** self
 
 
+# %% exercise=1.6 hint="The logarithm of a base that is not positive fails. The slope with respect to n is 0 at x = 0 and math.nan below it."
+@add_to(Value)
+def __pow__(self, other):
+    x, n = self.data, other.data if isinstance(other, Value) else number(other)
+    if x < 0 and n != math.floor(n):
+        raise ValueError(f"power: {x} ** {n} is not a real number")
+    steep = x == 0 and 0 < n < 1
+    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+    if not isinstance(other, Value):
+        return node(x**n, f"**{n}", self, slope)
+    return node(x**n, "**", self, slope, other, x**n * math.log(x))
+
+
+@add_to(Value)
+def __rpow__(self, other):
+    return Value(other) ** self
+
+
+# %% exercise=1.6 hint="In 2**n the plain number is the base, and self is the exponent: you have swapped them in __rpow__."
+@add_to(Value)
+def __pow__(self, other):
+    x, n = self.data, other.data if isinstance(other, Value) else number(other)
+    if x < 0 and n != math.floor(n):
+        raise ValueError(f"power: {x} ** {n} is not a real number")
+    steep = x == 0 and 0 < n < 1
+    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+    if not isinstance(other, Value):
+        return node(x**n, f"**{n}", self, slope)
+    up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
+    return node(x**n, "**", self, slope, other, up)
+
+
+@add_to(Value)
+def __rpow__(self, other):
+    return self ** Value(other)
+
+
 # %% exercise=1.7 hint="This is still the given code. A value that is used twice by one operation will be told twice, but you count one arrow."
 def backward_by_counting(root):
     counting_with_a_bug(root)
@@ -293,6 +378,14 @@ def whole_power(x, n):
     return whole_power(x, n // 2) * whole_power(x, n - n // 2)
 
 
+# %% exercise=1.8 hint="You call yourself twice for the same half, so its graph is built twice. Keep the half in a variable and multiply it by itself."
+def whole_power(x, n):
+    if n == 1:
+        return x
+    square = whole_power(x, n // 2) * whole_power(x, n // 2)
+    return square * x if n % 2 else square
+
+
 # %% exercise=1.8 hint="You start at the constant 1: the first multiplication, by 1, is one too many, and the 1 is a leaf besides x."
 def whole_power(x, n):
     result = Value(1.0)
@@ -361,3 +454,25 @@ def weighted_sum(weights, inputs, bias):
             made_of.append(v)
             derivatives.append(weight.data)
     return wide_node(total, "weighted_sum", made_of, derivatives) if made_of else Value(total)
+
+
+# %% exercise=1.10 hint="An input may be a plain number, which has no data. Look which of the two it is before you ask."
+def weighted_sum(weights, inputs, bias):
+    total = bias.data
+    made_of, derivatives = [bias], [1.0]
+    for weight, v in zip(weights, inputs):
+        total += weight.data * v.data
+        made_of += [weight, v]
+        derivatives += [v.data, weight.data]
+    return wide_node(total, "weighted_sum", made_of, derivatives)
+
+
+# %% exercise=1.10 hint="Plain numbers get no gradient, so they are no inputs of the node; you have made Values of them."
+def weighted_sum(weights, inputs, bias):
+    x = [v if isinstance(v, Value) else Value(v) for v in inputs]
+    total = bias.data
+    for weight, v in zip(weights, x):
+        total += weight.data * v.data
+    made_of = [bias, *weights, *x]
+    derivatives = [1.0, *(v.data for v in x), *(weight.data for weight in weights)]
+    return wide_node(total, "weighted_sum", made_of, derivatives)
