@@ -7,13 +7,12 @@ and in the opening of each chapter, and the first code cell of each chapter, whi
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.notebooks import write_text
+from coursekit.notebooks import as_text, cells, read, write_text
 
 OPEN, CLOSE = "<!-- badges -->", "<!-- /badges -->"
 BRANCH = "main"
@@ -135,28 +134,19 @@ def setup_cell(repository: str) -> str:
 
 
 def in_chapter(path: Path, repository: str) -> str:
-    """The notebook's text with opening and first code cell filled; every other byte as it was."""
-    text = _read(path)
-    try:
-        cells = json.loads(text)["cells"]
-        markdown = [cell for cell in cells if cell["cell_type"] == "markdown"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
-        opening = next((source for cell in markdown if OPEN in (source := _source(cell))), None)
-        setup = _source(code[0]) if code else ""
-        tags = code[0]["metadata"].get("tags", []) if code else []
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise CourseError(f"{path}: is not a notebook of nbformat 4; restore a good copy") from None
+    """The notebook's text with opening and first code cell filled."""
+    text, notebook = _read(path), read(path)
+    found = cells(path, notebook)
+    opening = next((cell for cell in found if not cell.is_code and OPEN in cell.source), None)
+    setup = next((cell for cell in found if cell.is_code), None)
     if opening is None:
         raise CourseError(f"{path}: no Markdown cell holds `{OPEN}` and `{CLOSE}`; add them to the opening")
-    if not setup.startswith("# setup") and "setup" not in tags:
+    if setup is None or not setup.source.startswith("# setup"):
         raise CourseError(f"{path}: its first code cell must begin with `# setup`; add one above it")
-    text = _replace(path, text, opening, _fill(path, opening, chapter_block(repository, path.name)))
-    return _replace(path, text, setup, setup_cell(repository))
-
-
-def _source(cell: dict[str, object]) -> str:
-    source = cell["source"]
-    return source if isinstance(source, str) else "".join(source)  # type: ignore[arg-type]
+    before = opening.source, setup.source
+    opening.node.source = _fill(path, opening.source, chapter_block(repository, path.name))
+    setup.node.source = setup_cell(repository)
+    return text if before == (opening.source, setup.source) else as_text(notebook)
 
 
 def _fill(path: Path, text: str, block: str) -> str:
@@ -164,23 +154,6 @@ def _fill(path: Path, text: str, block: str) -> str:
     if count != 1:
         raise CourseError(f"{path}: must hold `{OPEN}` ... `{CLOSE}` once; it holds them {count} times")
     return filled
-
-
-def _replace(path: Path, text: str, old: str, new: str) -> str:
-    """`text` of a notebook with the source `old` of one cell replaced by `new`, every other byte kept."""
-    if old == new:
-        return text
-    for as_json in (_as_lines, lambda source: json.dumps(source, ensure_ascii=False)):
-        found = f'"source": {as_json(old)}'
-        if text.count(found) == 1:
-            return text.replace(found, f'"source": {as_json(new)}')
-    raise CourseError(f"{path}: is not laid out as JupyterLab saves it; open it there and save it again")
-
-
-def _as_lines(source: str) -> str:
-    """A cell's source as JupyterLab lays it out in the file."""
-    lines = json.dumps(source.splitlines(keepends=True), ensure_ascii=False, indent=1)
-    return lines.replace("\n", "\n   ")
 
 
 def _read(path: Path) -> str:
