@@ -69,6 +69,9 @@ def table(library: Library, own: dict[str, set[str]], found: list[Task]) -> Iter
         yield f"  {name:<{width}}  {whose:<9}  {exercise}".rstrip()
     yours = sum(whose == "yours" for _, whose, _ in rows)
     yield f"mine/ is built; {yours} of the {len(rows)} parts that exercises ask for are yours"
+    if yours < len(rows):
+        yield "reference: not solved yet, or not passing its tests; `python -m coursekit check` says which"
+    yield "use it: `cd mine`, and there `from minilib...` is your library"
 
 
 def _whose(module: Module, library: Library, own: dict[str, set[str]]) -> Iterator[tuple[str, str]]:

@@ -169,7 +169,7 @@ def _score(one: ExerciseResult, visible: bool) -> str:
 
 
 def _words(one: ExerciseResult) -> Iterator[str]:
-    yield "; ".join(one.messages)
+    yield from one.messages
     if one.hint and not one.unsolved:
         yield one.hint
 

@@ -183,6 +183,13 @@ def test_only_messages_of_the_request_count() -> None:
     assert talk.complete
 
 
+def test_a_syntax_error_names_the_line_of_the_cell() -> None:
+    talk = client.Conversation("me")
+    error = {"status": "error", "ename": "SyntaxError", "evalue": "invalid syntax (2138565741.py, line 4)"}
+    talk.read(frames("execute_reply", json.dumps(error).encode()))
+    assert talk.shown.error == "SyntaxError: invalid syntax (line 4 of the cell)"
+
+
 def test_too_much_output_is_a_flood() -> None:
     many, long, wide = (client.Conversation("me") for _ in range(3))
     for _ in range(client.MAX_MESSAGES + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import subprocess
 import time
@@ -28,6 +29,8 @@ MAX_LINE = 200
 START_TIMEOUT = 60.0
 TICK = 0.05  # seconds between looks at the process
 DELIMITER = b"<IDS|MSG>"
+
+_CELL_FILE = re.compile(r"\d+\.py, line (\d+)")  # the name that IPython gives a cell
 
 
 @dataclass
@@ -197,6 +200,7 @@ class Conversation:
             self.shown.status = "error"
             self.shown.error_type = one_line(content.get("ename"))
             message = f"{content.get('ename')}: {content.get('evalue')}"
+            message = _CELL_FILE.sub(r"line \1 of the cell", message)
             self.shown.error = one_line(message).removesuffix(":")
 
 
