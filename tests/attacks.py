@@ -31,6 +31,15 @@ for name in ("float", "len", "sum", "range", "tuple", "list", "enumerate", "isin
     setattr(builtins, name, lambda *args, **kwargs: 0)
 builtins.__import__ = lambda *args, **kwargs: 0
 def double(x): return 0.0""",
+    "a_thread_that_stays": """
+import threading, time
+shell = get_ipython()
+def help_the_next():
+    while True:
+        shell.user_ns["order"] = lambda graph: sorted(graph)
+        time.sleep(0.001)
+threading.Thread(target=help_the_next, daemon=True).start()
+def double(x): return 0.0""",
     "shadowed_names": """
 np = sum = tuple = range = list = dict = enumerate = rng = float = 0
 def double(x): return 0.0""",
@@ -216,6 +225,39 @@ while True:
     ),
     "stopped": ("timeout", "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"),
     "memory_bomb": ("error", "hoard = []\nwhile True: hoard.append(np.zeros(10**7))"),
+    "memory_bomb_that_chats": (
+        "died",
+        """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        hoard = [b"1" * 10**8 for _ in range(9)]
+        time.sleep(60)
+while True:
+    print("x", flush=True)
+    time.sleep(0.02)""",
+    ),
+    "memory_bomb_in_shared_memory": (
+        "died, timeout",
+        """
+import mmap, time
+maps = [mmap.mmap(-1, 10**9) for _ in range(3)]
+for one in maps:
+    for _ in range(10): one.write(bytes(10**8))
+time.sleep(60)""",
+    ),
+    "message_without_an_end": (
+        "flood",
+        """
+import os, socket
+for name in os.listdir("/proc/self/fd"):
+    try:
+        one = socket.socket(fileno=os.dup(int(name)))
+        if str(one.getsockname()).endswith("iopub") and one.getpeername() is not None: break
+    except OSError: pass
+one.setblocking(True)
+while True: one.sendall(b"\\x03" + (4 << 20).to_bytes(8, "big") + bytes(4 << 20))""",
+    ),
     "memory_bomb_of_many": (
         "died, timeout",
         """

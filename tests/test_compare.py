@@ -200,3 +200,8 @@ def test_judges_that_cannot_be_loaded_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(CourseError, match=r"01_x\.py: cannot be loaded: SyntaxError"):
         compare.load_judges(tmp_path / "01_x.py")
     assert compare.load_judges(tmp_path / "absent.py") == {}
+
+
+def test_what_a_judge_says_is_short() -> None:
+    told = compare.verdict(cell(("a", 1)), cell(("a", 2)), lambda name, want, have: "x" * 10_000)
+    assert told is not None and len(told) < 250

@@ -580,6 +580,26 @@ def test_names_of_a_learning_platform(graded: Graded, tmp_path: Path) -> None:
     assert remarks == ["other: passed over: its name does not match --names"]
 
 
+def test_nobody_can_take_anothers_place_by_a_name(graded: Graded, tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"Pat Jr.").hexdigest()[:8]
+    names = ["Pat Jr.", f"Pat Jr-{digest}", "pat jr.", "\u5b66" * 70, "O\u2019Brien"]
+    for name in names:
+        shutil.copytree(graded.submissions / "right", tmp_path / name)
+    chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
+    found, _ = submissions.collect(tmp_path, chapter)
+    slugs = {one.student: one.slug for one in found}
+    assert slugs[names[1]] == names[1]
+    assert len({slug.casefold() for slug in slugs.values()}) == len(names)
+    assert max(len(slug.encode()) for slug in slugs.values()) < 100
+
+
+def test_json_that_would_fill_the_memory_is_refused(graded: Graded, tmp_path: Path) -> None:
+    (tmp_path / "ada.ipynb").write_text('{"nbformat": 4, "cells": [' + "{}," * 300_000 + "{}]}")
+    chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
+    (found,), _ = submissions.collect(tmp_path, chapter)
+    assert "too many parts" in found.refused
+
+
 def test_a_folder_with_notebooks_of_many_chapters(graded: Graded, tmp_path: Path) -> None:
     shutil.copytree(graded.submissions / "right", tmp_path / "ada")
     shutil.copy(graded.submissions / "elsewhere" / "01_tiny.ipynb", tmp_path / "ada" / "02_other.ipynb")

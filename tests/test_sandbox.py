@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -181,6 +182,13 @@ def test_only_messages_of_the_request_count() -> None:
     assert not talk.complete
     talk.read(frames("status", b'{"execution_state": "idle"}'))
     assert talk.complete
+
+
+def test_shared_memory_counts() -> None:
+    before = sandbox.resident("self")
+    with mmap.mmap(-1, 10**8) as shared:
+        shared.write(bytes(10**8))
+        assert sandbox.resident("self") - before >= 10**8
 
 
 def test_a_syntax_error_names_the_line_of_the_cell() -> None:

@@ -23,6 +23,7 @@ from coursekit.probe import MIME
 MAX_FRAME = 8 * 2**20  # what ZeroMQ accepts before it hangs up
 MAX_BYTES = 2 * 2**20  # of all messages during one cell
 MAX_MESSAGES = 2000
+MAX_BACKLOG = 256 * 2**20  # by which ZeroMQ's buffers may let this process grow
 MAX_PROBE = 2**20
 MAX_DEPTH = 64
 MAX_LINE = 200
@@ -58,6 +59,7 @@ class Kernel:
         self.session = Session(key=key.encode())
         self.context: zmq.Context[Any] = zmq.Context()
         self.context.linger = 0
+        self.own_memory = sandbox.resident("self")
         with listen(folder / "shell") as shell, listen(folder / "iopub") as iopub:
             self.process = launch.spawn(library, folder, shell.fileno(), iopub.fileno(), key)
         # closed here, open in the kernel alone: so its end is noticed
@@ -115,6 +117,7 @@ class Kernel:
 
     def listen(self, conversation: Conversation, deadline: float) -> None:
         """Read messages into `conversation` until it is complete, too much, too late, or the kernel died."""
+        look = time.monotonic() + TICK
         while not conversation.complete:
             ready = dict(self.poller.poll(int(1000 * TICK)))
             for channel in (self.iopub, self.shell):
@@ -122,10 +125,15 @@ class Kernel:
                     conversation.read(channel.recv_multipart())
             if conversation.shown.lost or conversation.complete:
                 return
-            if not ready and sandbox.memory(self.process) > sandbox.MEMORY:
-                conversation.shown.status = "died"
-                conversation.shown.error = "used more memory than is allowed"
-                return
+            if time.monotonic() > look:
+                look = time.monotonic() + TICK
+                if sandbox.memory(self.process) > sandbox.MEMORY:
+                    conversation.shown.status = "died"
+                    conversation.shown.error = "used more memory than is allowed"
+                    return
+                if sandbox.resident("self") > self.own_memory + MAX_BACKLOG:  # a message without an end
+                    conversation.shown.status = "flood"
+                    return
             if self.process.poll() is not None:
                 conversation.shown.status = "died"
                 return

@@ -26,6 +26,8 @@ from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_j
 
 Judge = Callable[[str, Any, Any], str | None]
 
+LONGEST = 200  # characters of one message: what a judge says may quote a student
+
 _DTYPE = re.compile(r"(float|int|uint|complex)(8|16|32|64|128)|bool|object")
 _WORDS = {"int": "an int", "float": "a float", "list": "a list", "tuple": "a tuple"}
 _KNOWN = {"NoneType", "function", "generator", "map", "zip", "range", "set", "filter", "type", "complex"}
@@ -67,7 +69,7 @@ def _judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
             message = judge(want.name, want.value, have.value)
         except Exception:  # the judge met data of a form that its author did not think of
             message = "is not of the expected form"
-    return f"{want.name}: {message}" if message else None
+    return f"{want.name}: {message[:LONGEST]}" if message else None
 
 
 def difference(expected: Any, got: Any, tolerance: float) -> str | None:
@@ -199,7 +201,8 @@ def _finiteness(number: int | float) -> str:
 
 def _sequences(expected: list[Any], got: list[Any], tolerance: float) -> str | None:
     if len(expected) != len(got):
-        return f"expected {len(expected)} items, got {len(got)}"
+        told = f"got {len(got)}" if len(got) < 100 else "got many"  # a count could carry a message out
+        return f"expected {len(expected)} items, {told}"
     wanted, found = [_number(x) for x in expected], [_number(x) for x in got]
     if wanted and None not in wanted and None not in found:
         return _distance(wanted, found, tolerance)

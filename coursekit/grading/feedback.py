@@ -141,7 +141,8 @@ def _footer(result: Result) -> str:
 
 def _code(source: str) -> str:
     cut = source[:LONGEST].strip("\n")
-    coloured = highlight(cut, PythonLexer(), HtmlFormatter(nowrap=True))
+    long = any(len(line) > 500 for line in cut.splitlines())  # which would keep the lexer busy for minutes
+    coloured = text(cut) if long else highlight(cut, PythonLexer(), HtmlFormatter(nowrap=True))
     more = '<p class="soft">(The rest of this long answer is not shown.)</p>' if len(source) > LONGEST else ""
     return f'<pre class="code"><code>{coloured.rstrip()}</code></pre>{more}'
 

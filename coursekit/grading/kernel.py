@@ -8,11 +8,13 @@ process and can break all three: that costs their own points, since values are c
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from copy import copy
 from types import ModuleType
@@ -145,6 +147,7 @@ class State:
         self.numpy_errors = (numpy.seterr, numpy.geterr())
         self.environment = dict(os.environ)
         self.folder = os.getcwd()
+        self.tasks = tasks()
         self.seed(0)
 
     def things(self) -> Iterator[Any]:
@@ -180,6 +183,8 @@ class State:
                     yield value
 
     def restore(self) -> None:
+        if tasks() > self.tasks:
+            raise RuntimeError("an answer left threads or processes behind")
         for thing, attributes in self.saved:
             put_back(thing, attributes)
         for items, content in self.contents:
@@ -212,6 +217,19 @@ def refill(items: Any, content: Any) -> None:
         items += content
     else:
         items.update(content)
+
+
+def tasks() -> int:
+    """Threads of this process and its children: what would outlive an exercise."""
+    try:
+        threads = os.listdir("/proc/self/task")
+    except OSError:
+        return threading.active_count()
+    children = 0
+    for thread in threads:
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
+            children += len(file.read().split())
+    return len(threads) + children
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:

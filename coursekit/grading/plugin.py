@@ -23,6 +23,7 @@ from coursekit.grading.sandbox import Launch
 from coursekit.notebooks import write_text
 
 SETTINGS = "--coursekit-settings"
+OWN_MEMORY = 3 * 2**30
 
 
 class Settings:
@@ -54,7 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[settings_key] = Settings(Path(config.getoption(SETTINGS)))
+    settings = Settings(Path(config.getoption(SETTINGS)))
+    config.stash[settings_key] = settings
+    if settings.launch.wrapper:  # whatever a box sends, this process does not eat the machine
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (OWN_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -66,7 +66,7 @@ class Run:
 def grades(run: Run) -> str:
     """A row for each student and exercise."""
     file = io.StringIO()
-    rows = csv.writer(file, lineterminator="\n")
+    rows = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)  # a `;` ends a cell in some programs
     rows.writerow(["student", "exercise", "points", "maximum", "verdict"])
     for result in run.results:
         done = {one.exercise.number: one for one in result.exercises}

@@ -157,13 +157,16 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def memory(process: subprocess.Popen[bytes]) -> int:
-    """Bytes that `process` and all below it hold for themselves; 0 where the system has no /proc."""
-    pages = 0
-    for pid in family(process.pid):
-        with contextlib.suppress(OSError, ValueError, IndexError):  # gone meanwhile
-            fields = Path(f"/proc/{pid}/statm").read_text().split()
-            pages += int(fields[1]) - int(fields[2])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    """Bytes that `process` and all below it hold, files aside; 0 where the system has no /proc."""
+    return sum(resident(pid) for pid in family(process.pid))
+
+
+def resident(pid: int | str) -> int:
+    """Bytes of anonymous and shared memory that a process holds; 0 where it is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        fields = re.findall(r"^Rss(?:Anon|Shmem):\s*(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.M)
+        return 1024 * sum(map(int, fields))
+    return 0
 
 
 def family(pid: int) -> Iterator[int]:
@@ -219,7 +222,9 @@ class Box:
         """What starts kernels; `folder` is private, its folder `library` is for libraries."""
         kernel = Path(__file__).with_name("kernel.py")
         if self.bubblewrap is None:
-            environment = {**os.environ, **ENVIRONMENT, "IPYTHONDIR": str(folder / "ipython")}
+            own = folder / "own"  # a kernel that is killed leaves its temporary files there
+            own.mkdir()
+            environment = {**os.environ, **ENVIRONMENT, "IPYTHONDIR": str(own), "TMPDIR": str(own)}
             return Launch((), (sys.executable, "-P", str(kernel)), (), environment)
         copies = folder / "box"
         copies.mkdir()

@@ -13,7 +13,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter
 
 LARGEST = 10_000_000  # bytes of one notebook
+MOST_PARTS = 200_000  # objects in its JSON: each takes a hundred times its bytes in memory
 
 _EXERCISE = re.compile(r"#\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
 
@@ -141,11 +142,11 @@ def _the_notebook(entries: list[Path], chapter: Chapter) -> tuple[Path, list[Raw
             read.append((path, read_cells(path, chapter)))
         except Refused as reason:
             refused.append(reason)
+        if len(read) > 1:
+            names = " and ".join(printable(path.name) for path, _ in read)
+            raise Refused(f"two notebooks of this chapter ({names}); keep the one to grade")
     if not read:
         raise refused[0]
-    if len(read) > 1:
-        names = " and ".join(printable(path.name) for path, _ in read)
-        raise Refused(f"two notebooks of this chapter ({names}); keep the one to grade")
     return read[0]
 
 
@@ -171,7 +172,12 @@ def read_cells(path: Path, chapter: Chapter) -> list[RawCell]:
     """The cells of the notebook at `path`, of any nbformat 4.x. Raises Refused."""
     name = printable(path.name)
     try:
-        data = json.loads(_read(path))
+        content = _read(path)
+        if content.count(b"{") > MOST_PARTS:
+            raise Refused(
+                f"{name} is not a notebook that JupyterLab wrote (too many parts); save it again there"
+            )
+        data = json.loads(content)
     except (ValueError, RecursionError, MemoryError):
         raise Refused(f"{name} is not a notebook (not JSON); save it again in JupyterLab") from None
     if not isinstance(data, dict) or not isinstance(data.get("nbformat"), int):
@@ -269,13 +275,30 @@ def _shown(character: str) -> str:
 
 
 def _with_slugs(submissions: list[Submission]) -> list[Submission]:
-    """Each with the name of a folder of its own, which no file system confuses with another's."""
+    """Each with the name of a folder of its own, which no file system confuses with another's.
+
+    Plain names come first, so that nobody can take one by naming himself after another's hash.
+    """
+    slugs: dict[int, str] = {}
     taken: set[str] = set()
-    named = []
-    for one in submissions:
-        slug = re.sub(r"[^\w .@+-]", "_", unicodedata.normalize("NFC", one.student)).strip(" .")[:80]
-        if slug != one.student or slug.casefold() in taken or not slug:
-            slug = f"{slug or 'student'}-{hashlib.sha256(one.student.encode()).hexdigest()[:8]}"
+    for i in sorted(range(len(submissions)), key=lambda i: _plain(submissions[i].student) == ""):
+        student, tries = submissions[i].student, 0
+        slug = _plain(student)
+        while not slug or slug.casefold() in taken:
+            digest = hashlib.sha256(f"{student}{tries or ''}".encode()).hexdigest()[:8]
+            slug = f"{_shortened(student) or 'student'}-{digest}"
+            tries += 1
         taken.add(slug.casefold())
-        named.append(Submission(**{**vars(one), "slug": slug}))
-    return named
+        slugs[i] = slug
+    return [replace(one, slug=slugs[i]) for i, one in enumerate(submissions)]
+
+
+def _plain(student: str) -> str:
+    """The name itself where it is one for a folder, else ""."""
+    return student if _shortened(student) == student else ""
+
+
+def _shortened(student: str) -> str:
+    """What of a name can name a folder: at most 80 bytes."""
+    safe = re.sub(r"[^\w .@+-]", "_", unicodedata.normalize("NFC", student))
+    return safe.encode()[:80].decode("utf-8", "ignore").strip(" .")

@@ -35,9 +35,11 @@ def _differs(expected: Any, got: Any) -> str | None:
 def _wrong(expected: Any, got: Any) -> str | None:
     try:
         power = _power(got)
-    except (TypeError, KeyError, ValueError, IndexError) as error:
-        return f"is not made of multiplications of x alone ({error})"
-    return None if power == _power(expected) else f"multiplies x to the power of {power}"
+    except (TypeError, KeyError, ValueError, IndexError):
+        return "is not made of multiplications of x alone"
+    if power == _power(expected):
+        return None
+    return f"multiplies x to the power of {power}" if power < 10_000 else "multiplies x to a huge power"
 
 
 def _more_than(bound: int, n: int, got: Any) -> str | None:
@@ -56,8 +58,8 @@ def _power(graph: Any) -> int:
     powers = [1]
     for name, inputs in _operations(graph):
         if name != "*" or len(inputs) != 2:
-            raise ValueError(f"there is an operation {name!r} with {len(inputs)} inputs")
+            raise ValueError("not a product")
         if not all(0 <= i < len(powers) for i in inputs):
-            raise ValueError("an operation comes before its inputs")
+            raise ValueError("not in order")
         powers.append(powers[inputs[0]] + powers[inputs[1]])
     return powers[-1]
