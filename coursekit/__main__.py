@@ -1,4 +1,4 @@
-"""`python -m coursekit COMMAND`: the commands of the course."""
+"""`python3 -m coursekit COMMAND`: the commands of the course."""
 
 # An old Python must be able to read this file and say that it is too old: nothing newer than 3.8 stands
 # here, and the rest of coursekit is imported below that check.
@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m coursekit",
+        prog="python3 -m coursekit",
         description=__doc__,
         epilog="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "--course", type=Path, metavar="DIR", help="the course's folder (default: the one you are in)"
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the list below")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
     return parser
 
 
@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace, argv: list[str]) -> int:
         bootstrap.enter(course, args.command, argv)
     module = importlib.import_module(f"coursekit.{args.command}")
     command = argparse.ArgumentParser(
-        prog=f"python -m coursekit {args.command}", description=COMMANDS[args.command]
+        prog=f"python3 -m coursekit {args.command}", description=COMMANDS[args.command]
     )
     module.add_arguments(command)
     known, rest = command.parse_known_args(args.rest)

@@ -1,4 +1,4 @@
-"""`python -m coursekit build`: the library made of the learner's own answers, and the milestone run on it."""
+"""`python3 -m coursekit build`: the library made of the learner's answers, and the milestone run on it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     wanted = _chapters(course, args.chapter)
+    if not any(course.work.glob("*.ipynb")):
+        raise CourseError(f"{course.work}: holds no exercises yet; `make lab` puts them there")
     bases, own = reference(course), chapter_names(course)
     print("checking your answers ...", flush=True)
     library = built(course, bases, own, list(passing_answers(course)))
@@ -70,7 +72,7 @@ def table(library: Library, own: dict[str, set[str]], found: list[Task]) -> Iter
     yours = sum(whose == "yours" for _, whose, _ in rows)
     yield f"mine/ is built; {yours} of the {len(rows)} parts that exercises ask for are yours"
     if yours < len(rows):
-        yield "reference: not solved yet, or not passing its tests; `python -m coursekit check` says which"
+        yield "reference: not solved yet, or not passing its tests; `python3 -m coursekit check` says which"
     yield "use it: `cd mine`, and there `from minilib...` is your library"
 
 

@@ -1,4 +1,4 @@
-"""`python -m coursekit check [NN]`: grade your own saved exercises."""
+"""`python3 -m coursekit check [NN]`: grade your own saved exercises."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def chapters_at_work(course: Course) -> list[str]:
     }
     found = [path.name for path in sorted(course.work.glob("*.ipynb")) if path.name in known_names]
     if not found:
-        raise CourseError(f"{course.work}: holds no exercises yet; `python -m coursekit lab` puts them there")
+        raise CourseError(
+            f"{course.work}: holds no exercises yet; `python3 -m coursekit lab` puts them there"
+        )
     return [name.partition("_")[0] for name in found]
 
 
@@ -86,7 +88,7 @@ def glob_safe(words: str) -> str:
 def _own(path: Path, chapter: Chapter) -> Submission:
     if not path.is_file():
         raise CourseError(
-            f"{path}: does not exist; `python -m coursekit lab` puts a copy of the exercises there"
+            f"{path}: does not exist; `python3 -m coursekit lab` puts a copy of the exercises there"
         )
     try:
         answers, added = answers_of(path, chapter)
@@ -127,7 +129,7 @@ def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: b
 def _result(measure: Measure, mine: Submission, found: NotebookRun) -> Result:
     result = measure.result(mine, found, own=True)
     if result.refused:
-        raise CourseError(f"{mine.source}: could not be run; see `python -m coursekit doctor`")
+        raise CourseError(f"{mine.source}: could not be run; see `python3 -m coursekit doctor`")
     return result
 
 
@@ -190,5 +192,5 @@ def _total(result: Result, chapter: Chapter) -> str:
 def _next(result: Result) -> str:
     left = [one.exercise.number for one in result.exercises if not one.passed]
     if not left:
-        return "all done: `python -m coursekit build` makes your library of them"
+        return "all done: `python3 -m coursekit build` makes your library of them"
     return f"next: {', then '.join(left[:2])}"

@@ -1,4 +1,4 @@
-"""`python -m coursekit exercises`: solutions/ without the answers and hidden tests becomes exercises/."""
+"""`python3 -m coursekit exercises`: solutions/ without the answers and hidden tests becomes exercises/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m coursekit grade NN DIR --out DIR`: grade a folder of notebooks written by strangers."""
+"""`python3 -m coursekit grade NN DIR --out DIR`: grade a folder of notebooks written by strangers."""
 
 from __future__ import annotations
 
@@ -57,16 +57,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _seed(words: str) -> int:
-    seed = int(words)
-    if not 0 <= seed < 2**63:
-        raise argparse.ArgumentTypeError("expected a number that is not negative")
-    return seed
+    if not words.isdecimal() or not words.isascii() or int(words) >= 2**63:
+        raise argparse.ArgumentTypeError(f"expected a whole number that is not negative, not {words!r}")
+    return int(words)
 
 
 def _positive(words: str) -> float:
-    seconds = float(words)
+    try:
+        seconds = float(words)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise argparse.ArgumentTypeError("expected seconds, more than 0")
+        raise argparse.ArgumentTypeError(f"expected seconds, more than 0, not {words!r}")
     return seconds
 
 
@@ -90,7 +92,11 @@ def run(course: Course, args: argparse.Namespace) -> int:
         f'{one.exercise}: a known mistake earns full points at this seed; mend the hidden test ("{one.hint}")'
         for one in unnoticed(measure)
     ]
-    runs = _run_all(chapter, submissions, reference, conditions, state)
+    try:
+        runs = _run_all(chapter, submissions, reference, conditions, state)
+    except KeyboardInterrupt:
+        _say("\nthe same command goes on from here")
+        raise
     graded = Run(
         chapter,
         [_result(one, runs, measure) for one in submissions],

@@ -75,6 +75,8 @@ def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     write_settings(Path(sys.prefix, "share", "jupyter", "lab", "settings", "overrides.json"))
     print(f"opening JupyterLab in {folder} (stop it with Ctrl-C)", flush=True)
     os.chdir(folder)
+    # so that `python3 -m coursekit` works in JupyterLab's terminals and cells
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     if os.name == "nt":
         sys.exit(subprocess.call(command))
     os.execv(command[0], command)

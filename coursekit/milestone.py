@@ -31,7 +31,7 @@ def scripts(course: Course, chapters: set[str]) -> dict[str, str]:
 
 def _script(path: Path, name: str, course: Course) -> str | None:
     marked = [cell for cell in cells(path, read(path)) if cell.directive("milestone") is not None]
-    title = f'"""The milestone of {shown(path, course)} on your own library: `python mine/{name}`."""'
+    title = f'"""The milestone of {shown(path, course)} on your own library."""'
     parts = [_without_directives(cell.source) for cell in marked]
     return "\n\n".join([title, *parts]) + "\n" if marked else None
 
@@ -42,7 +42,10 @@ def _without_directives(source: str) -> str:
 
 def run_milestone(course: Course, name: str) -> bool:
     """Run a script of mine/ on the learner's library and show its output; whether it went well."""
-    print(f"\nthe milestone, on your library (python mine/{name}):", flush=True)
+    python = Path(sys.executable)
+    if python.is_relative_to(course.root):
+        python = python.relative_to(course.root)
+    print(f"\nthe milestone, on your library ({python} mine/{name}):", flush=True)
     process = subprocess.Popen(
         [sys.executable, str(course.mine / name)],
         cwd=course.mine,

@@ -39,7 +39,7 @@ def _refuse_changed(course: Course, texts: Mapping[str, str], known: Mapping[str
         if found is not None and found != texts.get(name) and _hash(found) not in known.get(name, []):
             raise CourseError(
                 f"mine/{name} was changed by hand since the last build: "
-                "copy it somewhere else, then `python -m coursekit build --force` writes over it"
+                "copy it somewhere else, then `python3 -m coursekit build --force` writes over it"
             )
 
 

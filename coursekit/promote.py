@@ -1,4 +1,4 @@
-"""`python -m coursekit promote`: exported cells of chapters and solutions become the modules of minilib/."""
+"""`python3 -m coursekit promote`: exported cells of chapters and solutions become the modules of minilib/."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""`python -m coursekit release --to DIR`: the bundle for students, which works on its own."""
+"""`python3 -m coursekit release --to DIR`: the bundle for students, which works on its own."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ FOLDERS = ("chapters", "exercises", "minilib", "coursekit")
 FILES = ("Makefile", "README.md", "pyproject.toml", "environment.yml", "LICENSE")
 EXTRAS = (".gitignore", "benchmarks/results")  # where there are any: chapters show recorded results
 
+NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
 _LEFT_OUT = ("__pycache__", ".ipynb_checkpoints")
 
 
@@ -30,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     target = checked_target(args.to)
+    if target.is_relative_to(course.root):
+        raise CourseError(f"{args.to}: lies inside the course; give --to a folder beside it")
     check_fresh(course)
     names = list(files(course))
     check_no_answers(course, names)
@@ -101,6 +105,12 @@ def _bytes(path: Path) -> bytes:
         raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
 
 
+def for_students(readme: str) -> str:
+    """The README without the sections about what is not in a bundle."""
+    sections = re.split(r"(?m)^(?=## )", readme)
+    return "".join(part for part in sections if not part.startswith(NOT_FOR_STUDENTS))
+
+
 def copy(course: Course, names: list[str], target: Path) -> None:
     """Copy to a folder beside `target`, then rename it: a stop in the middle leaves nothing."""
     try:
@@ -110,6 +120,8 @@ def copy(course: Course, names: list[str], target: Path) -> None:
             for name in names:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(course.root / name, folder / name)
+            readme = folder / "README.md"
+            readme.write_text(for_students(readme.read_text(encoding="utf-8")), encoding="utf-8")
             folder.chmod(0o755)
             with contextlib.suppress(FileNotFoundError):
                 target.rmdir()  # it is empty

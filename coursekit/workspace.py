@@ -93,7 +93,7 @@ def _report_outdated(outdated: list[Copy], record: dict[str, Any]) -> Iterator[s
     for found, names in numbers.items():
         yield (
             f"newer: {' and '.join(names)}; yours in work/ is untouched. To bring your answers over: "
-            f"python -m coursekit lab --update {found}"
+            f"python3 -m coursekit lab --update {found}"
         )
 
 
@@ -107,6 +107,7 @@ def update(course: Course, wanted: str) -> list[str]:
 
     What was there is kept beside it as `NAME.before-update-N.ipynb`. Returns lines for the learner.
     """
+    wanted = wanted.zfill(2)
     chosen = [copy for copy in copies(course) if copy.is_notebook and number(copy) == wanted]
     if not chosen:
         known = ", ".join(sorted({number(copy) for copy in copies(course) if copy.is_notebook}))

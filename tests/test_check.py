@@ -102,7 +102,7 @@ def test_all_done_points_to_build(course: Course) -> None:
     chapter = load_chapter(course.solutions / "01_tiny.ipynb")
     results = tuple(ExerciseResult(one, one.points) for one in chapter.exercises)
     shown = check.table(Result(Submission("you", "you", "x"), results), chapter, "saved 14:02", 80)
-    assert "7/7   all done: `python -m coursekit build`" in shown
+    assert "7/7   all done: `python3 -m coursekit build`" in shown
 
 
 def test_long_words_are_wrapped_beside_their_exercise(course: Course) -> None:

@@ -153,11 +153,11 @@ def test_the_browser_and_parity_run_only_when_asked_for(course: Course) -> None:
     assert names(course_test.chosen(steps, ["parity"], browser=False, pytest_only=False)) == ["parity"]
 
 
-def test_arguments_for_pytest_run_the_tests_alone(course: Course) -> None:
+def test_arguments_for_pytest_run_the_tests_and_the_drift_check_alone(course: Course) -> None:
     steps = course_test.all_steps(course, ["-k", "scalar"])
     chosen = course_test.chosen(steps, None, browser=False, pytest_only=True)
-    assert names(chosen) == ["pytest"]
-    assert chosen[0].command[-2:] == ["-k", "scalar"]
+    assert names(chosen) == ["promote", "pytest"]
+    assert chosen[1].command[-2:] == ["-k", "scalar"]
 
 
 def test_a_bundle_without_solutions_and_tests_runs_what_it_has(course: Course) -> None:

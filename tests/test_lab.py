@@ -117,7 +117,7 @@ def test_a_changed_notebook_survives_a_newer_exercise_and_the_learner_is_told(co
     lines = workspace.prepare(course)
     assert mine(course).read_bytes() == before
     assert len(lines) == 1
-    assert "newer: 01_scalar.ipynb" in lines[0] and "python -m coursekit lab --update 01" in lines[0]
+    assert "newer: 01_scalar.ipynb" in lines[0] and "python3 -m coursekit lab --update 01" in lines[0]
 
 
 def test_update_moves_answers_and_keeps_the_old_notebook(course: Course) -> None:

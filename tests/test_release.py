@@ -14,6 +14,7 @@ from made_course import MILESTONE, save, scalar_course
 from coursekit import notebooks
 from coursekit.__main__ import main
 from coursekit.course import Course
+from coursekit.release import for_students
 
 REPOSITORY = Path(__file__).parents[1]
 MARKERS = (*notebooks.SOLUTION, *notebooks.HIDDEN)
@@ -100,8 +101,18 @@ def test_in_a_bundle_the_library_can_be_imported(bundle: Path) -> None:
 
 def test_in_a_bundle_build_makes_a_library(bundle: Path) -> None:
     done = in_bundle(bundle, "-m", "coursekit", "build", "01")
+    assert done.returncode == 2 and "holds no exercises yet" in done.stderr
+    shutil.copytree(bundle / "exercises", bundle / "work")
+    done = in_bundle(bundle, "-m", "coursekit", "build", "01")
     assert done.returncode == 0, done.stderr
     assert "scalar.Value.tanh  reference" in done.stdout and "the milestone works" in done.stdout
+
+
+def test_a_bundles_readme_speaks_to_students_alone() -> None:
+    ours = (REPOSITORY / "README.md").read_text()
+    theirs = for_students(ours)
+    assert "CONTRIBUTING" in ours and "make grade" in ours
+    assert "CONTRIBUTING" not in theirs and "make grade" not in theirs and "make lab" in theirs
 
 
 def test_a_bundle_of_a_bundle_is_refused(bundle: Path, tmp_path: Path) -> None:
@@ -113,6 +124,10 @@ def test_a_bundle_of_a_bundle_is_refused(bundle: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     return full_course(tmp_path / "course")
+
+
+def test_a_place_inside_the_course_is_refused(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "inside the course" in error(course, course.chapters / "x", capsys)
 
 
 def error(course: Course, target: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -77,7 +77,8 @@ class Chapter:
 
 
 def find_notebook(folder: Path, chapter: str) -> Path:
-    """The notebook of `chapter` ("01") in `folder`."""
+    """The notebook of `chapter` ("01", or "1") in `folder`."""
+    chapter = chapter.zfill(2)
     found = sorted(folder.glob(f"{chapter}_*.ipynb")) if re.fullmatch(r"\w+", chapter) else []
     if not folder.is_dir():
         raise CourseError(f"{folder}: no such folder; it should hold {chapter}_NAME.ipynb")

@@ -99,7 +99,7 @@ def measured(chapter: Chapter, run: NotebookRun) -> Measure:
         if cell.status != "ok" or not cell.probes:
             raise CourseError(
                 f"{chapter.path}: the reference does not pass {test.grade_id} ({_why(cell)}), so nothing is "
-                "graded; mend the solution, or see `python -m coursekit doctor`"
+                "graded; mend the solution, or see `python3 -m coursekit doctor`"
             )
     return Measure(chapter, against(run, load_judges(judges_of(chapter))), cells)
 

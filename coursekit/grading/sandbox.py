@@ -442,7 +442,7 @@ def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
         if not name.isidentifier() or not (path.is_file() or (library / name).is_dir()):
             raise CourseError(
                 f"{library}: has no module {name!r}, which a notebook's metadata lists under "
-                "coursekit.minilib; mend the list, or run `python -m coursekit promote`"
+                "coursekit.minilib; mend the list, or run `python3 -m coursekit promote`"
             )
         chosen.add(name)
         if path.is_file():
