@@ -552,7 +552,7 @@ def test_a_known_mistake_that_no_test_notices_is_named(graded: Graded) -> None:
         (["01", "{subs}", "--out", "{out}", "--names", "("], "is no regular expression"),
         (["01", "{subs}", "--out", "{out}", "--names", "x"], "needs a group"),
         (["01", "{subs}", "--out", "{out}", "--solutions", "{subs}/absent"], "no such folder"),
-        (["01", "{subs}", "--out", "{subs}/../the course/pyproject.toml"], "is a file"),
+        (["01", "{subs}", "--out", "{subs}/../the course/pyproject.toml", "--sandbox", "off"], "is a file"),
     ],
 )
 def test_a_mistake_is_one_line(
