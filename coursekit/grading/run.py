@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.grading import sandbox
 from coursekit.grading.flow import info, nothing
 from coursekit.grading.model import NotebookRun, from_json
 from coursekit.grading.sandbox import Box, make_library
@@ -70,7 +71,11 @@ def private_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for _ in range(20):  # a process on its way out may still write
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(TICK)
 
 
 def write_notebooks(folder: Path, notebooks: Mapping[str, NotebookNode]) -> dict[str, str]:
@@ -142,7 +147,8 @@ def environment() -> dict[str, str]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End pytest and its workers; the boxes die with the workers."""
+    """End pytest and its workers; the boxes die with the workers, and kernels without a box here."""
+    family = [*sandbox.family(process.pid)] if process.poll() is None else []
     for kind in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, kind)
@@ -152,6 +158,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
                 continue
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # workers that outlived it
+    for pid in family:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def follow(
