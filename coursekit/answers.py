@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat.v4 import new_code_cell
 
-from coursekit.course import Course
+from coursekit.check import passed_exercises
+from coursekit.course import Course, chapter_number
 from coursekit.exports import Export, Source, read_source
 from coursekit.notebooks import Cell, cells, read
 from coursekit.pieces import Piece, assigned_class, member_decorator, pieces
@@ -38,11 +38,6 @@ class Task:
     export: Export
 
 
-def number(path: Path) -> str:
-    """`"01"` of `01_scalar.ipynb`."""
-    return path.name.partition("_")[0]
-
-
 def originals(course: Course) -> list[Path]:
     """The exercise notebooks of the course: solutions, or in a student bundle the exercises."""
     folder = course.solutions if course.solutions.is_dir() else course.exercises
@@ -67,18 +62,12 @@ def passing_answers(course: Course) -> Iterator[Answer]:
         solved = {
             task.exercise for task in found if written.get(task.exercise) and _differs(task, written, stubs)
         }
-        passed = passed_exercises(course, number(path)) & solved if solved else set()
+        passed = passed_exercises(course, chapter_number(path)) & solved if solved else set()
         if passed:
             yield from _helpers(written, read_source(path, course))
         for task in found:
             if task.exercise in passed:
                 yield Answer(task.exercise, Export(written[task.exercise], task.export.module))
-
-
-def passed_exercises(course: Course, chapter: str) -> set[str]:
-    """The numbers of the exercises whose tests all pass on the learner's saved notebook."""
-    found: set[str] = importlib.import_module("coursekit.check").passed_exercises(course, chapter)
-    return found
 
 
 def definitions(answer: Answer) -> list[Piece]:

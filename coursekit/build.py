@@ -6,8 +6,8 @@ import argparse
 import ast
 from collections.abc import Iterator
 
-from coursekit.answers import Task, number, passing_answers, tasks
-from coursekit.course import Course
+from coursekit.answers import Task, passing_answers, tasks
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 from coursekit.exports import notebooks_in
 from coursekit.library import Library, built, chapter_names, in_package, ordinary_files, reference
@@ -37,7 +37,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
     print("checking your answers ...", flush=True)
     library = built(course, bases, own, list(passing_answers(course)))
     if not args.chapter:
-        wanted &= {number(answer.cell.notebook) for answer in library.answers}
+        wanted &= {chapter_number(answer.cell.notebook) for answer in library.answers}
     milestones = scripts(course, wanted)
     texts = {**ordinary_files(course, bases), **in_package(library.texts), **milestones}
     write_mine(course, texts, force=args.force)
@@ -50,7 +50,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 def _chapters(course: Course, asked: str | None) -> set[str]:
     """The numbers of all chapters, or of those that `asked` means: "02" is 02a and 02b."""
-    numbers = sorted({number(path) for path in notebooks_in(course.chapters)})
+    numbers = sorted({chapter_number(path) for path in notebooks_in(course.chapters)})
     found = {name for name in numbers if name.startswith(asked.zfill(2) if asked else "")}
     if asked and not found:
         raise CourseError(f"there is no chapter {asked!r}; there are: {', '.join(numbers) or 'none'}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.control import REFERENCE, Conditions, cores, measured, misconceptions_of, mistaken
@@ -58,12 +58,12 @@ def chapters_at_work(course: Course) -> list[str]:
     known_names = {
         path.name for folder in (course.solutions, course.exercises) for path in folder.glob("*.ipynb")
     }
-    found = [path.name for path in sorted(course.work.glob("*.ipynb")) if path.name in known_names]
+    found = [path for path in sorted(course.work.glob("*.ipynb")) if path.name in known_names]
     if not found:
         raise CourseError(
             f"{course.work}: holds no exercises yet; `python3 -m coursekit lab` puts them there"
         )
-    return [name.partition("_")[0] for name in found]
+    return [chapter_number(path) for path in found]
 
 
 def examine(

@@ -48,6 +48,11 @@ class Course:
             return dict(tomllib.load(file).get("tool", {}).get("coursekit", {}))
 
 
+def chapter_number(path: Path) -> str:
+    """`"01"` of `01_scalar.ipynb`, wherever it lies."""
+    return path.name.partition("_")[0]
+
+
 def find_course(start: Path | None = None) -> Course:
     """The course that `start` (default: the current folder) lies in."""
     start = (start or Path.cwd()).resolve()

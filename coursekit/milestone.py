@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from coursekit.answers import number, originals
-from coursekit.course import Course
+from coursekit.answers import originals
+from coursekit.course import Course, chapter_number
 from coursekit.exports import notebooks_in, shown
 from coursekit.library import environment
 from coursekit.notebooks import cells, read
@@ -22,9 +22,9 @@ def scripts(course: Course, chapters: set[str]) -> dict[str, str]:
     """The milestones of these chapters ("01", "02a") as scripts, by their names in mine/."""
     found: dict[str, str] = {}
     for path in [*notebooks_in(course.chapters), *originals(course)]:
-        name = f"milestone_{number(path)}.py"
+        name = f"milestone_{chapter_number(path)}.py"
         text = _script(path, name, course)
-        if number(path) in chapters and text and name not in found:
+        if chapter_number(path) in chapters and text and name not in found:
             found[name] = text
     return found
 

@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 from coursekit.notebooks import cells, read, write, write_text
 
@@ -89,17 +89,12 @@ def _report_outdated(outdated: list[Copy], record: dict[str, Any]) -> Iterator[s
     numbers: dict[str, list[str]] = {}
     for copy in outdated:
         if digest(copy.original) != digest(copy.target):
-            numbers.setdefault(number(copy), []).append(copy.name)
+            numbers.setdefault(chapter_number(copy.original), []).append(copy.name)
     for found, names in numbers.items():
         yield (
             f"newer: {' and '.join(names)}; yours in work/ is untouched. To bring your answers over: "
             f"python3 -m coursekit lab --update {found}"
         )
-
-
-def number(copy: Copy) -> str:
-    """`"01"` of `chapters/01_scalar.ipynb`."""
-    return copy.original.name.split("_")[0]
 
 
 def update(course: Course, wanted: str) -> list[str]:
@@ -108,9 +103,11 @@ def update(course: Course, wanted: str) -> list[str]:
     What was there is kept beside it as `NAME.before-update-N.ipynb`. Returns lines for the learner.
     """
     wanted = wanted.zfill(2)
-    chosen = [copy for copy in copies(course) if copy.is_notebook and number(copy) == wanted]
+    chosen = [copy for copy in copies(course) if copy.is_notebook and chapter_number(copy.original) == wanted]
     if not chosen:
-        known = ", ".join(sorted({number(copy) for copy in copies(course) if copy.is_notebook}))
+        known = ", ".join(
+            sorted({chapter_number(copy.original) for copy in copies(course) if copy.is_notebook})
+        )
         raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known or 'none'}")
     lines = []
     record = _read_record(course)

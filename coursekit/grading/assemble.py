@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit import notebooks
+from coursekit.course import chapter_number
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell
 
@@ -95,7 +96,7 @@ def find_notebook(folder: Path, chapter: str) -> Path:
 def load_chapter(path: Path, *, visible: bool = False) -> Chapter:
     """The chapter in the notebook at `path`, with its hidden tests, or with its visible checks as tests."""
     notebook = notebooks.read(path)
-    number = path.name.partition("_")[0]
+    number = chapter_number(path)
     reader = _Reader(path, visible)
     for cell in notebooks.cells(path, notebook):
         reader.take(cell)
