@@ -70,6 +70,7 @@ def examine(
     course: Course, number: str, seed: int | None = None, *, hints: bool = True
 ) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
+    number = number.zfill(2)
     visible = not any(course.solutions.glob(f"{glob_safe(number)}_*.ipynb"))
     folder = course.exercises if visible else course.solutions
     chapter = load_chapter(find_notebook(folder, number), visible=visible)

@@ -75,6 +75,12 @@ def test_passed_exercises_are_those_with_all_points(course: Course) -> None:
     assert check.passed_exercises(course, "01") == {"1.1"}
 
 
+def test_chapter_1_is_chapter_01_hidden_tests_included(course: Course) -> None:
+    result, chapter = check.examine(course, "1", hints=False)
+    assert not chapter.visible
+    assert {one.exercise.number for one in result.exercises if one.passed} == {"1.1"}
+
+
 @pytest.mark.parametrize(
     "content, arguments, message",
     [
