@@ -18,6 +18,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from coursekit.errors import CourseError
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
 EXTRAS = {"lab": ("course",), "test": ("course", "test")}
+# What only some of the tests need, under the name of their step and of its flag. They skip where it cannot be
+# had, so a failure to install it stops nothing.
+OPTIONAL_EXTRAS = ("parity",)
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
@@ -79,6 +83,24 @@ def enter(course: Course, command: str, argv: Sequence[str]) -> None:
         return
     if not in_venv(course):
         restart(course, argv)
+    for extra in optional_extras(command, argv):
+        offer(course, extra)
+
+
+def optional_extras(command: str, argv: Sequence[str]) -> list[str]:
+    """The extras whose tests are asked for: `test --parity` or `test --only parity`."""
+    if command != "test":
+        return []
+    asked = {*argv, *(f"--{after}" for word, after in pairwise(argv) if word == "--only")}
+    return [extra for extra in OPTIONAL_EXTRAS if asked & {f"--{extra}", f"--only={extra}"}]
+
+
+def offer(course: Course, extra: str) -> None:
+    """Install `extra`, or say in one line why not and go on."""
+    try:
+        ensure(course, (extra,))
+    except CourseError as error:
+        print(f"going on without what the {extra} tests need, so they skip: {error}", flush=True)
 
 
 def has(extras: Iterable[str]) -> bool:
@@ -197,7 +219,8 @@ def make_venv(course: Course) -> None:
 
 def install(course: Course, extras: Iterable[str]) -> None:
     """`pip install -e .[extras]`. Its whole output goes to `.venv/install.log`."""
-    print("installing JupyterLab, NumPy and what else the course needs (a minute or two)", flush=True)
+    more = ", and PyTorch for the parity tests" if "parity" in extras else ""
+    print(f"installing JupyterLab, NumPy and what else the course needs{more} (a minute or two)", flush=True)
     package = f".[{','.join(extras)}]"
     options = [
         "--no-input",

@@ -227,6 +227,55 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
     return lambda: restarted
 
 
+@pytest.mark.parametrize(
+    ("words", "extras"),
+    [
+        (["test"], []),
+        (["test", "-k", "parity"], []),
+        (["test", "--only", "pytest"], []),
+        (["test", "--only", "parity"], ["parity"]),
+        (["test", "--only=ruff", "--only=parity"], ["parity"]),
+        (["--course", "x", "test", "--browser", "--parity"], ["parity"]),
+        (["lab", "--parity"], []),
+    ],
+)
+def test_only_a_wish_for_parity_asks_for_its_extra(words: list[str], extras: list[str]) -> None:
+    command = next(word for word in words if word in ("test", "lab"))
+    assert bootstrap.optional_extras(command, words) == extras
+
+
+@pytest.fixture
+def inside(course: Course, bare: Callable[[], list[list[str]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this process were already the Python of `.venv`."""
+    monkeypatch.setattr(bootstrap, "in_venv", lambda course: True)
+
+
+@pytest.mark.usefixtures("inside")
+def test_parity_is_installed_after_what_the_tests_need_and_kept(course: Course, shell: Shell) -> None:
+    bootstrap.enter(course, "test", ["test", "--only", "parity"])
+    bootstrap.enter(course, "test", ["test", "--parity"])
+    bootstrap.enter(course, "test", ["test"])
+    assert shell.installed() == [".[course,test]", ".[course,parity,test]"]
+
+
+@pytest.mark.usefixtures("inside")
+def test_plain_tests_install_no_pytorch(course: Course, shell: Shell) -> None:
+    bootstrap.enter(course, "test", ["test"])
+    assert shell.installed() == [".[course,test]"]
+
+
+@pytest.mark.usefixtures("inside")
+def test_where_pytorch_cannot_be_had_the_tests_run_without_it(
+    course: Course, shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bootstrap.enter(course, "test", ["test"])
+    shell.answers[".[course,parity,test]"] = OFFLINE
+    bootstrap.enter(course, "test", ["test", "--parity"])
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith("going on without what the parity tests need, so they skip: the network is down")
+    assert bootstrap.read_stamp(course)["extras"] == ["course", "test"]
+
+
 def test_other_commands_ask_for_make_lab_first(course: Course, bare: Callable[[], list[list[str]]]) -> None:
     with pytest.raises(CourseError, match="run `make lab` first"):
         bootstrap.enter(course, "check", ["check", "01"])
