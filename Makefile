@@ -22,7 +22,7 @@ lab:            ## open the course in JupyterLab (DIR=chapters for contributors;
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)
 
-test-parity:    ## compare with PyTorch and transformers (skipped where they are missing)
+test-parity:    ## compare with PyTorch, which is installed for it (skipped where it cannot be)
 	@$(COURSEKIT) test --only parity $(ARGS)
 
 test-browser:   ## open a chapter in a headless Chromium (skipped where it is missing)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -42,13 +42,15 @@ class Outcome:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="STEP", help="run one step; may be repeated")
+    parser.add_argument("--parity", action="store_true", help="compare with PyTorch as well")
     parser.add_argument("--browser", action="store_true", help="run the browser test as well")
     parser.add_argument("--list", action="store_true", help="list the steps and stop")
     parser.epilog = "Other arguments, such as -k scalar or a file, go to pytest; then only the tests run."
 
 
 def run(course: Course, args: argparse.Namespace) -> int:
-    steps = chosen(all_steps(course, args.rest), args.only, browser=args.browser, pytest_only=bool(args.rest))
+    asked = [name for name in ("parity", "browser") if getattr(args, name)]
+    steps = chosen(all_steps(course, args.rest), args.only, asked=asked, pytest_only=bool(args.rest))
     if args.list:
         for step in all_steps(course, []):
             print(f"  {step.name:<18}{step.title}{' (when asked for)' if step.extra else ''}")
@@ -68,7 +70,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
     """Every step there is, in the order in which they run."""
-    python = [sys.executable, "-m"]
+    python, pytest_args = [sys.executable, "-m"], list(pytest_args)
     colour = "--color=yes" if sys.stdout.isatty() else "--color=no"
     pytest = [
         *python,
@@ -96,11 +98,19 @@ def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
         Step(
             "pytest",
             "tests",
-            [*pytest, *workers, "-m", "not browser and not parity", *pytest_args],
+            # --ignore: nothing that PyTorch must be there for, or loaded for, is even imported
+            [*pytest, *workers, "-m", "not browser and not parity", "--ignore=tests/parity", *pytest_args],
             is_pytest=True,
         ),
         Step("nbval", "chapters and solutions, cell by cell", nbval, is_pytest=True),
-        Step("parity", "parity", [*pytest, "-m", "parity", *pytest_args], is_pytest=True, extra=True),
+        Step(
+            "parity",
+            "parity",
+            # one process: each worker would load PyTorch anew and share the same cores
+            [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])],
+            is_pytest=True,
+            extra=True,
+        ),
         Step(
             "browser", "browser", [*pytest, "-rs", "tests/browser", *pytest_args], is_pytest=True, extra=True
         ),
@@ -121,8 +131,10 @@ def count_cells(course: Course) -> int:
     return sum(cell.is_code for path in paths for cell in cells(path, read(path)))
 
 
-def chosen(steps: list[Step], only: list[str] | None, *, browser: bool, pytest_only: bool) -> list[Step]:
-    """The steps to run. Raises CourseError for a name that is none."""
+def chosen(
+    steps: list[Step], only: list[str] | None, *, asked: Collection[str], pytest_only: bool
+) -> list[Step]:
+    """The steps to run, the extra ones only if `asked`. Raises CourseError for a name that is none."""
     unknown = set(only or ()) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
@@ -130,15 +142,15 @@ def chosen(steps: list[Step], only: list[str] | None, *, browser: bool, pytest_o
     if only:
         return [step for step in steps if step.name in only]
     if pytest_only:  # and whether the library is what its notebooks say: else failures puzzle
-        return [step for step in steps if step.name in ("promote", "pytest")]
-    return [step for step in steps if not step.extra or (browser and step.name == "browser")]
+        return [step for step in steps if step.name in ("promote", "pytest", *asked)]
+    return [step for step in steps if not step.extra or step.name in asked]
 
 
 def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
     """The steps whose files are here, and the names of the others: a bundle for students has no solutions."""
     needs = {"promote": course.solutions, "exercises": course.solutions}
-    needs |= dict.fromkeys(("pytest", "parity"), course.root / "tests")
-    needs["browser"] = course.root / "tests" / "browser"
+    tests = course.root / "tests"
+    needs |= {"pytest": tests, "parity": tests / "parity", "browser": tests / "browser"}
     here = [step for step in steps if needs.get(step.name, course.root).is_dir()]
     return here, [step.name for step in steps if step not in here]
 
@@ -169,16 +181,16 @@ def _run_pytest(course: Course, step: Step) -> Counter[str]:
         }
         command = [*step.command, f"--junitxml={report}"]
         code = subprocess.run(command, cwd=course.root, env=environment).returncode
-        if code == _NO_TESTS and step.name == "pytest":
-            raise CourseError(f"no test matches; pytest was called as: {' '.join(command[1:])}")
-        if code == _NO_TESTS:
-            print(f"there is no test of this kind yet ({step.name})")
-            return Counter()
         counts = read_counts(report)
+    if code == _NO_TESTS and not counts:  # a file that skips as a whole is counted, and runs no test either
+        if step.name == "pytest":
+            raise CourseError(f"no test matches; pytest was called as: {' '.join(command[1:])}")
+        print(f"there is no test of this kind yet ({step.name})")
+        return counts
     if step.name == "nbval" and sum(counts.values()) < (cells := count_cells(course)):
         print(f"only {sum(counts.values())} of {cells} cells were run")
         counts["error"] += 1
-    if code and not counts["failed"] and not counts["error"]:
+    if code not in (0, _NO_TESTS) and not counts["failed"] and not counts["error"]:
         counts["error"] += 1  # pytest itself could not run
     return counts
 

@@ -141,21 +141,82 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
     assert "there are no notebooks yet" in result.stdout
 
 
+def options(**given: object) -> Namespace:
+    return Namespace(**{"only": None, "parity": False, "browser": False, "rest": [], "list": False, **given})
+
+
 def names(steps: list[course_test.Step]) -> list[str]:
     return [step.name for step in steps]
 
 
 def test_the_browser_and_parity_run_only_when_asked_for(course: Course) -> None:
     steps = course_test.all_steps(course, [])
-    everything = names(course_test.chosen(steps, None, browser=False, pytest_only=False))
+    everything = names(course_test.chosen(steps, None, asked=[], pytest_only=False))
     assert everything == ["ruff", "format", "promote", "exercises", "mypy", "pytest", "nbval"]
-    assert names(course_test.chosen(steps, None, browser=True, pytest_only=False)) == [*everything, "browser"]
-    assert names(course_test.chosen(steps, ["parity"], browser=False, pytest_only=False)) == ["parity"]
+    for asked in (["parity"], ["browser"], ["parity", "browser"]):
+        assert names(course_test.chosen(steps, None, asked=asked, pytest_only=False)) == [*everything, *asked]
+    assert names(course_test.chosen(steps, ["parity"], asked=[], pytest_only=False)) == ["parity"]
+    assert names(course_test.chosen(steps, None, asked=["parity"], pytest_only=True)) == [
+        "promote", "pytest", "parity",
+    ]  # fmt: skip
+
+
+def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> None:
+    def arguments(*words: str) -> list[str]:
+        step = next(step for step in course_test.all_steps(course, words) if step.name == "parity")
+        return step.command[step.command.index("-m", 2) :]
+
+    assert arguments() == ["-m", "parity", "tests/parity"]
+    assert arguments("-k", "gelu") == ["-m", "parity", "-k", "gelu"]
+
+
+PARITY_TEST = "from parity.peer import torch\ndef test_it():\n    assert torch\n"
+
+
+def with_parity_tests(course: Course, source: str) -> None:
+    """The helper files of tests/parity and one test."""
+    folder = course.root / "tests" / "parity"
+    folder.mkdir()
+    for name in ("__init__.py", "conftest.py", "peer.py"):
+        (folder / name).write_text((ROOT / "tests" / "parity" / name).read_text())
+    (folder / "test_one.py").write_text(source)
+    (course.root / "tests" / "test_one.py").write_text("def test_it():\n    pass\n")
+
+
+def closing_line(result: subprocess.CompletedProcess[str]) -> str:
+    return result.stdout.splitlines()[-1].strip("= ").partition(" in ")[0]
+
+
+def test_a_parity_test_has_its_marker_from_its_folder(course: Course) -> None:
+    with_parity_tests(course, "def test_it():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    for words in (["-m", "parity"], ["-m", "not parity"]):
+        done = subprocess.run([*command, *words], cwd=course.root, capture_output=True, text=True)
+        assert "1 passed, 1 deselected" in done.stdout, done.stdout
+
+
+def test_without_pytorch_parity_skips_and_names_the_remedy(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_parity_tests(course, PARITY_TEST)
+    (course.root / "torch.py").write_text("raise ModuleNotFoundError('torch', name='torch')\n")
+    monkeypatch.setenv("PYTHONPATH", str(course.root))
+    # this Python has what the tests need, so it is used as it is and nothing is installed
+    result = coursekit("--course", course.root, "test", "--only", "parity")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "`make test-parity` installs it" in result.stdout
+    assert closing_line(result) == "1 skipped"
+
+
+def test_the_plain_tests_do_not_even_import_what_parity_needs(course: Course) -> None:
+    with_parity_tests(course, "raise SystemExit('imported')\n")
+    result = coursekit("--course", course.root, "test", "--only", "pytest")
+    assert closing_line(result) == "1 passed", result.stdout
 
 
 def test_arguments_for_pytest_run_the_tests_and_the_drift_check_alone(course: Course) -> None:
     steps = course_test.all_steps(course, ["-k", "scalar"])
-    chosen = course_test.chosen(steps, None, browser=False, pytest_only=True)
+    chosen = course_test.chosen(steps, None, asked=[], pytest_only=True)
     assert names(chosen) == ["promote", "pytest"]
     assert chosen[1].command[-2:] == ["-k", "scalar"]
 
@@ -177,7 +238,7 @@ def test_a_step_without_its_files_is_told(course: Course) -> None:
 
 def test_an_unknown_step_is_told(course: Course) -> None:
     with pytest.raises(CourseError, match="no step is called everything; there are: ruff"):
-        course_test.run(course, Namespace(only=["everything"], browser=False, rest=[], list=False))
+        course_test.run(course, options(only=["everything"]))
 
 
 def test_a_failed_check_counts_and_the_rest_still_runs(
@@ -188,7 +249,7 @@ def test_a_failed_check_counts_and_the_rest_still_runs(
         course_test.Step("two", "two", [sys.executable, "-c", ""]),
     ]
     monkeypatch.setattr(course_test, "all_steps", lambda course, rest: steps)
-    assert course_test.run(course, Namespace(only=None, browser=False, rest=[], list=False)) == 1
+    assert course_test.run(course, options()) == 1
     assert capsys.readouterr().out.splitlines()[-1].strip("= ").startswith("1 failed, 1 passed in ")
 
 

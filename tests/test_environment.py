@@ -10,8 +10,12 @@ from pathlib import Path
 import yaml
 from packaging.specifiers import SpecifierSet
 
+from coursekit import test as course_test
+from coursekit.course import Course
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
 def environment() -> list[object]:
@@ -29,7 +33,7 @@ def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
 
 
 def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
-    assert set(PROJECT["optional-dependencies"]) == {"course", "gpu", "pretrained", "test", "parity"}
+    assert set(EXTRAS) == {"course", "gpu", "pretrained", "test", "parity"}
 
 
 def test_ci_installs_the_packages_that_the_readme_names() -> None:
@@ -42,6 +46,20 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"]).returncode == 0
+
+
+def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
+    readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
+    extra = [step.name for step in course_test.all_steps(Course(ROOT), []) if step.extra]
+    assert extra == ["parity", "browser"]
+    for name in extra:
+        assert f"`make test-{name}`" in readme
+        assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)
+
+
+def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
+    wanted = {extra: [one for one in needs if "torch" in one] for extra, needs in EXTRAS.items()}
+    assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": ["torch==2.13.0"]}
 
 
 def test_what_a_learner_makes_is_not_committed() -> None:

@@ -1,0 +1,1 @@
+"""Comparisons with PyTorch. A package, so that files here may be named like those in tests/."""
