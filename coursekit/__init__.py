@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ def add_to(cls: type) -> Callable[[Member], Member]:
     """Decorate a function or property so that it becomes a member of `cls`.
 
     A class grows through a chapter this way; in the promoted module the member stands inside the class body.
+    A method named like a builtin (`sum`, `max`) leaves that name to Python outside of the class.
     """
 
     def add(member: Member) -> Member:
@@ -21,6 +23,7 @@ def add_to(cls: type) -> Callable[[Member], Member]:
         if not name:
             raise TypeError(f"add_to({cls.__name__}) decorates a function or a property, not {member!r}")
         setattr(cls, name, member)
-        return member
+        builtin: Member = getattr(builtins, name, member)
+        return builtin
 
     return add

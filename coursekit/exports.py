@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell, cells, read
 from coursekit.pieces import SourceError
@@ -40,13 +40,13 @@ class Source:
 
 
 def course_notebooks(course: Course) -> list[Path]:
-    """Chapters and solutions in the order of the course: chapter NN's notebooks, then solutions NN."""
+    """Chapters and solutions in the order of the course: each chapter (or part of one), then its solutions."""
     found = [
         (path, number)
         for number, folder in enumerate((course.chapters, course.solutions))
         for path in notebooks_in(folder)
     ]
-    return [path for path, _ in sorted(found, key=lambda item: (item[0].name[:2], item[1], item[0].name))]
+    return [path for path, _ in sorted(found, key=lambda item: (chapter_number(item[0]), item[1], item[0].name))]
 
 
 def notebooks_in(folder: Path) -> list[Path]:

@@ -1,11 +1,11 @@
-"""Cells marked `#| given chapters/NN_name.ipynb`: what a chapter exports, for exercises to start from."""
+"""Cells marked `#| given MODULE`: what exercises start from, a module of minilib without their own answers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from coursekit.course import Course
-from coursekit.exports import read_source
+from coursekit.exports import course_notebooks, read_source
 from coursekit.modules import Module
 from coursekit.notebooks import Cell, as_text, cells, read
 from coursekit.pieces import SourceError
@@ -17,30 +17,30 @@ def filled(path: Path, course: Course) -> str:
     notebook = read(path)
     changed = False
     for cell in cells(path.relative_to(course.root), notebook):
-        chapter = cell.directive("given")
-        if chapter is None:
+        module = cell.directive("given")
+        if module is None:
             continue
-        source = cell.source.partition("\n")[0] + "\n" + given_code(chapter, cell, course)
+        source = cell.source.partition("\n")[0] + "\n" + given_code(module, cell, course)
         if source != cell.source:
             cell.node.source, changed = source, True
     return as_text(notebook) if changed else path.read_bytes().decode("utf-8")
 
 
-def given_code(chapter: str, cell: Cell, course: Course) -> str:
-    """What `chapter` exports, merged as in a module: each class with its methods."""
+def given_code(name: str, cell: Cell, course: Course) -> str:
+    """What all notebooks but the cell's own export to the module: each class with its methods."""
     if not cell.source.startswith("#| given"):
         raise SourceError(
             cell, 1, "`#| given` stands on the first line of its cell; what follows is filled in"
         )
-    path = course.root / chapter
-    if not path.is_file() or path.parent != course.chapters:
+    module = Module(name)
+    for path in course_notebooks(course):
+        source = read_source(path, course)
+        for export in source.exports:
+            if export.module == name and source.path != cell.notebook:
+                module.add(export)
+    if not module.items:
         raise SourceError(
-            cell, 1, f"given: there is no chapter `{chapter}`; write `#| given chapters/NN_name.ipynb`"
+            cell, 1, f"given: nothing else exports to a module `{name}`; write `#| given MODULE`, as in scalar"
         )
-    module = Module(path.stem)
-    source = read_source(path, course)
-    for export in source.exports:
-        if export.module == source.module:  # not what the chapter sends to other modules
-            module.add(export)
     module.finish()
     return tidy(module.text(), course).rstrip("\n")

@@ -120,7 +120,7 @@ def scalar_course(folder: Path) -> Course:
         course.solutions / "01_scalar.ipynb",
         "#| default_exp scalar",
         graded("import math\nfrom coursekit import add_to", "imports", locked=True),
-        graded("#| given chapters/01_scalar.ipynb", "given", locked=True),
+        graded("#| given scalar", "given", locked=True),
         answer("# helpers", "helpers"),
         "### 1.1 tanh (core, 8 minutes)",
         answer(TANH, "tanh"),

@@ -101,13 +101,13 @@ def test_check_shows_a_diff_and_writes_nothing(tmp_path: Path, capsys: pytest.Ca
     assert "sinh" in path.read_text()
 
 
-def test_chapters_stand_before_solutions_of_the_same_number(tmp_path: Path) -> None:
+def test_chapters_stand_before_solutions_of_the_same_part(tmp_path: Path) -> None:
     course = new_course(tmp_path)
     for path in ("chapters/02b_x", "chapters/01_x", "solutions/01_x", "chapters/02a_x", "solutions/02a_x"):
         name = path.replace("/", "_")
         save(course.root / f"{path}.ipynb", "#| default_exp m", f"#| export\n{name} = 1")
     names = [line.split(" ")[0] for line in body(course).splitlines() if line]
-    assert names == ["chapters_01_x", "solutions_01_x", "chapters_02a_x", "chapters_02b_x", "solutions_02a_x"]
+    assert names == ["chapters_01_x", "solutions_01_x", "chapters_02a_x", "solutions_02a_x", "chapters_02b_x"]
 
 
 def test_one_cell_can_go_to_another_module(tmp_path: Path) -> None:
