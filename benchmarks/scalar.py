@@ -13,12 +13,11 @@ import gc
 import json
 import random
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 from benchmarks.machine import machine
+from benchmarks.sidebyside import in_turn, spawn
 
 RESULTS = Path(__file__).parent / "results" / "scalar.json"
 STEPS = 8
@@ -90,25 +89,14 @@ def fuse(model):
 
 def measure(library: str, collector: bool) -> float:
     """Median seconds a step, from a process of its own."""
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.scalar",
-        "--child",
-        library,
-        *([] if collector else ["--no-gc"]),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    return statistics.median(json.loads(done.stdout))
+    options = [] if collector else ["--no-gc"]
+    return statistics.median(spawn("benchmarks.scalar", "--child", library, *options))
 
 
 def collect() -> list[dict[str, str | float]]:
     """A row for each library, with the collector as used and off: medians over ROUNDS."""
     cases = [(library, collector) for collector in (True, False) for library in LIBRARIES]
-    times: dict[tuple[str, bool], list[float]] = {case: [] for case in cases}
-    for _ in range(ROUNDS):
-        for case in cases:
-            times[case].append(measure(*case))
+    times = in_turn(cases, ROUNDS, lambda case: measure(*case))
     rows = []
     for library, collector in cases:
         mine, peer = times[library, collector], times["micrograd", collector]

@@ -40,13 +40,14 @@ class Source:
 
 
 def course_notebooks(course: Course) -> list[Path]:
-    """Chapters and solutions in the order of the course: each chapter (or part of one), then its solutions."""
+    """Chapters and solutions in the order of the course: a chapter or part of one, then its solutions."""
     found = [
         (path, number)
         for number, folder in enumerate((course.chapters, course.solutions))
         for path in notebooks_in(folder)
     ]
-    return [path for path, _ in sorted(found, key=lambda item: (chapter_number(item[0]), item[1], item[0].name))]
+    found.sort(key=lambda item: (chapter_number(item[0]), item[1], item[0].name))
+    return [path for path, _ in found]
 
 
 def notebooks_in(folder: Path) -> list[Path]:

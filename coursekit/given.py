@@ -1,4 +1,4 @@
-"""Cells marked `#| given MODULE`: what exercises start from, a module of minilib without their own answers."""
+"""Cells marked `#| given MODULE`: a module of minilib without the answers of the notebook that they stand in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def given_code(name: str, cell: Cell, course: Course) -> str:
                 module.add(export)
     if not module.items:
         raise SourceError(
-            cell, 1, f"given: nothing else exports to a module `{name}`; write `#| given MODULE`, as in scalar"
+            cell, 1, f"given: nothing else exports to a module `{name}`; write one like `scalar`"
         )
     module.finish()
     return tidy(module.text(), course).rstrip("\n")
