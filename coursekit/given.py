@@ -1,4 +1,4 @@
-"""Cells marked `#| given MODULE`: a module of minilib without the answers of the notebook that they stand in."""
+"""Cells marked `#| given MODULE`: a module of minilib without the answers of the notebook they stand in."""
 
 from __future__ import annotations
 

@@ -74,9 +74,7 @@ def test_given_cells_are_filled_in_solutions_and_in_exercises(tmp_path: Path) ->
     assert make(course) == 0
     filled = notebooks.read(course.solutions / "01_scalar.ipynb").cells[2].source
     assert notebooks.read(course.exercises / "01_scalar.ipynb").cells[2].source == filled
-    assert filled.startswith(
-        "#| given scalar\nfrom __future__ import annotations\n\nimport math\n"
-    )
+    assert filled.startswith("#| given scalar\nfrom __future__ import annotations\n\nimport math\n")
     assert "    def __mul__(self, other: Value) -> Value:" in filled and "tanh" not in filled
     space: dict[str, object] = {}
     exec(filled + "\ny = Value(2) * Value(3)", space)
