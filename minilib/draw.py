@@ -9,7 +9,9 @@ of a notebook that is not trusted. The PNG uses the font that matplotlib ships, 
 on a machine without fonts.
 
 Nothing here knows `Value`. A node is any object with `data`, `grad`, `op` and `inputs` (or micrograd's `_op`
-and `_prev`); `derivatives`, one number per input, is needed only where local derivatives are shown.
+and `_prev`); `derivatives`, one number per input, is needed only where local derivatives are shown. What has
+a `shape` is a node of arrays: it says shape, dtype and bytes, and how many it has `saved` for backward. A
+tensor stands for its `function`, the operation that made it. Graphs of arrays go down.
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ Size = tuple[float, float]
 
 TIMES, MINUS, NOTHING = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}", "\N{EN DASH}"
 
-# Colours that stay apart for colour-blind readers: sand for leaves, blue for results, and one warm red that
-# means "gradient" wherever it stands. Text has a contrast of at least 4.5 on each ground it is written on.
+# Colours that stay apart for colour-blind readers: sand for leaves, grey for those that want no gradient,
+# blue for results, and one warm red that means "gradient" wherever it stands. Text has a contrast of at
+# least 4.5 on each ground it is written on.
 INK, MUTED, EDGE = "#1f2933", "#56616c", "#7b8794"
 GRADIENT = "#b03a06"
 SAND, BLUE, GLOW = ("#fff6e0", "#b07d10"), ("#e9f2fb", "#2b6ca3"), ("#ffe6d8", "#c2480c")
+GREY = ("#f1f3f5", EDGE)
 PAGE = "#ffffff"
 
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
@@ -70,14 +74,25 @@ def number(value: float) -> str:
 
 def describe(node: Node) -> tuple[tuple[str, str], ...]:
     """The rows of text on a node, as (word, text): all that a picture knows of scalars and of arrays."""
-    shape = getattr(node, "shape", getattr(node.data, "shape", None))
-    if shape is None or isinstance(node.data, Real):
+    data = getattr(node, "data", None)
+    shape = getattr(node, "shape", getattr(data, "shape", None))
+    if shape is None or isinstance(data, Real):
         return ("data", number(node.data)), ("grad", number(node.grad))
-    dtype = getattr(node, "dtype", getattr(node.data, "dtype", ""))
-    rows = [("shape", f" {TIMES} ".join(map(str, shape)) or "()"), ("dtype", str(dtype))]
-    if hasattr(node.data, "nbytes"):
-        rows.append(("bytes", f"{node.data.nbytes:,}"))
+    if data is not None and not shape:
+        return (("data", number(data)),)
+    dtype = getattr(node, "dtype", getattr(data, "dtype", None))
+    rows = [(str(dtype), f" {TIMES} ".join(map(str, shape)) or "()")]
+    rows.append(("bytes", f"{math.prod(shape) * getattr(dtype, 'itemsize', 0):,}"))
+    if kept := getattr(node, "saved", ()):  # freed once backward has been there: nothing is left in it
+        arrays = [array.nbytes for array in kept if array is not None]
+        rows.append(("saved", f"{sum(arrays):,}" if arrays else "freed"))
     return tuple(rows)
+
+
+def _maker(thing: Any) -> Node:
+    """What stands in the graph for `thing`: for a tensor, the operation that made it."""
+    function = getattr(thing, "function", None)
+    return thing if function is None else function
 
 
 def _inputs(node: Node) -> tuple[Node, ...]:
@@ -140,9 +155,13 @@ class Graph:
     def operations(self) -> int:
         return len({result for _, result in self.edges})
 
+    @property
+    def of_arrays(self) -> bool:
+        return hasattr(self.nodes[-1], "shape")
+
 
 def _read(root: Node, names: Mapping[str, Any] | None, max_nodes: int, caller: str) -> Graph:
-    nodes = _in_order(root)
+    nodes = _in_order(_maker(root))
     if len(nodes) > max_nodes:
         raise ValueError(
             f"{caller}: this graph has {len(nodes):,} nodes and more than {max_nodes:,} are hard to read; "
@@ -156,8 +175,8 @@ def _read(root: Node, names: Mapping[str, Any] | None, max_nodes: int, caller: s
 def _names(nodes: Sequence[Node], numbers: Mapping[int, int], names: Mapping[str, Any]) -> list[str]:
     found: list[list[str]] = [[] for _ in nodes]
     for name, thing in names.items():
-        if not name.startswith("_") and id(thing) in numbers:
-            found[numbers[id(thing)]].append(name)
+        if not name.startswith("_") and id(_maker(thing)) in numbers:
+            found[numbers[id(_maker(thing))]].append(name)
     return [
         _short(", ".join(known) or str(getattr(node, "label", "")))
         for known, node in zip(found, nodes, strict=True)
@@ -307,7 +326,7 @@ class Brush:
 
 def _palette() -> bytes:
     """Every ink on every ground it is used on, with three shades between for smooth edges."""
-    grounds = [PAGE, SAND[0], BLUE[0], GLOW[0]]
+    grounds = [PAGE, SAND[0], BLUE[0], GLOW[0], GREY[0]]
     pairs = [(ground, ink) for ground in grounds for ink in (INK, MUTED, GRADIENT, SAND[1], BLUE[1], GLOW[1])]
     pairs += [(PAGE, EDGE), (SAND[1], EDGE), (BLUE[1], EDGE)]
     shades: dict[bytes, None] = {}
@@ -416,8 +435,17 @@ class Layout:
     labels: list[Point | None]
 
 
-def _arrange(sizes: list[Size], edges: list[tuple[int, int]], labels: list[float]) -> Layout:
+def _arrange(
+    sizes: list[Size], edges: list[tuple[int, int]], labels: list[float], down: bool = False
+) -> Layout:
     """Lay out boxes of these sizes, and room for a label of the given width (0: none) on each edge."""
+    if down:  # the layout to the right of boxes that lie on their side, turned
+        lying = _arrange([(height, width) for width, height in sizes], edges, labels)
+        turned = [tuple((x, y) for y, x in curve) for curve in lying.curves]
+        centres = [(x, y) for y, x in lying.centres]
+        return Layout(
+            lying.height, lying.width, sizes, centres, turned, [s and s[::-1] for s in lying.labels]
+        )
     rooms = [_room(width, edges.count(edge) > 1) for edge, width in zip(edges, labels, strict=True)]
     drawn = json.loads(_run_dot(_dot_source(sizes, edges, rooms)))
     *_, right, top = map(float, drawn["bb"].split(","))
@@ -591,17 +619,17 @@ def _node(layout: Layout, i: int, card: Card) -> Iterator[Box | Text | Curve]:
 
 
 def _cards(graph: Graph, titles: Sequence[str]) -> list[Card]:
-    cards = [
-        Card(
-            title,
-            describe(node),
-            _op(node).replace("*", TIMES, _op(node) == "*"),
-            BLUE if _inputs(node) else SAND,
-        )
-        for node, title in zip(graph.nodes, titles, strict=True)
-    ]
+    cards = [_card(node, title, graph.of_arrays) for node, title in zip(graph.nodes, titles, strict=True)]
     cards[-1] = replace(cards[-1], line=2.4)  # the value that was asked for
     return cards
+
+
+def _card(node: Node, title: str, of_arrays: bool) -> Card:
+    op = _op(node)
+    colours = BLUE if _inputs(node) else SAND if getattr(node, "requires_grad", True) else GREY
+    if of_arrays:
+        return Card(" = ".join(filter(None, [title, op])), describe(node), "", colours)
+    return Card(title, describe(node), TIMES if op == "*" else op, colours)
 
 
 @dataclass(frozen=True, repr=False)
@@ -651,8 +679,9 @@ def draw_graph(
     """Draw the expression that made `value`, from the leaves on the left to `value` on the right.
 
     Leaves are sand-coloured; a result is blue and carries its operation in the round badge that its inputs
-    point to. `names` maps names to nodes; `vars()` names them after the notebook's variables. With
-    `derivatives`, each edge shows the factor by which a gradient is multiplied on its way back.
+    point to. A tensor's graph goes down, and leaves that want no gradient are grey. `names` maps names to
+    nodes; `vars()` names them after the notebook's variables. With `derivatives`, each edge shows the factor
+    by which a gradient is multiplied on its way back.
 
     Raises ValueError for more than `max_nodes` nodes, TypeError for what is no node.
     """
@@ -663,7 +692,7 @@ def draw_graph(
         factors = (factor for node in graph.nodes if _inputs(node) for factor in _derivatives(node))
         links = [Link(f"{TIMES} {number(factor)}") for factor in factors]
     widths = [_label_width(link.label) for link in links]
-    layout = _arrange([card.size for card in cards], graph.edges, widths)
+    layout = _arrange([card.size for card in cards], graph.edges, widths, graph.of_arrays)
     summary = f"graph of {_count(len(graph.nodes), 'value')}, {_count(graph.operations, 'operation')}"
     return Picture(_compose(layout, cards, links), f"{summary}: {_in_words(graph)}", summary)
 

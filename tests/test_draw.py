@@ -126,8 +126,7 @@ def test_an_array_shows_shape_dtype_and_bytes():
     np = pytest.importorskip("numpy")
     node = Node(0.0)
     node.data = np.zeros((3, 4), np.float32)
-    rows = dict(describe(node))
-    assert rows == {"shape": "3 \N{MULTIPLICATION SIGN} 4", "dtype": "float32", "bytes": "48"}
+    assert describe(node) == (("float32", "3 \N{MULTIPLICATION SIGN} 4"), ("bytes", "48"))
 
 
 def test_a_numpy_scalar_is_a_scalar():
@@ -343,7 +342,8 @@ def test_text_has_enough_contrast():
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     inks_on = {
-        ground: (draw.INK, draw.MUTED, draw.GRADIENT) for ground in (draw.SAND[0], draw.BLUE[0], draw.GLOW[0])
+        ground: (draw.INK, draw.MUTED, draw.GRADIENT)
+        for ground in (draw.SAND[0], draw.BLUE[0], draw.GLOW[0], draw.GREY[0])
     }
     inks_on |= {draw.BLUE[1]: (draw.PAGE,), draw.GLOW[1]: (draw.PAGE,), draw.PAGE: (draw.MUTED, draw.INK)}
     for ground, inks in inks_on.items():
@@ -513,3 +513,70 @@ def test_the_librarys_own_values_agree_with_their_backward():
     c.backward()
     assert play.captions[-1].endswith(f"a.grad = {number(a.grad)}, b.grad = {number(b.grad)}.")
     assert describe(a) == (("data", "2"), ("grad", number(a.grad)))
+
+
+# Tensors
+
+
+def training_step():
+    """One step of a small network with its loss, as the notebook's variables would be."""
+    library = pytest.importorskip("minilib.tensor")
+    library.manual_seed(0)
+    x, y = library.randn(32, 2), library.randn(32, 1)
+    w1, w2 = library.randn(2, 16, requires_grad=True), library.randn(16, 1, requires_grad=True)
+    h = (x @ w1).relu()
+    loss = ((h @ w2 - y) ** 2).sum()
+    return loss, {"x": x, "y": y, "w1": w1, "w2": w2, "h": h, "loss": loss}
+
+
+def test_a_tensor_stands_for_its_operation_with_shape_dtype_bytes_and_what_it_saved():
+    loss, names = training_step()
+    picture = draw_graph(loss, names)
+    assert repr(picture) == "<graph of 11 values, 6 operations>"
+    assert {"x", "y", "w1", "w2", "h = ReLU", "MatMul", "Sub", "Pow", "loss = Sum"} <= set(texts(picture))
+    assert plain(picture.alt).endswith(
+        "v1 = MatMul(x, w1), float32 32 x 16, bytes 2,048, saved 256; "
+        "h = ReLU(v1), float32 32 x 16, bytes 2,048, saved 2,048; w2, float32 16 x 1, bytes 64; "
+        "v2 = MatMul(h, w2), float32 32 x 1, bytes 128, saved 2,112; y, float32 32 x 1, bytes 128; "
+        "v3 = Sub(v2, y), float32 32 x 1, bytes 128; v4, data 2; "
+        "v5 = Pow(v3, v4), float32 32 x 1, bytes 128, saved 132; loss = Sum(v5), float32 (), bytes 4"
+    )
+
+
+def test_after_backward_a_picture_shows_that_what_was_saved_is_freed():
+    loss, names = training_step()
+    assert "freed" not in texts(draw_graph(loss, names))
+    loss.backward()
+    assert texts(draw_graph(loss, names)).count("freed") == 4
+
+
+def test_a_graph_of_tensors_goes_down(engine):
+    loss, names = training_step()
+    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, draw.Box)]
+    assert max(boxes, key=lambda box: box.line).y == max(box.y for box in boxes)
+    for one in boxes:
+        for other in boxes:
+            beside = abs(one.x - other.x) > (one.width + other.width) / 2
+            assert one is other or beside or abs(one.y - other.y) > (one.height + other.height) / 2
+
+
+def test_leaves_that_want_no_gradient_are_grey():
+    loss, names = training_step()
+    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, draw.Box)]
+    assert [
+        sum(box.fill == colours[0] for box in boxes) for colours in (draw.GREY, draw.SAND, draw.BLUE)
+    ] == [
+        3,
+        2,
+        6,
+    ]
+
+
+def test_a_tensor_that_is_a_leaf_can_be_drawn():
+    library = pytest.importorskip("minilib.tensor")
+    assert texts(draw_graph(library.zeros(2, 3))) == ["float32", "2 \N{MULTIPLICATION SIGN} 3", "bytes", "24"]
+
+
+def test_stepping_through_tensors_says_what_is_missing():
+    with pytest.raises(TypeError, match="has no `derivatives`"):
+        step_backward(training_step()[0])
