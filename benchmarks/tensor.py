@@ -3,8 +3,8 @@
     python -m benchmarks.tensor                         # writes benchmarks/results/tensor.json and the README
     python -m benchmarks.tensor --case mlp --rounds 1   # a part is only printed
 
-minilib follows PyTorch's names, so each case is written once; `Library` holds what differs. Both get the same
-numbers from NumPy, and the harness compares what they compute before their times count.
+minilib follows PyTorch's names: each case is written once, and `Library` says where the names are. Both get
+the same numbers from NumPy, and the harness compares what they compute before their times count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,31 +24,30 @@ CHAIN = 333  # times three operations
 SIZE = (4096, 512)  # what layer norm and GELU work on: 2 million elements
 
 
-@dataclass(frozen=True)
 class Library:
-    """The names that the cases use, of one library."""
+    """One library under the names that the cases use. Modules are imported when a case asks for them."""
 
-    tensor: Callable[..., Any]
-    F: Any
-    nn: Any
-    optim: Any
-    numpy: Callable[[Any], Any]
-    fill: Callable[[Any, Any], None]  # (parameter, array): overwrite its values
+    def __init__(self, tensors: str, functional: str, nn: str, optim: str) -> None:
+        self.tensors = import_module(tensors)
+        self._names = {"F": functional, "nn": nn, "optim": optim}
+
+    def __getattr__(self, name: str) -> Any:
+        return import_module(self._names[name])
+
+    def tensor(self, array: Any) -> Any:
+        return self.tensors.tensor(array)
 
     def leaf(self, array: Any) -> Any:
         """A tensor that wants its gradient."""
-        return self.tensor(array, requires_grad=True)
+        return self.tensors.tensor(array, requires_grad=True)
+
+    def numpy(self, result: Any) -> Any:
+        return result.detach().numpy()
 
 
 def minilib(threads: int) -> Library:
-    from minilib import functional, nn, optim, tensor
-
     threadpool_limits(threads)
-
-    def fill(parameter: Any, array: Any) -> None:
-        parameter.data[...] = array
-
-    return Library(tensor.tensor, functional, nn, optim, lambda result: result.data, fill)
+    return Library("minilib.tensor", "minilib.functional", "minilib.nn", "minilib.optim")
 
 
 def pytorch(threads: int) -> Library:
@@ -57,13 +56,7 @@ def pytorch(threads: int) -> Library:
     except ImportError:
         sys.exit("error: PyTorch is missing: `make test-parity` installs it")
     torch.set_num_threads(threads)
-
-    def fill(parameter: Any, array: Any) -> None:
-        parameter.data.copy_(torch.from_numpy(array))
-
-    return Library(
-        torch.tensor, torch.nn.functional, torch.nn, torch.optim, lambda result: result.detach().numpy(), fill
-    )
+    return Library("torch", "torch.nn.functional", "torch.nn", "torch.optim")
 
 
 def draw(*shape: int, seed: int = 0) -> Any:
@@ -80,7 +73,8 @@ def start(library: Library, parameters: Iterable[Any]) -> None:
     for seed, parameter in enumerate(parameters):
         shape = tuple(parameter.shape)
         scale = np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.01
-        library.fill(parameter, np.float32(scale) * draw(*shape, seed=seed))
+        with library.tensors.no_grad():
+            parameter.copy_(library.tensor(np.float32(scale) * draw(*shape, seed=seed)))
 
 
 def forget(*tensors: Any) -> None:
@@ -140,7 +134,8 @@ def convolution(inputs: int, outputs: int) -> Callable[[Library], Call]:
     def setup(library: Library) -> Call:
         layer = library.nn.Conv2d(inputs, outputs, 3, padding=1)
         start(library, layer.parameters())
-        x = library.tensor(draw(64, inputs, 28, 28), requires_grad=inputs > 1)
+        images = draw(64, inputs, 28, 28)
+        x = library.leaf(images) if inputs > 1 else library.tensor(images)
         gradient = library.tensor(draw(64, outputs, 28, 28, seed=1))
 
         def call() -> Any:
