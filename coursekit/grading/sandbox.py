@@ -46,6 +46,7 @@ PACKAGES = (
     "graphviz",
     "pygraphviz",
     "scikit-learn",
+    "safetensors",
     "threadpoolctl",
     "tqdm",
     "regex",
