@@ -1,0 +1,167 @@
+"""Chapter 02a, graded: wrong answers earn their hints, other right answers earn all points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coursekit.course import find_course
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.hints import bundles
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission
+
+COURSE = find_course(Path(__file__).parent)
+CHAPTER = load_chapter(COURSE.solutions / "02a_arrays.ipynb")
+MISTAKES = misconceptions_of(CHAPTER)
+CORE = {"2.2", "2.4", "2.5", "2.6", "2.7", "2.8"}
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "2.1": """
+def strides(n, m, itemsize, step):
+    x = np.zeros((n, m), f"V{itemsize}")
+    return [v.strides for v in (x, x.T, x[:, ::step], x[::-1], np.broadcast_to(x[0], (n, m)))]
+""",
+    "2.2": """
+class Div(Function):
+    def forward(self, x, y):
+        self.saved = x, y
+        return np.divide(x, y)
+
+    def backward(self, grad):
+        x, y = self.saved
+        reciprocal = 1 / y
+        return grad * reciprocal, -grad * x * reciprocal * reciprocal
+""",
+    "2.3": """
+def unbroadcast(grad, shape):
+    padded = (1,) * (grad.ndim - len(shape)) + tuple(shape)
+    summed = tuple(axis for axis, n in enumerate(padded) if n == 1)
+    return grad.sum(axis=summed, keepdims=True).reshape(shape)
+""",
+    "2.4": """
+class Where(Function):
+    def forward(self, condition, x, y):
+        self.saved = (condition,)
+        out = np.array(np.broadcast_arrays(x, condition, y)[2])
+        np.copyto(out, x, where=condition)
+        return out
+
+    def backward(self, grad):
+        (condition,) = self.saved
+        return None, grad * condition, grad * ~condition
+""",
+    "2.5": """
+class Extreme(Reduction):
+    def __init__(self, largest, dim=None, keepdim=False):
+        super().__init__(dim, keepdim)
+        self.largest = largest
+
+    def forward(self, x):
+        dims = axes(self.dim, x.ndim)
+        y = (np.max if self.largest else np.min)(x, axis=dims, keepdims=True)
+        winners = x == y
+        self.saved = (winners / winners.sum(axis=dims, keepdims=True),)
+        return y if self.keepdim else y.squeeze(dims)
+
+    def backward(self, grad):
+        return self.saved[0] * self.keep(grad)
+""",
+    "2.6": """
+class Permute(Function):
+    view = True
+
+    def __init__(self, dims):
+        self.dims = dims
+
+    def forward(self, x):
+        return np.moveaxis(x, self.dims, range(x.ndim))
+
+    def backward(self, grad):
+        return np.moveaxis(grad, range(grad.ndim), self.dims)
+""",
+    "2.7": """
+class Cat(Function):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def forward(self, *arrays):
+        return np.concatenate(arrays, axis=self.dim)
+
+    def backward(self, grad):
+        pieces, start = [], 0
+        for node in self.inputs:
+            end = start + node.shape[self.dim]
+            pieces.append(grad.take(range(start, end), self.dim))
+            start = end
+        return tuple(pieces)
+""",
+    "2.8": """
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+
+    def forward(self, x):
+        self.saved = (np.frombuffer(np.packbits(x > 0).tobytes(), np.int8),)
+        return np.maximum(x, 0) + self.slope * np.minimum(x, 0)
+
+    def backward(self, grad):
+        bits = np.unpackbits(self.saved[0].view(np.uint8))[: grad.size].reshape(grad.shape)
+        return grad * bits + self.slope * grad * (1 - bits)
+""",
+    "2.9": """
+class Windows(Function):
+    view = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def forward(self, x):
+        return np.lib.stride_tricks.sliding_window_view(x, self.size)
+
+    def backward(self, grad):
+        out = np.zeros(self.inputs[0].shape, grad.dtype)
+        for k in range(self.size):
+            out[k : k + len(grad)] += grad[:, k]
+        return out
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    _, measure = control(CHAPTER, conditions)
+    made = {f"mistakes-{k}": mistaken(CHAPTER, bundle) for k, bundle in enumerate(bundles(MISTAKES))}
+    runs = conditions.run(made | {"others": assemble(CHAPTER, OTHERS)})
+    return {
+        name: {
+            one.exercise.number: one
+            for one in measure.result(Submission(name, name, name, OTHERS, {}), run).exercises
+        }
+        for name, run in runs.items()
+    }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
+def test_a_wrong_answer_loses_points_and_earns_its_hint(graded, mistake):
+    place = next(k for k, bundle in enumerate(bundles(MISTAKES)) if mistake in bundle.values())
+    result = graded[f"mistakes-{place}"][mistake.exercise]
+    assert result.points < result.exercise.points
+    assert result.hint == mistake.hint
+
+
+@pytest.mark.parametrize("exercise", CHAPTER.exercises, ids=lambda one: one.number)
+def test_another_right_answer_earns_all_points(graded, exercise):
+    result = graded["others"][exercise.number]
+    assert (result.points, result.messages) == (exercise.points, ())
+
+
+def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
+    counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
+    assert all(counts[number] >= 3 for number in CORE)
+    assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
