@@ -103,7 +103,7 @@ def test_batches_smaller_than_the_number_of_shards_work():
 def test_parts_differ_by_one_sample_at_most_and_keep_the_order():
     pieces = train.parts({"x": Tensor(np.arange(10)), "y": (Tensor(np.arange(10)),)}, 4)
     assert [len(piece["x"]) for piece in pieces] == [2, 3, 2, 3]
-    assert sum((piece["y"][0].tolist() for piece in pieces), []) == list(range(10))
+    assert [i for piece in pieces for i in piece["y"][0].tolist()] == list(range(10))
 
 
 def test_an_error_in_a_process_is_told_and_ends_them():
