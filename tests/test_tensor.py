@@ -53,7 +53,7 @@ def leaves(arrays: list[np.ndarray]) -> list[Tensor]:
 in_numpy = [case for case in CASES if case.plain is not None]
 
 
-@each(in_numpy, matmul="raises for an empty batch", flip="of no axes flips all")
+@each(in_numpy)
 def test_forward_equals_numpy(case: Case) -> None:
     @quick
     @given(case.inputs)
@@ -176,7 +176,7 @@ def test_float32_stays_float32_forward_and_backward(case: Case) -> None:
     check()
 
 
-@each(CASES, **{"x ** 1": "is x itself"})
+@every_case
 def test_no_operation_gives_an_input_away_as_its_own_memory(case: Case) -> None:
     """What shares memory with an input says so (`view`), or is a write in place."""
 
