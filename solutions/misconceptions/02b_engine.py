@@ -1,0 +1,464 @@
+"""Plausible wrong answers to the exercises of chapter 02b, each with the hint that it earns."""
+
+# %% exercise=2.10 hint="You count the leaves as well. They have nothing to go back through, so they never enter the heap."
+def predicted(n):
+    return n, 2
+
+
+def longest_queue(root):
+    queue, met, longest = [(-root.serial, root)], {root}, 0
+    while queue:
+        longest = max(longest, len(queue))
+        f = heappop(queue)[1]
+        for node in f.inputs if isinstance(f, Function) else ():
+            if node not in met:
+                met.add(node)
+                heappush(queue, (-getattr(node, "serial", -len(met)), node))
+    return longest
+
+
+# %% exercise=2.10 hint="An operation that is used twice enters your heap twice. Remember which ones were in it already."
+def predicted(n):
+    return n, 2
+
+
+def longest_queue(root):
+    queue, longest = [(-root.serial, id(root), root)], 0
+    done = set()
+    while queue:
+        longest = max(longest, len(queue))
+        f = heappop(queue)[2]
+        if f in done:
+            continue
+        done.add(f)
+        for node in f.inputs:
+            if isinstance(node, Function):
+                heappush(queue, (-node.serial, id(node), node))
+    return longest
+
+
+# %% exercise=2.10 hint="That is how many operations there are. How many of them wait in the heap at the same moment?"
+def predicted(n):
+    return 2 * n - 1, 2 * n - 1
+
+
+def longest_queue(root):
+    met, stack = {root}, [root]
+    while stack:
+        for node in stack.pop().inputs:
+            if isinstance(node, Function) and node not in met:
+                met.add(node)
+                stack.append(node)
+    return len(met)
+
+
+# %% exercise=2.10 hint="Your count is right, but your prediction has the two the wrong way round: sums that are newer than all squares go first, and leave their squares waiting."
+def predicted(n):
+    return 2, n
+
+
+def longest_queue(root):
+    queue, met, longest = [(-root.serial, root)], {root}, 0
+    while queue:
+        longest = max(longest, len(queue))
+        for node in heappop(queue)[1].inputs:
+            if isinstance(node, Function) and node not in met:
+                met.add(node)
+                heappush(queue, (-node.serial, node))
+    return longest
+
+
+# %% exercise=2.11 hint="You keep a part of the state. The generator also holds back half of a number that it has drawn: keep the whole dictionary."
+@add_to(Generator)
+def get_state(self):
+    return dict(self.numbers.bit_generator.state["state"])
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.numbers.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": state,
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+
+
+# %% exercise=2.11 hint="set_state starts afresh. It should go on where get_state was called, after what had been drawn by then."
+@add_to(Generator)
+def get_state(self):
+    return dict(self.numbers.bit_generator.state)
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.manual_seed(0)
+
+
+# %% exercise=2.11 hint="You hand out the generator itself, which goes on drawing. A state is plain data that stays as it is."
+@add_to(Generator)
+def get_state(self):
+    return {"generator": self.numbers}
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.numbers = state["generator"]
+
+
+# %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
+def quotient(f, array, index, eps):
+    before = array[index]
+    below = f()
+    array[index] = before + eps
+    above = f()
+    array[index] = before
+    return (above - below) / eps
+
+
+# %% exercise=2.12 hint="The two points are 2 eps apart, but you divide by eps: the slope comes out twice as steep."
+def quotient(f, array, index, eps):
+    before = array[index]
+    array[index] = before + eps
+    above = f()
+    array[index] = before - eps
+    below = f()
+    array[index] = before
+    return (above - below) / eps
+
+
+# %% exercise=2.12 hint="You leave the array changed. Who checks the next number would check another function."
+def quotient(f, array, index, eps):
+    before = array[index]
+    array[index] = before + eps
+    above = f()
+    array[index] = before - eps
+    below = f()
+    return (above - below) / (2 * eps)
+
+
+# %% exercise=2.12 hint="(x + eps) - eps is not x in floats: you leave the last digits changed. Keep the old number, and write it back."
+def quotient(f, array, index, eps):
+    array[index] += eps
+    above = f()
+    array[index] -= 2 * eps
+    below = f()
+    array[index] += eps
+    return (above - below) / (2 * eps)
+
+
+# %% exercise=2.12 hint="You nudge a copy. f computes from the array itself and sees nothing of it."
+def quotient(f, array, index, eps):
+    nudged = array.copy()
+    nudged[index] += eps
+    above = f()
+    nudged[index] -= 2 * eps
+    below = f()
+    return (above - below) / (2 * eps)
+
+
+# %% exercise=2.12 hint="You nudge all numbers at once. The slope is asked for with respect to array[index] alone."
+def quotient(f, array, index, eps):
+    before = array.copy()
+    array[...] = before + eps
+    above = f()
+    array[...] = before - eps
+    below = f()
+    array[...] = before
+    return (above - below) / (2 * eps)
+
+
+# %% exercise=2.13 hint="You go through backward, which adds to every leaf's grad. propagate returns the gradients and touches nothing."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs.backward(grad_outputs, retain_graph)
+    if not allow_unused and any(x.grad is None for x in inputs):
+        raise RuntimeError("unused")
+    return tuple(x.grad for x in inputs)
+
+
+# %% exercise=2.13 hint="A result on the way is not found: propagate returns leaves, and of the operations only those in wanted. A result stands there as its x.function."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    nodes = [x.function or x for x in inputs]
+    found = propagate(outputs.function or outputs, first_gradient(outputs, grad_outputs), retain_graph)
+    if not allow_unused and any(isinstance(node, Tensor) and node not in found for node in nodes):
+        raise RuntimeError("unused")
+    return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
+
+
+# %% exercise=2.13 hint="Two of your tensors share one array: what propagate returns may be somebody else's as well. Copy it."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    nodes = [x.function or x for x in inputs]
+    start = first_gradient(outputs, grad_outputs)
+    found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
+    if not allow_unused and any(node not in found for node in nodes):
+        raise RuntimeError("unused")
+    return tuple(Tensor(found[node][0]) if node in found else None for node in nodes)
+
+
+# %% exercise=2.13 hint="You do not pass retain_graph on, so a second call on the same graph finds it freed."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    nodes = [x.function or x for x in inputs]
+    start = first_gradient(outputs, grad_outputs)
+    found = propagate(outputs.function or outputs, start, wanted={*nodes})
+    if not allow_unused and any(node not in found for node in nodes):
+        raise RuntimeError("unused")
+    return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
+
+
+# %% exercise=2.13 hint="An input that plays no part gets None even where nobody allowed it. Raise a RuntimeError, or a typing mistake goes unnoticed."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    nodes = [x.function or x for x in inputs]
+    start = first_gradient(outputs, grad_outputs)
+    found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
+    return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
+
+
+# %% exercise=2.14 hint="You overwrite the gradient of an earlier backward. Add to it, as leaves do."
+@add_to(Tensor)
+def retain_grad(self):
+    if self.function is None:
+        return
+    me = weakref.ref(self)
+
+    def keep(gradient):
+        if me() is not None:
+            me().grad = gradient
+
+    self.register_hook(keep)
+
+
+# %% exercise=2.14 hint="A leaf gets its gradient twice: from your hook, and from backward as ever. For a leaf nothing is to be done."
+@add_to(Tensor)
+def retain_grad(self):
+    me = weakref.ref(self)
+
+    def keep(gradient):
+        tensor = me()
+        if tensor is not None:
+            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+    self.register_hook(keep)
+
+
+# %% exercise=2.14 hint="Your hook returns what it has kept, and that takes the gradient's place: at the second backward the sum of both goes on to the inputs. Return nothing."
+@add_to(Tensor)
+def retain_grad(self):
+    if self.function is None:
+        return
+    me = weakref.ref(self)
+
+    def keep(gradient):
+        tensor = me()
+        if tensor is not None:
+            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+            return tensor.grad
+
+    self.register_hook(keep)
+
+
+# %% exercise=2.14 hint="Your hook holds on to the tensor, so it lives as long as the graph, with all its numbers. Let the hook hold weakref.ref(self)."
+@add_to(Tensor)
+def retain_grad(self):
+    if self.function is None:
+        return
+
+    def keep(gradient):
+        self.grad = gradient if self.grad is None else self.grad + gradient
+
+    self.register_hook(keep)
+
+
+# %% exercise=2.15 hint="Views share memory. The note on a write stands under the id of the array that owns it: ask owner_of(array)."
+def refuse_overwritten(f):
+    for array in f.saved:
+        log = _writes.get(id(array)) if array is not None else None
+        if log and log.last > f.serial:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.15 hint="You refuse every array that was ever written to. A write that is older than the operation did no harm: compare the times."
+def refuse_overwritten(f):
+    for array in f.saved:
+        if array is not None and id(owner_of(array)) in _writes:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.15 hint="You compare the wrong way round: a write spoils what was saved before it, so refuse where the write is newer than f."
+def refuse_overwritten(f):
+    for array in f.saved:
+        log = _writes.get(id(owner_of(array))) if array is not None else None
+        if log and log.last < f.serial:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.15 hint="You look at the first array only. An operation may have saved several, and the second one may be the spoiled one."
+def refuse_overwritten(f):
+    for array in f.saved[:1]:
+        log = _writes.get(id(owner_of(array))) if array is not None else None
+        if log and log.last > f.serial:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.15 hint="You ask when anything was written last. Only a write to an array that f has saved matters."
+def refuse_overwritten(f):
+    if f.saved and _writes.last > f.serial:
+        raise RuntimeError("overwritten")
+
+
+# %% exercise=2.15 hint="In f.saved there may be None, for what backward does not need. Leave it out before you ask for its owner."
+def refuse_overwritten(f):
+    for array in f.saved:
+        log = _writes.get(id(owner_of(array)))
+        if log and log.last > f.serial:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.16 hint="You have copied the function with its mistake. Which arrays has the engine made itself? What arrives first is not one of them."
+def walk_owned(root, seed):
+    return walk_with_a_bug(root, seed)
+
+
+# %% exercise=2.16 hint="You add the old sum into the new share. That array is not the engine's either."
+def walk_owned(root, seed):
+    grads = {root: seed}
+    queue = [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        shares = f.backward(grads.pop(f))
+        for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+            if node in grads:
+                share += grads[node]
+            elif isinstance(node, Function):
+                heappush(queue, (-node.serial, node))
+            grads[node] = share
+    return grads
+
+
+# %% exercise=2.16 hint="Shares add up. You keep the last one only."
+def walk_owned(root, seed):
+    grads = {root: seed}
+    met = {root}
+    queue = [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        shares = f.backward(grads.pop(f))
+        for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+            grads[node] = share
+            if isinstance(node, Function) and node not in met:
+                met.add(node)
+                heappush(queue, (-node.serial, node))
+    return grads
+
+
+# %% exercise=2.17 hint="You clip each number for itself, which changes the direction. Scale all of them by one factor."
+def clip_to(limit):
+    return lambda gradient: gradient.clip(-limit, limit)
+
+
+# %% exercise=2.17 hint="You scale short gradients, too: they become longer. What is shorter than the limit passes as it is."
+def clip_to(limit):
+    def hook(gradient):
+        length = gradient.square().sum().sqrt().item()
+        return gradient * (limit / length) if length else gradient
+
+    return hook
+
+
+# %% exercise=2.17 hint="Your hook computes a new gradient but does not return it. A hook that returns None leaves the gradient as it was."
+def clip_to(limit):
+    def hook(gradient):
+        length = gradient.square().sum().sqrt().item()
+        if length > limit:
+            gradient = gradient * (limit / length)
+
+    return hook
+
+
+# %% exercise=2.17 hint="The root is missing: the sum of squares is the square of the length."
+def clip_to(limit):
+    def hook(gradient):
+        length = gradient.square().sum().item()
+        return gradient * (limit / length) if length > limit else None
+
+    return hook
+
+
+# %% exercise=2.17 hint="You divide by the length before you look at it: a gradient of zeros becomes nan."
+def clip_to(limit):
+    def hook(gradient):
+        length = gradient.square().sum().sqrt()
+        return gradient * (limit / length).clip(max=1.0) if length.item() else gradient / length
+
+    return hook
+
+
+# %% exercise=2.18 hint="Right, but nothing is saved: this is the function as it was. Make one operation of it that computes the rest again."
+def checkpoint(func, *inputs):
+    return func(*inputs)
+
+
+# %% exercise=2.18 hint="Your forward remembers: the graph inside hangs on your operation. Run func under no_grad, on plain tensors."
+def checkpoint(func, *inputs):
+    class Checkpoint(Function):
+        def forward(self, *arrays):
+            self.leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(arrays)]
+            self.result = func(*self.leaves)
+            self.saved = tuple(
+                array for f in functions(self.result) for array in f.saved if array is not None
+            )
+            return self.result.data
+
+        def backward(self, grad):
+            self.result.backward(Tensor(grad))
+            return tuple(None if leaf.grad is None else leaf.grad.data for leaf in self.leaves)
+
+    def functions(root):
+        stack, met = [root.function], set()
+        while stack:
+            f = stack.pop()
+            if isinstance(f, Function) and f not in met:
+                met.add(f)
+                stack += f.inputs
+        return met
+
+    return apply(Checkpoint(), *inputs)
+
+
+# %% exercise=2.18 hint="In backward you run func on tensors that want no gradient, so it stops there. Make each leaf with requires_grad=self.needs(i)."
+def checkpoint(func, *inputs):
+    class Checkpoint(Function):
+        def forward(self, *arrays):
+            self.saved = arrays
+            with no_grad():
+                return func(*map(Tensor, arrays)).data
+
+        def backward(self, grad):
+            leaves = [Tensor(array) for array in self.saved]
+            func(*leaves)
+            return tuple(None for _ in leaves)
+
+    return apply(Checkpoint(), *inputs)
+
+
+# %% exercise=2.18 hint="You run func once for each input. One run on all leaves, and one backward, give all gradients."
+def checkpoint(func, *inputs):
+    class Checkpoint(Function):
+        def forward(self, *arrays):
+            self.saved = arrays
+            with no_grad():
+                return func(*map(Tensor, arrays)).data
+
+        def backward(self, grad):
+            shares = []
+            for i in range(len(self.saved)):
+                leaves = [Tensor(array, requires_grad=i == j) for j, array in enumerate(self.saved)]
+                func(*leaves).backward(Tensor(grad))
+                shares.append(leaves[i].grad.data)
+            return tuple(shares)
+
+    return apply(Checkpoint(), *inputs)
