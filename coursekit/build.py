@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 
 from coursekit.answers import Task, passing_answers, tasks
-from coursekit.course import Course, chapter_number
+from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.exports import notebooks_in
 from coursekit.library import Library, built, chapter_names, in_package, ordinary_files, reference
@@ -51,7 +51,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
 def _chapters(course: Course, asked: str | None) -> set[str]:
     """The numbers of all chapters, or of those that `asked` means: "02" is 02a and 02b."""
     numbers = sorted({chapter_number(path) for path in notebooks_in(course.chapters)})
-    found = {name for name in numbers if name.startswith(asked.zfill(2) if asked else "")}
+    found = set(meant(asked, numbers) if asked else numbers)
     if asked and not found:
         raise CourseError(f"there is no chapter {asked!r}; there are: {', '.join(numbers) or 'none'}")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import secrets
 import shutil
 import textwrap
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from coursekit.course import Course, chapter_number
+from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.control import REFERENCE, Conditions, cores, measured, misconceptions_of, mistaken
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     """Print a table for each chapter. 1 where an answer is wrong; what is not solved yet is not wrong."""
-    numbers = [args.chapter] if args.chapter else chapters_at_work(course)
+    numbers = chapters(course, args.chapter) if args.chapter else chapters_at_work(course)
     wrong = False
     for place, chapter in enumerate(numbers):
         result, notebook = examine(course, chapter, args.seed)
@@ -45,6 +44,12 @@ def run(course: Course, args: argparse.Namespace) -> int:
         print(table(result, notebook, _saved(course.work / notebook.path.name)))
         wrong = wrong or any(not (one.passed or one.unsolved) for one in result.exercises)
     return int(wrong)
+
+
+def chapters(course: Course, asked: str) -> list[str]:
+    """The chapter, or the parts of it, that `asked` means; `asked` itself where it means nothing here."""
+    folder = course.solutions if course.solutions.is_dir() else course.exercises
+    return meant(asked, map(chapter_number, folder.glob("*.ipynb"))) or [asked]
 
 
 def passed_exercises(course: Course, chapter: str) -> set[str]:
@@ -70,8 +75,7 @@ def examine(
     course: Course, number: str, seed: int | None = None, *, hints: bool = True
 ) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
-    number = number.zfill(2)
-    visible = not any(course.solutions.glob(f"{glob_safe(number)}_*.ipynb"))
+    visible = not meant(number, map(chapter_number, course.solutions.glob("*.ipynb")))
     folder = course.exercises if visible else course.solutions
     chapter = load_chapter(find_notebook(folder, number), visible=visible)
     mine = _own(course.work / chapter.path.name, chapter)
@@ -80,10 +84,6 @@ def examine(
     if visible:
         return _visible(chapter, mine, conditions), chapter
     return _hidden(chapter, mine, conditions, hints), chapter
-
-
-def glob_safe(words: str) -> str:
-    return re.sub(r"[^\w]", "", words)
 
 
 def _own(path: Path, chapter: Chapter) -> Submission:

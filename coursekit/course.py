@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,15 @@ class Course:
 def chapter_number(path: Path) -> str:
     """`"01"` of `01_scalar.ipynb`, wherever it lies."""
     return path.name.partition("_")[0]
+
+
+def meant(asked: str, numbers: Iterable[str]) -> list[str]:
+    """Those of `numbers` that `asked` means: "2" and "02" are 02, or its parts 02a and 02b; "2a" is 02a."""
+    words = re.fullmatch(r"(\d{1,2})([a-z]?)", asked)
+    if not words:
+        return []
+    name = words[1].zfill(2) + words[2]
+    return sorted({number for number in numbers if name in (number, number[:-1])})
 
 
 def find_course(start: Path | None = None) -> Course:

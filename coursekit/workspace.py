@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from coursekit.course import Course, chapter_number
+from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.notebooks import cells, read, write, write_text
 
@@ -102,13 +102,12 @@ def update(course: Course, wanted: str) -> list[str]:
 
     What was there is kept beside it as `NAME.before-update-N.ipynb`. Returns lines for the learner.
     """
-    wanted = wanted.zfill(2)
-    chosen = [copy for copy in copies(course) if copy.is_notebook and chapter_number(copy.original) == wanted]
+    found = [copy for copy in copies(course) if copy.is_notebook]
+    numbers = sorted({chapter_number(copy.original) for copy in found})
+    chosen = [copy for copy in found if chapter_number(copy.original) in meant(wanted, numbers)]
     if not chosen:
-        known = ", ".join(
-            sorted({chapter_number(copy.original) for copy in copies(course) if copy.is_notebook})
-        )
-        raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known or 'none'}")
+        known = ", ".join(numbers) or "none"
+        raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known}")
     lines = []
     record = _read_record(course)
     for copy in chosen:

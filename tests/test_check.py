@@ -14,7 +14,7 @@ import tiny_course as tiny
 
 from coursekit import __main__ as command
 from coursekit import check
-from coursekit.course import Course
+from coursekit.course import Course, meant
 from coursekit.grading.assemble import load_chapter
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.submissions import Submission
@@ -119,3 +119,23 @@ def test_long_words_are_wrapped_beside_their_exercise(course: Course) -> None:
     shown = check.table(Result(Submission("you", "you", "x"), results), chapter, "saved 14:02", 76)
     assert max(len(line) for line in shown.splitlines()) <= 76
     assert all(line.startswith(" " * 36) for line in shown.splitlines()[3:6])
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("1", ["01"]),
+        ("01", ["01"]),
+        ("2", ["02a", "02b"]),
+        ("02", ["02a", "02b"]),
+        ("2a", ["02a"]),
+        ("02b", ["02b"]),
+        ("0", []),
+        ("a", []),
+        ("", []),
+        ("12", ["12"]),
+        ("*", []),
+    ],
+)
+def test_a_chapter_may_be_named_short_and_without_its_part(asked, found):
+    assert meant(asked, ["01", "02a", "02b", "12"]) == found

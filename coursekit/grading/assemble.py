@@ -12,7 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit import notebooks
-from coursekit.course import chapter_number
+from coursekit.course import chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell
 
@@ -78,14 +78,17 @@ class Chapter:
 
 
 def find_notebook(folder: Path, chapter: str) -> Path:
-    """The notebook of `chapter` ("01", or "1") in `folder`."""
-    chapter = chapter.zfill(2)
-    found = sorted(folder.glob(f"{chapter}_*.ipynb")) if re.fullmatch(r"\w+", chapter) else []
+    """The notebook of `chapter` ("01", "1", or a part such as "02a") in `folder`."""
     if not folder.is_dir():
         raise CourseError(f"{folder}: no such folder; it should hold {chapter}_NAME.ipynb")
+    paths = sorted(folder.glob("*.ipynb"))
+    numbers = meant(chapter, map(chapter_number, paths))
+    found = [path for path in paths if chapter_number(path) in numbers]
     if not found:
-        have = ", ".join(path.stem for path in sorted(folder.glob("*.ipynb"))) or "none"
+        have = ", ".join(path.stem for path in paths) or "none"
         raise CourseError(f"{folder}: no notebook of chapter {chapter!r}; there are: {have}")
+    if len(numbers) > 1:
+        raise CourseError(f"chapter {chapter} has parts, {' and '.join(numbers)}: name one of them")
     if len(found) > 1:
         raise CourseError(
             f"{folder}: two notebooks of chapter {chapter}: {found[0].name} and {found[1].name}; keep one"
