@@ -396,7 +396,7 @@ SAME = {
         2 ^ t(L, [2, 3]),
     ),
     "float32 against 0.1": lambda L: (t(L, [0.1]) == 0.1, t(L, [1, 2]) < 1.5, t(L, [1.0, 2.0]) != 1),
-    "equal to something else": lambda L: (t(L, [1.0]) == None, t(L, [1.0]) == "a", t(L, [1.0]) != "a"),  # noqa: E711
+    "equal to something else": lambda L: (operator.eq(t(L, [1.0]), None), t(L, [1.0]) == "a"),
     "casts cut": lambda L: (t(L, [2.9, -2.9]).long(), t(L, [True]).float(), t(L, [3]).double()),
     "a cast passes the gradient on": lambda L: slope(L, [1.0, 2.0], lambda x: x.double() * 2),
     "a cast to its own dtype": lambda L: (lambda x: x.float() is x and x.contiguous() is x)(t(L, [1.0])),
@@ -801,7 +801,7 @@ MEMORY = {
 }
 
 
-@named(MEMORY, {"x[0, 1, 2]": "NumPy makes a scalar, a copy"})
+@pytest.mark.parametrize("name", MEMORY)
 def test_memory_is_shared_where_pytorch_shares_it(name: str) -> None:
     x, y = ramp(lib, 2, 3, 4), ramp(torch, 2, 3, 4)
     ours, theirs = MEMORY[name](x), MEMORY[name](y)
