@@ -79,7 +79,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     "2.14": """
 @add_to(Tensor)
 def retain_grad(self):
-    if self.function is not None:
+    hooks = self.function.hooks or [] if self.function else [Keeper(None)]
+    if not any(isinstance(hook, Keeper) for hook in hooks):
         self.register_hook(Keeper(weakref.ref(self)))
 
 

@@ -223,6 +223,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 def retain_grad(self):
     if self.function is None:
         return
+    if "retained" in vars(self.function):
+        return
+    vars(self.function)["retained"] = True
     me = weakref.ref(self)
 
     def keep(gradient):
@@ -235,6 +238,10 @@ def retain_grad(self):
 # %% exercise=2.14 hint="A leaf gets its gradient twice: from your hook, and from backward as ever. For a leaf nothing is to be done."
 @add_to(Tensor)
 def retain_grad(self):
+    if self.function is not None and "retained" in vars(self.function):
+        return
+    if self.function is not None:
+        vars(self.function)["retained"] = True
     me = weakref.ref(self)
 
     def keep(gradient):
@@ -250,6 +257,9 @@ def retain_grad(self):
 def retain_grad(self):
     if self.function is None:
         return
+    if "retained" in vars(self.function):
+        return
+    vars(self.function)["retained"] = True
     me = weakref.ref(self)
 
     def keep(gradient):
@@ -266,9 +276,27 @@ def retain_grad(self):
 def retain_grad(self):
     if self.function is None:
         return
+    if "retained" in vars(self.function):
+        return
+    vars(self.function)["retained"] = True
 
     def keep(gradient):
         self.grad = gradient if self.grad is None else self.grad + gradient
+
+    self.register_hook(keep)
+
+
+# %% exercise=2.14 hint="Asked twice, you register two hooks, and the gradient counts double. Leave a mark on the function when you have been there."
+@add_to(Tensor)
+def retain_grad(self):
+    if self.function is None:
+        return
+    me = weakref.ref(self)
+
+    def keep(gradient):
+        tensor = me()
+        if tensor is not None:
+            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
     self.register_hook(keep)
 
