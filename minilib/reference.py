@@ -1,8 +1,12 @@
-"""Promoted from chapters/01_scalar.ipynb; edit there, then `make promote`."""
+"""Promoted from chapters/01_scalar.ipynb, chapters/03a_losses.ipynb and chapters/03c_optimisers.ipynb; edit
+there, then `make promote`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from numpy.lib.stride_tricks import sliding_window_view
 
 # In which order?
 
@@ -29,3 +33,46 @@ def backward(root: Any) -> None:
     for value in reversed(order):
         for i, derivative in zip(value.inputs, value.derivatives):
             i.grad += derivative * value.grad
+
+
+# Cross-entropy is surprise
+
+
+def cross_entropy(scores: Any, target: Any) -> Any:
+    """Mean of -log softmax(scores) at the targets, operation by operation: tensors (N, C) and (N,)."""
+    shifted = scores - scores.amax(1, keepdim=True).detach()
+    log_sums = shifted.exp().sum(1).log()
+    picked = shifted.gather(1, target.unsqueeze(1)).squeeze(1)
+    return (log_sums - picked).mean()
+
+
+# Rows of mean 0 and variance 1
+
+
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+    """Rows of mean 0 and variance 1, times weight plus bias, operation by operation."""
+    centred = x - x.mean(-1, keepdim=True)
+    return centred / ((centred * centred).mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+
+# Windows
+
+
+def conv2d(x: Any, weight: Any) -> Any:
+    """Windows as columns, then one matrix product: x (N, C, H, W), weight (O, C, kH, kW)."""
+    windows = sliding_window_view(x, weight.shape[2:], axis=(2, 3))
+    n, _, h, w = windows.shape[:4]
+    columns = windows.transpose(0, 1, 4, 5, 2, 3).reshape(n, -1, h * w)  # (N, C kH kW, H' W')
+    return (weight.reshape(len(weight), -1) @ columns).reshape(n, -1, h, w)
+
+
+# Adam: a rate for each number
+
+
+def adam(x: Any, grad: Any, mean: Any, square: Any, step: int, lr: float, betas: Any, eps: float) -> Any:
+    """Step number `step` (from 1) of Adam: the new x, mean and square. arXiv:1412.6980, algorithm 1."""
+    beta1, beta2 = betas
+    mean = beta1 * mean + (1 - beta1) * grad
+    square = beta2 * square + (1 - beta2) * grad**2
+    corrected = mean / (1 - beta1**step), square / (1 - beta2**step)
+    return x - lr * corrected[0] / (corrected[1] ** 0.5 + eps), mean, square

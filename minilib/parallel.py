@@ -1,0 +1,145 @@
+"""Large arrays in pieces: small enough for a core's cache, on as many threads as there are cores.
+
+NumPy lets go of Python's lock while it computes, so threads help; and a piece that stays in the cache between
+one operation and the next saves most of the way to memory. Chapter 03 shows both, and measures them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+__all__ = [
+    "CHUNK",
+    "alone",
+    "chunked",
+    "elementwise",
+    "get_num_threads",
+    "one_blas_thread",
+    "set_num_threads",
+]
+
+CHUNK = 65_536  # numbers: a few arrays of that length stay in the cache of one core
+
+
+class _Threads:
+    """How many threads, the pool of those that help the caller, and whose turn it is to be helped."""
+
+    def __init__(self) -> None:
+        self.blas = ThreadpoolController().select(user_api="blas")
+        self.number = max([library["num_threads"] for library in self.blas.info()], default=1)
+        self.turn = threading.Lock()
+        self.pool = ThreadPoolExecutor(max(1, self.number - 1), "minilib")
+
+
+class _Mine(threading.local):
+    alone = False
+
+
+_mine = _Mine()
+_threads: _Threads | None = None
+
+
+def _all_threads() -> _Threads:
+    global _threads
+    if _threads is None:
+        _threads = _Threads()
+    return _threads
+
+
+def _forget() -> None:
+    global _threads
+    _threads = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)  # a forked child inherits no threads
+
+
+def get_num_threads() -> int:
+    """How many threads large arrays and matrix products are worked on by."""
+    return _all_threads().number
+
+
+def set_num_threads(number: int) -> None:
+    """Use `number` threads, for matrix products too. PyTorch's function of that name."""
+    if number < 1:
+        raise ValueError(f"the number of threads must be at least 1, not {number}")
+    _forget()
+    threads = _all_threads()
+    threads.blas.limit(limits=number)
+    threads.number = number
+    threads.pool = ThreadPoolExecutor(max(1, number - 1), "minilib")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """In this block the calling thread gets no help: there are others like it already."""
+    before, _mine.alone = _mine.alone, True
+    try:
+        yield
+    finally:
+        _mine.alone = before
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """In this block a matrix product uses one thread: those who call it keep all cores busy."""
+    with _all_threads().blas.limit(limits=1):
+        yield
+
+
+def parallel(work: Callable[[int, int], Any], n: int, step: int = 1) -> list[Any]:
+    """work(start, stop) on one part of range(n) for each thread; parts begin at multiples of `step`."""
+    threads = _all_threads()
+    count = threads.number
+    cuts = [n // step * i // count * step for i in range(count)] + [n]
+    first, *rest = itertools.pairwise(cuts)
+    if _mine.alone or count == 1 or not threads.turn.acquire(blocking=False):  # somebody else is being helped
+        return [work(*part) for part in (first, *rest)]
+    try:
+        with threads.blas.limit(limits=1):
+            others = [threads.pool.submit(work, *part) for part in rest]
+            return [work(*first), *(other.result() for other in others)]
+    finally:
+        threads.turn.release()
+
+
+def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any:
+    """f on one slice after another along axis 0 of the arrays (None stays None); the sum of what it returns.
+
+    A slice has `rows` rows, by default as many as hold CHUNK numbers. Arrays of another device go to f whole.
+    """
+    n, size = len(arrays[0]), arrays[0].size
+    rows = rows or max(1, CHUNK * n // max(size, 1))
+    if n <= rows or type(arrays[0]) is not np.ndarray:
+        return f(*arrays)
+
+    def run(start: int, stop: int) -> Any:
+        total = None
+        for i in range(start, stop, rows):
+            part = f(*[a if a is None else a[i : min(i + rows, stop)] for a in arrays])
+            total = part if total is None else total + part
+        return total
+
+    if n < 4 * rows:
+        return run(0, n)
+    first, *rest = parallel(run, n, rows)
+    return first if first is None else sum(rest, first)
+
+
+def elementwise(f: Callable[..., Any], *arrays: Any) -> None:
+    """f on flat pieces of the arrays (None stays None), for what it writes into them."""
+
+    def write(*pieces: Any) -> None:
+        f(*pieces)
+
+    chunked(write, *[a if a is None else a.reshape(-1) for a in arrays])
