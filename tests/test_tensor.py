@@ -85,7 +85,7 @@ def slopes(f: Callable[[], float], array: np.ndarray, h: float) -> np.ndarray:
     return out
 
 
-@each(CASES, **{"x *= y": "its own write makes backward raise"})
+@every_case
 def test_gradients_equal_difference_quotients(case: Case) -> None:
     """Also: neither inputs nor incoming gradients are written to, whatever their layout."""
 
