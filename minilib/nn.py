@@ -1,0 +1,734 @@
+"""Modules: pieces of networks that know what they are made of.
+
+Promoted from chapters/03b_modules.ipynb and solutions/03b_modules.ipynb; edit there, then `make promote`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from minilib import functional as F
+from minilib.tensor import Generator, Tensor, no_grad, ones, randn, zeros
+
+# Tensors in a list
+
+
+class Parameter(Tensor):
+    """A tensor that a module learns: a leaf that wants a gradient."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        super().__init__(data, requires_grad=requires_grad)
+
+
+# A module knows what it is made of
+
+
+Hook: TypeAlias = Callable[..., Any]
+
+
+class Module:
+    """A piece of a network: parameters, buffers and further modules as attributes, and `forward`.
+
+    What belongs to it is found by looking at its attributes: each Parameter, each Module, and each Tensor
+    that `register_buffer` has named.
+    """
+
+    training = True
+    _buffers: Mapping[str, bool] = {}  # their names, and whether state_dict has them
+    _hooks_before: tuple[Hook, ...] = ()
+    _hooks_after: tuple[Hook, ...] = ()
+
+    def forward(self, *inputs: Any) -> Any:
+        """What the module computes: each kind of module has its own."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def _own_parameters(self) -> dict[str, Parameter]:
+        """The parameters of this very module, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules that are attributes of this one, with their names."""
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield name, value
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it with their paths: "", "layers", "layers.0", ...
+
+        A module that is reached on several paths comes once, unless `remove_duplicate` is False. `memo` holds
+        those that have come already.
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, child in self.named_children():
+            yield from child.named_modules(memo, path_of(prefix, name), remove_duplicate)
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their paths; one that several modules share comes once."""
+        seen: set[Tensor] = set()
+        for prefix, module in self.named_modules():
+            for name, parameter in module._own_parameters().items():
+                if parameter not in seen:
+                    seen.add(parameter)
+                    yield path_of(prefix, name), parameter
+
+    def parameters(self) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+        """Make `tensor` an attribute that belongs to the module but is not learned.
+
+        `persistent`: it is saved with the parameters.
+        """
+        self._buffers = {**self._buffers, name: persistent}
+        setattr(self, name, tensor)
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their paths."""
+        for prefix, module in self.named_modules():
+            for name in module._buffers:
+                yield path_of(prefix, name), getattr(module, name)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Parameters and persistent buffers by path; they share memory with the module."""
+        state: dict[str, Tensor] = {}
+        for prefix, module in self.named_modules(remove_duplicate=False):
+            saved = [name for name, persistent in module._buffers.items() if persistent]
+            own = {**module._own_parameters(), **{name: getattr(module, name) for name in saved}}
+            state |= {path_of(prefix, name): tensor.detach() for name, tensor in own.items()}
+        return state
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def train(self, mode: bool = True) -> Self:
+        """Training mode, for this module and all below: dropout drops, batch norm uses the batch."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        """Evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        for hook in self._hooks_before:
+            changed = hook(self, inputs)
+            if changed is not None:
+                inputs = changed if isinstance(changed, tuple) else (changed,)
+        output = self.forward(*inputs, **options)
+        for hook in self._hooks_after:
+            changed = hook(self, inputs, output)
+            if changed is not None:
+                output = changed
+        return output
+
+    def register_forward_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call `hook(module, inputs, output)` after each forward, to look or to return another output.
+
+        Returns a function that takes the hook away again.
+        """
+        return self._add_hook("_hooks_after", hook)
+
+    def register_forward_pre_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call `hook(module, inputs)` before each forward, to look or to return other inputs.
+
+        Returns a function that takes the hook away again.
+        """
+        return self._add_hook("_hooks_before", hook)
+
+    def _add_hook(self, kind: str, hook: Hook) -> Callable[[], None]:
+        setattr(self, kind, (*getattr(self, kind), hook))
+
+        def remove() -> None:
+            hooks = list(getattr(self, kind))
+            if hook in hooks:
+                hooks.remove(hook)
+            setattr(self, kind, tuple(hooks))
+
+        return remove
+
+    def children(self) -> Iterator[Module]:
+        """The modules that are attributes of this one."""
+        for _, module in self.named_children():
+            yield module
+
+    def __repr__(self) -> str:
+        children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
+        below = "".join(f"\n  {child}" for child in children) + "\n" * bool(children)
+        return f"{type(self).__name__}({self.extra_repr()}{below})"
+
+    def extra_repr(self) -> str:
+        """What stands in the brackets of the module's repr."""
+        return ""
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call `fn` on each module, those below first: for initialisation."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, target: DTypeLike | str) -> Self:
+        """Move parameters, their gradients and buffers to another device or floating dtype, in place."""
+        for own in {*self.parameters(), *(buffer for _, buffer in self.named_buffers())}:
+            moved = own.detach().to(target)
+            if own.dtype.kind != "f" and moved.dtype != own.dtype:
+                continue  # whole numbers stay whole
+            if own.dtype.kind == "f" and moved.dtype.kind != "f":
+                raise TypeError(f"to: parameters need a floating-point dtype, not {moved.dtype}")
+            own.data = moved.data
+            if own.grad is not None:
+                own.grad = own.grad.to(target)
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Learn all parameters, or freeze them."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at the path `target`, as `named_modules` gives it.
+
+        Raises AttributeError, with the path, where no module is there.
+        """
+        module = self
+        for name in target.split(".") if target else []:
+            child = getattr(module, name, None)
+            if not isinstance(child, Module):
+                names = ", ".join(name for name, _ in module.named_children())
+                raise AttributeError(
+                    f"get_submodule({target!r}): {type(module).__name__} has no module {name!r}; "
+                    f"there is: {names or 'none'}"
+                )
+            module = child
+        return module
+
+    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
+        """Copy `state` into parameters and buffers, all or nothing.
+
+        Raises RuntimeError, before anything is changed, where shapes differ, or, if `strict`, where names do.
+        """
+        own = self.state_dict()
+        problems = [
+            f"{name}: shape {state[name].shape} in the state, {here.shape} here"
+            for name, here in own.items()
+            if name in state and state[name].shape != here.shape
+        ]
+        if strict:
+            problems += [f"{name}: missing in the state" for name in own if name not in state]
+            problems += [f"{name}: unknown here" for name in state if name not in own]
+        if problems:
+            raise RuntimeError("load_state_dict: nothing was loaded\n  " + "\n  ".join(problems))
+        for name, here in own.items():
+            if name in state:
+                here.copy_(state[name].to(here.device))
+
+
+def path_of(prefix: str, name: str) -> str:
+    """The path of what is called `name` in the module at `prefix`."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+# Two moods
+
+
+class Dropout(Module):
+    """In training each number becomes 0 with probability `p`, the others are divided by 1 - p."""
+
+    def __init__(self, p: float = 0.5, generator: Generator | None = None) -> None:
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
+        self.p, self.generator = p, generator
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.p, self.training, self.generator)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+# Modules of modules
+
+
+class ModuleList(Module):
+    """Modules in a list."""
+
+    def __init__(self, modules: Iterable[Module] = ()) -> None:
+        self.extend(modules)
+
+    def append(self, module: Module) -> Self:
+        """Put `module` at the end."""
+        setattr(self, str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Put all of them at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.named_children())
+
+    def __iter__(self) -> Iterator[Module]:
+        return self.children()
+
+    def __getitem__(self, i: int | slice) -> Any:
+        """Module number `i`; for a slice a container of the same kind."""
+        found = list(self)[i]
+        return type(self)().extend(found) if isinstance(found, list) else found
+
+
+class Sequential(ModuleList):
+    """Modules one after the other: each takes what the one before returns."""
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__(modules)
+
+    def forward(self, x: Any) -> Any:
+        for module in self:
+            x = module(x)
+        return x
+
+
+# How large is a sum?
+
+
+class ReLU(Module):
+    """max(x, 0)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.relu()
+
+
+class Tanh(Module):
+    """Hyperbolic tangent."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+
+def fan(weight: Tensor) -> tuple[int, int]:
+    """How many numbers each output is a sum of, and how many outputs each input goes into.
+
+    For a weight (out, in, *kernel): in * kernel and out * kernel. Raises ValueError for fewer than two axes.
+    """
+    if weight.ndim < 2:
+        raise ValueError(f"a weight needs at least two axes, not shape {weight.shape}")
+    kernel = math.prod(weight.shape[2:])
+    return weight.shape[1] * kernel, weight.shape[0] * kernel
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps the spread of numbers through a nonlinearity. PyTorch's table.
+
+    `param`: the slope of "leaky_relu" below 0, 0.01 by default.
+    """
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    gains = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "sigmoid": 1.0}
+    gains |= {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75}
+    if nonlinearity not in gains:
+        known = ", ".join(["leaky_relu", *gains])
+        raise ValueError(f"no gain is known for {nonlinearity!r}; there are: {known}")
+    return gains[nonlinearity]
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode is fan_in or fan_out, not {mode!r}")
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor)[mode == "fan_out"])
+
+
+@no_grad()
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Normal numbers with standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
+    return tensor.normal_(0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+@no_grad()
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Even numbers whose standard deviation is gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
+    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# Layers
+
+
+@no_grad()
+def _reset(weight: Tensor, bias: Tensor | None) -> None:
+    """PyTorch's default for Linear and Conv: even numbers up to 1/sqrt(fan_in)."""
+    fan_in, _ = fan(weight)
+    bound = 1 / math.sqrt(fan_in) if fan_in else 0
+    for parameter in (weight, bias):
+        if parameter is not None:
+            parameter.uniform_(-bound, bound)
+
+
+class Linear(Module):
+    """x @ weight.T + bias: (..., in_features) -> (..., out_features). weight: (out_features, in_features)."""
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(zeros(out_features, in_features))
+        self.bias = Parameter(zeros(out_features)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw anew: even numbers between -1/sqrt(in_features) and 1/sqrt(in_features), as in PyTorch."""
+        _reset(self.weight, self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        has_bias = self.bias is not None
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={has_bias}"
+
+
+# Convolutions for digits
+
+
+class _Conv(Module):
+    """What Conv1d and Conv2d share. weight: (out_channels, in_channels // groups, *kernel_size)."""
+
+    ndim: int
+    convolve: Callable[..., Tensor]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: int | tuple[int, ...] | str = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}"
+            )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
+        kernel = F.per_axis(kernel_size, self.ndim)
+        self.weight = Parameter(zeros(out_channels, in_channels // groups, *kernel))
+        self.bias = Parameter(zeros(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw anew: even numbers between -1/sqrt(fan_in) and 1/sqrt(fan_in), as in PyTorch."""
+        _reset(self.weight, self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        convolve = type(self).convolve
+        return convolve(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
+        more = {"padding": (self.padding, 0), "dilation": (self.dilation, 1), "groups": (self.groups, 1)}
+        more["bias"] = self.bias is not None, True
+        return text + "".join(
+            f", {name}={value}" for name, (value, default) in more.items() if value != default
+        )
+
+
+class Conv1d(_Conv):
+    """(N, in_channels, L) -> (N, out_channels, L')."""
+
+    ndim = 1
+    convolve = F.conv1d
+
+
+class Conv2d(_Conv):
+    """(N, in_channels, H, W) -> (N, out_channels, H', W')."""
+
+    ndim = 2
+    convolve = F.conv2d
+
+
+class MaxPool2d(Module):
+    """The largest number of each window: (N, C, H, W) -> (N, C, H', W')."""
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] | None = None,
+        padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+    ) -> None:
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}"
+        )
+
+
+class Flatten(Module):
+    """The axes from `start_dim` to `end_dim` as one."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+# Which numbers share a mean?
+
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last axes, then a learned scale and shift. arXiv:1607.06450."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+    ) -> None:
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+        self.bias = Parameter(zeros(shape)) if elementwise_affine and bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+
+
+class _BatchNorm(Module):
+    """Mean 0 and variance 1 for each channel, over the batch and all other axes. arXiv:1502.03167.
+
+    In training the batch's own mean and variance are used, and running averages of them kept; in evaluation
+    these averages stand in.
+    """
+
+    ndims: tuple[int, ...]
+    num_batches_tracked: Tensor
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+    ) -> None:
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.weight = Parameter(ones(num_features)) if affine else None
+        self.bias = Parameter(zeros(num_features)) if affine else None
+        self.running_mean: Tensor | None = None
+        self.running_var: Tensor | None = None
+        if track_running_stats:
+            self.register_buffer("running_mean", zeros(num_features))
+            self.register_buffer("running_var", ones(num_features))
+            self.register_buffer("num_batches_tracked", zeros(dtype=np.int64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim not in self.ndims or x.shape[1] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}({self.num_features}): got shape {x.shape}; expected "
+                f"{' or '.join(map(str, self.ndims))} axes, with {self.num_features} features on axis 1"
+            )
+        by_batch = self.training or self.running_mean is None
+        if self.training and self.running_mean is not None:
+            self.num_batches_tracked.data[...] += 1
+        return F.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
+        )
+
+    def extra_repr(self) -> str:
+        tracks = self.running_mean is not None
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.weight is not None}, track_running_stats={tracks}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """(N, C) or (N, C, L)."""
+
+    ndims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """(N, C, H, W)."""
+
+    ndims = (4,)
+
+
+# A row for each integer
+
+
+class Embedding(Module):
+    """A vector for each integer: (...) -> (..., embedding_dim). weight: (num_embeddings, embedding_dim).
+
+    The row `padding_idx` starts at 0 and gets no gradient.
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = padding_idx
+        self.weight = Parameter(randn(num_embeddings, embedding_dim))
+        if padding_idx is not None:
+            with no_grad():
+                self.weight[padding_idx] = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.embedding(x, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+# The rest of the family
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.sigmoid()
+
+
+class SiLU(Module):
+    """x * sigmoid(x)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.silu(x)
+
+
+class GELU(Module):
+    """x times the probability that a normal number is below x. `approximate`: "none" or "tanh"."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(x, self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class CrossEntropyLoss(Module):
+    """`functional.cross_entropy` with its options kept."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        self.weight = weight
+        if weight is not None:
+            self.register_buffer("weight", weight)
+        self.ignore_index, self.reduction, self.label_smoothing = ignore_index, reduction, label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+        )
+
+
+class MSELoss(Module):
+    """The mean of squared differences."""
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, self.reduction)
+
+
+# Xavier
+
+
+@no_grad()
+def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Normal numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Even numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# RMSNorm as a module
+
+
+class RMSNorm(Module):
+    """Root mean square 1 over the last axes, then a learned scale. arXiv:1910.07467."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+    ) -> None:
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"

@@ -1,0 +1,123 @@
+"""Exercise 3.17 has many right answers: judge the layers, not their likeness to the reference.
+
+A layer arrives as plain data: class name, input and output channels, groups, then kernel, stride, padding and
+dilation with two numbers each, then whether it has a bias. What an output can depend on follows from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+Place = tuple[int, int, int]  # input channel, rows down, columns to the right
+
+
+def judge_fewest_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """All channels of the neighbourhood are seen, nothing is squeezed; and the model runs."""
+    if name.startswith("runs"):
+        return None if got == expected else "is not the shape of the output that was asked for"
+    return _wrong(expected, got)
+
+
+def judge_fewest_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    inputs, outputs = _channels(expected)
+    return _wrong(expected, got) or _more_than(10 * inputs + outputs * (inputs + 1), got)
+
+
+def judge_fewest_hidden_3(name: str, expected: Any, got: Any) -> str | None:
+    inputs, outputs = _channels(expected)
+    return _wrong(expected, got) or _more_than(6 * inputs + outputs * inputs, got)
+
+
+@dataclass(frozen=True)
+class Layer:
+    inputs: int
+    outputs: int
+    groups: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int]
+    bias: bool
+
+    @property
+    def parameters(self) -> int:
+        return self.outputs * (self.inputs // self.groups * self.kernel[0] * self.kernel[1] + self.bias)
+
+    @property
+    def keeps_size(self) -> bool:
+        taps = zip(self.padding, self.dilation, self.kernel, strict=True)
+        return self.stride == (1, 1) and all(2 * p == d * (k - 1) for p, d, k in taps)
+
+    def reach(self, seen: list[set[Place]]) -> list[set[Place]]:
+        """What each output channel depends on, if each input channel depends on `seen`."""
+        steps = list(product(range(self.kernel[0]), range(self.kernel[1])))
+        size, made = self.inputs // self.groups, []
+        down, right = self.dilation
+        for channel in range(self.outputs):
+            group = channel // (self.outputs // self.groups)
+            sources = range(group * size, (group + 1) * size)
+            made.append(
+                {
+                    (c, y + i * down - self.padding[0], x + j * right - self.padding[1])
+                    for source in sources
+                    for c, y, x in seen[source]
+                    for i, j in steps
+                }
+            )
+        return made
+
+
+def _layers(data: Any) -> list[Layer]:
+    """The probe's data as layers: see `encode` in coursekit/probe.py. Raises ValueError for what is none."""
+    found = []
+    for kind, *numbers, bias in (item["list"] for item in data["list"]):
+        n = [int(number["int"]) for number in numbers]
+        if kind != "Conv2d" or len(n) != 11 or type(bias) is not bool or min(n[:7]) < 1 or max(n) > 1000:
+            raise ValueError("not a convolution")
+        pairs = [(n[i], n[i + 1]) for i in (3, 5, 7, 9)]
+        if pairs[0][0] * pairs[0][1] > 100 or n[0] % n[2] or n[1] % n[2]:
+            raise ValueError("not a convolution of ours")
+        found.append(Layer(n[0], n[1], n[2], *pairs, bias))
+    if not 0 < len(found) <= 12:
+        raise ValueError("no layers, or too many to look at")
+    return found
+
+
+def _channels(data: Any) -> tuple[int, int]:
+    layers = _layers(data)
+    return layers[0].inputs, layers[-1].outputs
+
+
+def _wrong(expected: Any, got: Any) -> str | None:
+    inputs, outputs = _channels(expected)
+    try:
+        layers = _layers(got)
+    except (TypeError, KeyError, ValueError, IndexError):
+        return "is not a short Sequential of Conv2d layers"
+    ends = [inputs, *(layer.outputs for layer in layers)]
+    if ends[:-1] != [layer.inputs for layer in layers] or ends[-1] != outputs:
+        return f"does not lead from {inputs} to {outputs} channels"
+    if not all(layer.keeps_size for layer in layers):
+        return "changes the size of the picture"
+    if min(ends[:-1]) < inputs:
+        return f"squeezes {inputs} channels through {min(ends)}"
+    return _blind(layers, inputs)
+
+
+def _blind(layers: list[Layer], inputs: int) -> str | None:
+    seen: list[set[Place]] = [{(channel, 0, 0)} for channel in range(inputs)]
+    for layer in layers:
+        seen = layer.reach(seen)
+        if sum(map(len, seen)) > 2_000_000:
+            return "looks at more than can be checked"
+    wanted = set(product(range(inputs), (-1, 0, 1), (-1, 0, 1)))
+    if any(wanted - places for places in seen):
+        return "has an output that cannot depend on all channels of all nine pixels"
+    return None
+
+
+def _more_than(bound: int, got: Any) -> str | None:
+    count = sum(layer.parameters for layer in _layers(got))
+    return f"has {count} parameters; there is a way with fewer" if count > bound else None

@@ -1,0 +1,578 @@
+# %% exercise=3.10 hint="A convolution's filter looks at all input channels: in_channels times k squared weights for each output channel."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="The biases are missing: one number for each output of a Linear and each output channel of a Conv2d."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += sizes[0] * sizes[1]
+        elif kind == "Conv2d":
+            learned += sizes[0] * sizes[2] ** 2 * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="Batch norm counts its batches as well: its buffers are a mean and a variance for each channel, and one number more."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0]
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="The running mean and variance of batch norm are saved but not learned; you count them as learned."
+def learned_and_saved(layers):
+    learned = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind == "LayerNorm":
+            learned += 2 * sizes[0]
+        elif kind == "BatchNorm2d":
+            learned += 4 * sizes[0] + 1
+    return learned, learned
+
+
+# %% exercise=3.11 hint="You reach the parameters of this very module only. Those of the modules below it come from self.parameters()."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for value in vars(self).values():
+        if isinstance(value, Parameter):
+            value.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="You freeze whatever the argument says: pass requires_grad on to the parameters."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(False)
+    return self
+
+
+# %% exercise=3.11 hint="Return the module itself, so that calls can be chained."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(requires_grad)
+
+
+# %% exercise=3.11 hint="state_dict gives detached tensors: what you ask of them, the parameters never hear."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for tensor in self.state_dict().values():
+        if tensor.dtype.kind == "f":
+            tensor.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="Buffers are not learned: leave them alone, and ask the parameters only."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for tensor in [*self.parameters(), *(buffer for _, buffer in self.named_buffers())]:
+        if tensor.dtype.kind == "f":
+            tensor.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.12 hint="The empty path is the module itself: ''.split('.') is [''], a list with an empty name."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split("."):
+        child = getattr(module, name, None)
+        if not isinstance(child, Module):
+            raise AttributeError(f"no module at {target!r}")
+        module = child
+    return module
+
+
+# %% exercise=3.12 hint="Something may be there and be no module: a parameter, a method. Check with isinstance, and raise AttributeError."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        if not hasattr(module, name):
+            raise AttributeError(f"no module at {target!r}")
+        module = getattr(module, name)
+    return module
+
+
+# %% exercise=3.12 hint="You take one step from self for each name. Take it from where the last step has led."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        module = getattr(self, name, None)
+        if not isinstance(module, Module):
+            raise AttributeError(f"no module at {target!r}")
+    return module
+
+
+# %% exercise=3.12 hint="The right module, or the wrong error: a path that leads nowhere should raise an AttributeError."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    modules = dict(self.named_modules())
+    return modules[target]
+
+
+# %% exercise=3.12 hint="The message should contain the whole path, so that whoever reads it can find it."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        module = getattr(module, name, None)
+        if not isinstance(module, Module):
+            raise AttributeError("there is no such module")
+    return module
+
+
+# %% exercise=3.13 hint="You copy while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    problems = []
+    for name, here in self.state_dict().items():
+        if name not in state:
+            problems += [f"{name}: missing"] if strict else []
+        elif state[name].shape != here.shape:
+            problems.append(f"{name}: shape")
+        else:
+            here.copy_(state[name])
+    problems += [f"{name}: unknown" for name in state if strict and name not in self.state_dict()]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+
+
+# %% exercise=3.13 hint="The module shares memory with the state after loading. Copy the numbers with copy_ instead of handing over the array."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in [*self.named_parameters(), *self.named_buffers()]:
+        if name in state:
+            tensor.data = state[name].data
+
+
+# %% exercise=3.13 hint="You put new objects in the places of the parameters. An optimiser holds the old ones, so write into those."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    modules = dict(self.named_modules())
+    for path in own:
+        if path in state:
+            at, _, name = path.rpartition(".")
+            kind = Parameter if isinstance(getattr(modules[at], name), Parameter) else Tensor
+            setattr(modules[at], name, kind(state[path].data.copy()))
+
+
+# %% exercise=3.13 hint="A shape that differs is a problem also with strict=False, and also where it would broadcast: compare the shapes yourself."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = []
+    if strict:
+        problems += [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state and (strict or state[name].shape == tensor.shape):
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="You look for what is missing in the state, but not for what the state has and the module does not know."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="You stop at the first problem. Name all of them: whoever reads the message wants to mend them at once."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError(problems[0])
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="Buffers are part of the state, too: batch norm's running mean would stay as it was. Go over state_dict, not over parameters."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    with no_grad():
+        for name, parameter in self.named_parameters():
+            if name in state:
+                parameter.copy_(state[name])
+
+
+# %% exercise=3.14 hint="That is the way forward alone: Xavier takes the mean of fan-in and fan-out, so divide 2 by their sum."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain / math.sqrt(fan(tensor)[0]), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(3 / fan(tensor)[0])
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="Your normal numbers are right. Even numbers up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(2 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain**2 * 2 / sum(fan(tensor)), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = math.sqrt(3) * gain**2 * 2 / sum(fan(tensor))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, math.sqrt(gain * 2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = math.sqrt(gain * 6 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="You do not pass the generator on, so nobody can draw the same weights again."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))))
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound)
+
+
+# %% exercise=3.14 hint="You count rows and columns only. Each output of a convolution sums over its kernel as well: fan counts that."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(2 / (tensor.shape[0] + tensor.shape[1])), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.15 hint="The weight is a plain tensor, so no module finds it and nothing learns it. Make it a Parameter."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = ones(shape) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.15 hint="You make a weight and do not use it: pass it to F.rms_norm."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, eps=self.eps)
+
+
+# %% exercise=3.15 hint="eps does not arrive: it is the last argument of F.rms_norm."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight)
+
+
+# %% exercise=3.15 hint="With elementwise_affine=False there is nothing to learn: the weight is None."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape))
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.15 hint="RMSNorm has no bias: it neither subtracts a mean nor adds anything. LayerNorm does both."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+        self.bias = Parameter(ones(shape) * 0) if elementwise_affine else None
+
+    def forward(self, x):
+        y = F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return y if self.bias is None else y + self.bias
+
+
+# %% exercise=3.16 hint="Taking .data makes no difference: it is a new Parameter all the same. Both layers should hold the very same object."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = Parameter(self.read.weight.data)
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="A copy is equal today and differs after the first step. Both layers should hold the very same object."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = Parameter(self.read.weight.data.copy())
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Now the matrix that writes is a detached tensor: its share of the gradient is lost. Both layers should hold the same Parameter."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = self.read.weight.detach()
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Without the last line nothing is tied: two matrices, each with its own numbers."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.17 hint="Right, and it looks at neighbours and mixes channels in one go, at nine weights for each pair of channels. Do the two one after the other: groups=inputs, then a kernel of 1."
+def mixer(inputs, outputs):
+    return Sequential(Conv2d(inputs, outputs, 3, padding=1))
+
+
+# %% exercise=3.17 hint="Right, and close. For the last point: a kernel of (3, 1) and then one of (1, 3) have six weights together instead of nine, and bias=False saves the rest."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, inputs, 3, padding=1, groups=inputs),
+        Conv2d(inputs, outputs, 1),
+    )
+
+
+# %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, inputs, (3, 1), padding=(1, 0), groups=inputs, bias=False),
+        Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
+        *[Conv2d(inputs, outputs, 1, groups=math.gcd(inputs, outputs), bias=False)],
+    )
+
+
+# %% exercise=3.17 hint="Your network squeezes everything through a few channels, which must forget. In between there may never be fewer than the inputs."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, 2, 1, bias=False),
+        Conv2d(2, 2, 3, padding=1, bias=False),
+        Conv2d(2, outputs, 1, bias=False),
+    )
+
+
+# %% exercise=3.17 hint="Without padding the picture shrinks by two pixels: a kernel of 3 needs a padding of 1."
+def mixer(inputs, outputs):
+    return Sequential(Conv2d(inputs, inputs, 3, groups=inputs), Conv2d(inputs, outputs, 1))
+
+
+# %% exercise=3.18 hint="Your hooks share the loop's variable: when they run, it holds the last path. Make each hook in a function that takes the path."
+def dead_units(model, x):
+    fractions, removers = {}, []
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+
+            def hook(module, inputs, output):
+                fractions[path] = (output == 0).all(0).float().mean().item()
+
+            removers.append(module.register_forward_hook(hook))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="That is the fraction of zeros. A unit is dead only if it is 0 for every sample of the batch: all over axis 0, then the mean."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="Right, but your hooks stay when the model raises an error. try ... finally takes them away in any case."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    model(x)
+    for remove in removers:
+        remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="Right, but you leave your hooks behind. Registering returns a function that takes the hook away: call it."
+def dead_units(model, x):
+    fractions = {}
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            module.register_forward_hook(watch(path))
+    model(x)
+    return fractions
+
+
+# %% exercise=3.18 hint="You take all hooks away, those of others as well. Keep what registering returns, and call only that."
+def dead_units(model, x):
+    fractions = {}
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            module.register_forward_hook(watch(path))
+    try:
+        model(x)
+    finally:
+        for module in model.modules():
+            module._hooks_after = ()
+    return fractions

@@ -1,0 +1,174 @@
+"""Part 3b, graded: wrong answers earn their hints, other right answers earn all points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coursekit.course import find_course
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.hints import bundles
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission
+
+COURSE = find_course(Path(__file__).parent)
+CHAPTER = load_chapter(COURSE.solutions / "03b_modules.ipynb")
+MISTAKES = misconceptions_of(CHAPTER)
+CORE = {"3.12", "3.13", "3.14", "3.15", "3.16", "3.17"}
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "3.10": """
+def learned_and_saved(layers):
+    rules = {
+        "Linear": lambda i, o: (i * o + o, 0),
+        "Conv2d": lambda i, o, k: (i * o * k * k + o, 0),
+        "Embedding": lambda n, d: (n * d, 0),
+        "LayerNorm": lambda n: (2 * n, 0),
+        "BatchNorm2d": lambda n: (2 * n, 2 * n + 1),
+        "ReLU": lambda: (0, 0),
+    }
+    counts = [rules[kind](*sizes) for kind, *sizes in layers]
+    return sum(a for a, b in counts), sum(a + b for a, b in counts)
+""",
+    "3.11": """
+@add_to(Module)
+def requires_grad_(self, requires_grad=True):
+    for module in self.modules():
+        for value in vars(module).values():
+            if isinstance(value, Parameter):
+                value.requires_grad = requires_grad
+    return self
+""",
+    "3.12": """
+@add_to(Module)
+def get_submodule(self, target):
+    found = dict(self.named_modules(remove_duplicate=False)).get(target)
+    if found is None:
+        raise AttributeError("nothing at " + target)
+    return found
+""",
+    "3.13": """
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    mine = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+    wrong = {path for path in mine.keys() & state.keys() if mine[path].shape != state[path].shape}
+    if strict:
+        wrong |= mine.keys() ^ state.keys()
+    if wrong:
+        raise RuntimeError(str(sorted(wrong)))
+    for path in mine.keys() & state.keys():
+        mine[path].data[...] = state[path].data
+""",
+    "3.14": """
+def xavier_normal_(tensor, gain=1, generator=None):
+    inputs, outputs = fan(tensor)
+    variance = gain**2 / ((inputs + outputs) / 2)
+    source = generator.numbers if generator else np.random.default_rng()
+    tensor.data[...] = source.standard_normal(tensor.shape) * variance**0.5
+    return tensor
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    inputs, outputs = fan(tensor)
+    tensor.uniform_(-1, 1, generator)
+    tensor *= gain * (6 / (inputs + outputs)) ** 0.5
+    return tensor
+""",
+    "3.15": """
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        try:
+            self.normalized_shape = tuple(normalized_shape)
+        except TypeError:
+            self.normalized_shape = (normalized_shape,)
+        self.eps, self.weight = eps, None
+        if elementwise_affine:
+            self.weight = Parameter(ones(self.normalized_shape))
+
+    def forward(self, x):
+        axes = tuple(range(-len(self.normalized_shape), 0))
+        eps = 1.1920929e-07 if self.eps is None else self.eps
+        y = x / (x.square().mean(axes, keepdim=True) + eps).sqrt()
+        return y if self.weight is None else y * self.weight
+""",
+    "3.16": """
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read, self.mix = Embedding(vocabulary, width), Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.read.weight = self.write.weight
+
+    def forward(self, x):
+        return F.linear(self.mix(self.read(x)).tanh(), self.read.weight)
+""",
+    "3.17": """
+def mixer(inputs, outputs):
+    model = Sequential()
+    for direction in (0, 1):
+        kernel, padding = [1, 1], [0, 0]
+        kernel[direction], padding[direction] = 3, 1
+        model.append(Conv2d(inputs, inputs, tuple(kernel), 1, tuple(padding), groups=inputs, bias=False))
+    return model.append(Conv2d(inputs, outputs, (1, 1), bias=False))
+""",
+    "3.18": """
+class Watch:
+    def __init__(self, path, found):
+        self.path, self.found = path, found
+
+    def __call__(self, module, inputs, output):
+        alive = (output.detach().numpy() != 0).any(axis=0)
+        self.found[self.path] = 1 - float(alive.mean())
+
+
+def dead_units(model, x):
+    from contextlib import ExitStack
+
+    found = {}
+    with ExitStack() as stack, no_grad():
+        for path, module in model.named_modules():
+            if type(module) is ReLU:
+                stack.callback(module.register_forward_hook(Watch(path, found)))
+        model(x)
+    return found
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    _, measure = control(CHAPTER, conditions)
+    made = {f"mistakes-{k}": mistaken(CHAPTER, bundle) for k, bundle in enumerate(bundles(MISTAKES))}
+    runs = conditions.run(made | {"others": assemble(CHAPTER, OTHERS)})
+    return {
+        name: {
+            one.exercise.number: one
+            for one in measure.result(Submission(name, name, name, OTHERS, {}), run).exercises
+        }
+        for name, run in runs.items()
+    }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
+def test_a_wrong_answer_loses_points_and_earns_its_hint(graded, mistake):
+    place = next(k for k, bundle in enumerate(bundles(MISTAKES)) if mistake in bundle.values())
+    result = graded[f"mistakes-{place}"][mistake.exercise]
+    assert result.points < result.exercise.points
+    assert result.hint == mistake.hint
+
+
+@pytest.mark.parametrize("exercise", CHAPTER.exercises, ids=lambda one: one.number)
+def test_another_right_answer_earns_all_points(graded, exercise):
+    result = graded["others"][exercise.number]
+    assert (result.points, result.messages) == (exercise.points, ())
+
+
+def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
+    counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
+    assert all(counts[number] >= 3 for number in CORE)
+    assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
