@@ -40,16 +40,16 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def update(self, p: Tensor, group: Group) -> None:
-        """Change one parameter, in place, by its gradient and the options of its group."""
-        raise NotImplementedError(f"{type(self).__name__} has no update")
-
     def step(self) -> None:
         """Change each parameter that has a gradient."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
                     self.update(p, group)
+
+    def update(self, p: Tensor, group: Group) -> None:
+        """Change one parameter, in place, by its gradient and the options of its group."""
+        raise NotImplementedError(f"{type(self).__name__} has no update")
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -324,15 +324,15 @@ class LRScheduler:
         self.last_epoch = -1  # PyTorch's name for the number of steps
         self.step()
 
-    def rate(self, initial: float, step: int) -> float:
-        """The learning rate after `step` steps of a group that began with `initial`."""
-        raise NotImplementedError(f"{type(self).__name__} has no rate")
-
     def step(self) -> None:
         """Go on by one step."""
         self.last_epoch += 1
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(group["initial_lr"], self.last_epoch)
+
+    def rate(self, initial: float, step: int) -> float:
+        """The learning rate after `step` steps of a group that began with `initial`."""
+        raise NotImplementedError(f"{type(self).__name__} has no rate")
 
     def get_last_lr(self) -> list[float]:
         """The learning rate of each group."""
