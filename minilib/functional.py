@@ -63,8 +63,8 @@ def as_rows(x: Array) -> Array:
 
 
 def rowwise(kernel: Callable[..., None], *arrays: Array) -> Array:
-    """What `kernel(*rows, out)` writes, a few rows of the arrays at a time."""
-    out = array_module(arrays[0]).empty_like(arrays[0], order="C")
+    """What `kernel(*rows, out)` writes, a few rows at a time; `out` is like the last of the arrays."""
+    out = array_module(arrays[-1]).empty_like(arrays[-1], order="C")
     chunked(kernel, *[as_rows(a) for a in (*arrays, out)])
     return out
 
@@ -248,8 +248,8 @@ class Gated(Function):
 
 
 def pointwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
-    """What `kernel(*pieces, out)` writes, a piece of the arrays at a time."""
-    out = array_module(arrays[0]).empty_like(arrays[0], order="C")
+    """What `kernel(*pieces, out)` writes, a piece at a time; `out` is like the last of the arrays."""
+    out = array_module(arrays[-1]).empty_like(arrays[-1], order="C")
     elementwise(kernel, *arrays, out)
     return out
 
@@ -388,7 +388,7 @@ class Embedding(Function):
     def backward(self, grad: Array) -> Array:
         index = self.saved[0].reshape(-1)
         dw = self.xp.zeros(self.inputs[0].shape, grad.dtype)
-        grad = grad.reshape(index.size, -1)
+        grad = grad.reshape(index.size, dw.shape[1])
         for turn in turns(index, len(dw)):
             dw[index[turn]] += grad[turn]
         if self.padding_idx is not None:
@@ -439,7 +439,8 @@ class Conv(Function):
         """The windows of a few images: (n, groups, channels x taps, places)."""
         x = padded(x, self.padding)
         columns = self.xp.stack([x[tap] for tap in self.taps], axis=2)
-        return columns.reshape(len(x), self.groups, -1, math.prod(self.places))
+        height = x.shape[1] // self.groups * len(self.taps)
+        return columns.reshape(len(x), self.groups, height, math.prod(self.places))
 
     def matrices(self, weight: Array) -> Array:
         """The weight as one matrix for each group: (groups, output channels, channels x taps)."""
@@ -718,7 +719,7 @@ class BatchNorm(Function):
         self.eps = eps
 
     def forward(self, x: Array, weight: Array, bias: Array, *given: Array) -> Array:
-        x3 = x.reshape(*x.shape[:2], -1)
+        x3 = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
         self.by_batch = not given
         mean, var = (m[:, None] for m in given) if given else channel_moments(x3)
         self.mean, self.var = mean[:, 0], var[:, 0]

@@ -1,0 +1,341 @@
+"""Plausible wrong answers to the exercises of chapter 03a, each with the hint that it earns."""
+
+# %% exercise=3.1 hint="You count the steps of the window, not its places: it also has the place where it starts. Add 1."
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    span = dilation * (kernel - 1) + 1
+    return max(0, (n + 2 * padding - span) // stride)
+
+
+# %% exercise=3.1 hint="Padding is added on both sides of the row: twice."
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    span = dilation * (kernel - 1) + 1
+    return max(0, (n + padding - span) // stride + 1)
+
+
+# %% exercise=3.1 hint="A window of k numbers that are d apart has k - 1 gaps of d: it spans d (k - 1) + 1, not d k."
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    return max(0, (n + 2 * padding - dilation * kernel) // stride + 1)
+
+
+# %% exercise=3.1 hint="Where the window does not fit, the number of places is 0; yours is below."
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+# %% exercise=3.2 hint="exp of a large score is infinite. Subtract the largest number of the row first, and add it after the logarithm."
+def logsumexp(input, dim, keepdim=False):
+    return input.exp().sum(dim, keepdim=keepdim).log()
+
+
+# %% exercise=3.2 hint="You took the largest number out and did not put it back: add it after the logarithm."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=True).detach()
+    top = where(abs(top) < math.inf, top, 0.0)
+    out = (input - top).exp().sum(dim, keepdim=True).log()
+    return out if keepdim else out.squeeze(dim)
+
+
+# %% exercise=3.2 hint="A row whose largest number is infinite gives nan: inf - inf. Take 0 out of such a row instead."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=True).detach()
+    out = (input - top).exp().sum(dim, keepdim=True).log() + top
+    return out if keepdim else out.squeeze(dim)
+
+
+# %% exercise=3.2 hint="You subtract the largest number of the whole array. A row that is far below it underflows to log(0): take each row's own."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax().detach()
+    top = where(abs(top) < math.inf, top, 0.0)
+    return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
+
+
+# %% exercise=3.3 hint="You treat each output as if it came from its own score alone. Raising one score lowers all the others' shares: subtract the row's sum of grad * y."
+def softmax_slopes(grad, y, out):
+    out[:] = grad * y * (1 - y)
+
+
+# %% exercise=3.3 hint="The sum that you subtract is that of grad alone. Weigh it by y: the sum of grad * y."
+def softmax_slopes(grad, y, out):
+    np.subtract(grad, row_sum(grad), out=out)
+    out *= y
+
+
+# %% exercise=3.3 hint="You left out the last factor: the difference is multiplied by y."
+def softmax_slopes(grad, y, out):
+    np.subtract(grad, row_dot(grad, y), out=out)
+
+
+# %% exercise=3.3 hint="The sum runs over each row, not over all the rows you were given: keep it as a column."
+def softmax_slopes(grad, y, out):
+    np.subtract(grad, (grad * y).sum(), out=out)
+    out *= y
+
+
+# %% exercise=3.3 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[:] = ..."
+def softmax_slopes(grad, y, out):
+    out = y * (grad - row_dot(grad, y))
+
+
+# %% exercise=3.4 hint="exp(x) overflows for large x. Take max(x, 0) out first: ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.where(x > self.threshold, x, np.log1p(np.exp(x)) if self.threshold < 100 else np.log(1 + np.exp(x)))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return grad * np.where(x > self.threshold, 1, np.exp(x) / (1 + np.exp(x)))
+
+
+# %% exercise=3.4 hint="For very negative x, 1 + e^x is rounded to 1, whose logarithm is 0. np.log1p(t) is ln(1 + t) without that rounding."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.where(x > self.threshold, x, np.maximum(x, 0) + np.log(1 + np.exp(-abs(x))))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return grad * np.where(x > self.threshold, 1, logistic(x))
+
+
+# %% exercise=3.4 hint="Above the threshold softplus is x itself, and its slope is 1. Your function does not look at it."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.maximum(x, 0) + np.log1p(np.exp(-abs(x)))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return grad * logistic(x)
+
+
+# %% exercise=3.4 hint="The slope of softplus is logistic(x). Yours is that of relu, 0 or 1."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.where(x > self.threshold, x, np.maximum(x, 0) + np.log1p(np.exp(-abs(x))))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return grad * (x > 0)
+
+
+# %% exercise=3.4 hint="backward returns the slope, but not times grad, the gradient that arrives: the chain rule multiplies."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.where(x > self.threshold, x, np.maximum(x, 0) + np.log1p(np.exp(-abs(x))))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return np.where(x > self.threshold, 1, logistic(x))
+
+
+# %% exercise=3.5 hint="Your mean divides by all targets. Those that are ignored do not count: divide by how many are left."
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    kept = target != ignore_index
+    at = where(kept, target, 0)
+    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
+    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
+    if reduction == "none":
+        return losses
+    return losses.mean() if reduction == "mean" else losses.sum()
+
+
+# %% exercise=3.5 hint="A weighted mean divides by the sum of the weights that were used, not by how many targets there are."
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    kept = target != ignore_index
+    at = where(kept, target, 0)
+    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
+    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
+    if reduction == "none":
+        return losses
+    return losses.sum() / kept.sum().to(input.dtype) if reduction == "mean" else losses.sum()
+
+
+# %% exercise=3.5 hint="The loss is minus the number at the target: your sign is the other way round, and learning would make the target less likely."
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    kept = target != ignore_index
+    at = where(kept, target, 0)
+    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
+    losses = where(kept, input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
+    if reduction == "none":
+        return losses
+    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+
+
+# %% exercise=3.5 hint="An ignored target still counts as class 0, which you picked in its place. Its loss is 0, and so is its weight."
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    at = where(target != ignore_index, target, 0)
+    share = where(at == at, 1.0, 0.0).to(input.dtype) if weight is None else weight[at]
+    losses = -input.gather(1, at.unsqueeze(1)).squeeze(1) * share
+    if reduction == "none":
+        return losses
+    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+
+
+# %% exercise=3.6 hint="The mean was right, and momentum is used as it should be. Look at what the variance of a batch divides by."
+def track_mended(running_mean, running_var, x, momentum=0.1):
+    mean, var = x.mean(0), x.var(0)
+    return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
+
+
+# %% exercise=3.6 hint="This is the code as it was given: the variance still divides by n."
+def track_mended(running_mean, running_var, x, momentum=0.1):
+    mean, var = x.mean(0), x.var(0)
+    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
+
+
+# %% exercise=3.6 hint="You took the square root: that is the standard deviation. The running average is one of variances."
+def track_mended(running_mean, running_var, x, momentum=0.1):
+    mean, var = x.mean(0), x.std(0, ddof=1)
+    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
+
+
+# %% exercise=3.7 hint="You subtract the mean first, as layer norm does. RMS norm leaves it in: divide x itself by r."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        centred = x - x.mean(1, keepdims=True)
+        scale = 1 / np.sqrt((centred * centred).mean(1, keepdims=True) + self.eps)
+        y = centred * scale
+        self.saved = y, scale.astype(x.dtype), weight
+        return y * weight
+
+    def backward(self, grad):
+        y, scale, weight = self.saved
+        g = grad * weight
+        return scale * (g - g.mean(1, keepdims=True) - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
+
+
+# %% exercise=3.7 hint="You treat r as a constant in backward. It depends on x: take from the gradient its part along y, y mean(g y)."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        scale = 1 / np.sqrt((x * x).mean(1, keepdims=True) + self.eps)
+        y = x * scale
+        self.saved = y, scale.astype(x.dtype), weight
+        return y * weight
+
+    def backward(self, grad):
+        y, scale, weight = self.saved
+        return grad * weight * scale, (grad * y).sum(0)
+
+
+# %% exercise=3.7 hint="The gradient that arrives belongs to w y. Multiply it by the weight before you use it as the gradient of y."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        scale = 1 / np.sqrt((x * x).mean(1, keepdims=True) + self.eps)
+        y = x * scale
+        self.saved = y, scale.astype(x.dtype), weight
+        return y * weight
+
+    def backward(self, grad):
+        y, scale, weight = self.saved
+        return scale * (grad - y * (grad * y).mean(1, keepdims=True)), (grad * y).sum(0)
+
+
+# %% exercise=3.7 hint="eps belongs under the root, beside the mean of the squares: it keeps a row of zeros from being divided by 0."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        scale = 1 / (np.sqrt((x * x).mean(1, keepdims=True)) + self.eps)
+        y = x * scale
+        self.saved = y, scale.astype(x.dtype), weight
+        return y * weight
+
+    def backward(self, grad):
+        y, scale, weight = self.saved
+        g = grad * weight
+        return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
+
+
+# %% exercise=3.7 hint="Your values are right, and you keep more than you need: y and one number for each row are enough, and x is not among them."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        scale = (1 / np.sqrt((x * x).mean(1, keepdims=True) + self.eps)).astype(x.dtype)
+        y = x * scale
+        self.saved = x, y, scale, weight
+        return y * weight
+
+    def backward(self, grad):
+        x, y, scale, weight = self.saved
+        g = grad * weight
+        return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
+
+
+# %% exercise=3.8 hint="Windows overlap, and one place can win several of them. Yours keeps the last: add, with +=."
+def max_pool_slopes(grad, winner, taps, out):
+    for i, tap in enumerate(taps):
+        out[tap] = np.where(winner == i, grad, out[tap])
+
+
+# %% exercise=3.8 hint="Only the winner of a window gets its gradient. Yours gives it to every place in the window."
+def max_pool_slopes(grad, winner, taps, out):
+    for tap in taps:
+        out[tap] += grad
+
+
+# %% exercise=3.8 hint="The gradient that arrives is missing: each place gets 1 for a window that it won, instead of that window's gradient."
+def max_pool_slopes(grad, winner, taps, out):
+    for i, tap in enumerate(taps):
+        out[tap] += winner == i
+
+
+# %% exercise=3.9 hint="When a larger number comes, the sum so far is still relative to the old one. Multiply it by exp(old - new)."
+def online_logsumexp(pieces):
+    top, total = -math.inf, 0.0
+    for piece in pieces:
+        largest = max(top, piece.max(initial=-math.inf))
+        if largest > -math.inf:
+            total = total + float(np.exp(piece - largest).sum())
+            top = largest
+    return top + math.log(total) if total else -math.inf
+
+
+# %% exercise=3.9 hint="You put the log-sum-exps of the pieces side by side and add them. A sum of exponentials has to be built up before the logarithm is taken."
+def online_logsumexp(pieces):
+    total = 0.0
+    for piece in pieces:
+        largest = piece.max(initial=-math.inf)
+        if largest > -math.inf:
+            total += float(largest + np.log(np.exp(piece - largest).sum()))
+    return total or -math.inf
+
+
+# %% exercise=3.9 hint="Minus infinity minus minus infinity is nan. Skip a piece that is empty or has nothing but minus infinity, as long as nothing larger came."
+def online_logsumexp(pieces):
+    top, total = -math.inf, 0.0
+    for piece in pieces:
+        with np.errstate(all="ignore"):
+            largest = max(top, float(piece.max(initial=-math.inf)))
+            total = total * float(np.exp(np.float64(top) - largest)) + float(np.exp(piece - largest).sum())
+        top = largest
+    return top + math.log(total) if total else -math.inf

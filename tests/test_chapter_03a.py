@@ -1,0 +1,136 @@
+"""Chapter 03a, graded: wrong answers earn their hints, other right answers earn all points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coursekit.course import find_course
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.hints import bundles
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission
+
+COURSE = find_course(Path(__file__).parent)
+CHAPTER = load_chapter(COURSE.solutions / "03a_losses.ipynb")
+MISTAKES = misconceptions_of(CHAPTER)
+CORE = {"3.2", "3.3", "3.4", "3.5", "3.7", "3.8"}
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "3.1": """
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    last = n + 2 * padding - dilation * (kernel - 1)
+    return len(range(0, last, stride))
+""",
+    "3.2": """
+def logsumexp(input, dim, keepdim=False):
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    top = input.data.max(axis=dims, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = (input - Tensor(top)).exp().sum(dims, keepdim=keepdim).log()
+    return total + Tensor(top if keepdim else top.squeeze(dims))
+""",
+    "3.3": """
+def softmax_slopes(grad, y, out):
+    for g, p, o in zip(grad, y, out):
+        o[:] = (np.diag(p) - np.outer(p, p)) @ g
+""",
+    "3.4": """
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        y = np.logaddexp(0, x)
+        self.saved = (np.where(x > self.threshold, 1, np.exp(x - y)),)
+        return np.where(x > self.threshold, x, y).astype(x.dtype)
+
+    def backward(self, grad):
+        return grad * self.saved[0]
+""",
+    "3.5": """
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    t = target.data
+    share = (t != ignore_index) * (1.0 if weight is None else weight.data[np.where(t == ignore_index, 0, t)])
+    onehot = np.moveaxis(np.eye(input.shape[1])[np.where(t == ignore_index, 0, t)], -1, 1)
+    losses = (input * Tensor(-onehot * np.expand_dims(share, 1))).sum(1)
+    if reduction == "none":
+        return losses
+    return losses.sum() * (1 / share.sum()) if reduction == "mean" else losses.sum()
+""",
+    "3.6": """
+def track_mended(running_mean, running_var, x, momentum=0.1):
+    n, mean = len(x), x.mean(0)
+    var = ((x - mean) ** 2).sum(0) / (n - 1)
+    return running_mean + momentum * (mean - running_mean), running_var + momentum * (var - running_var)
+""",
+    "3.7": """
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        self.saved = x, weight
+        return weight * x / np.sqrt((x * x).mean(1, keepdims=True) + x.dtype.type(self.eps))
+
+    def backward(self, grad):
+        x, weight = self.saved
+        r2 = (x * x).mean(1, keepdims=True) + x.dtype.type(self.eps)
+        g = grad * weight
+        dx = (g - x * (g * x).mean(1, keepdims=True) / r2) / np.sqrt(r2)
+        return dx, (grad * x / np.sqrt(r2)).sum(0)
+""",
+    "3.8": """
+def max_pool_slopes(grad, winner, taps, out):
+    places = np.arange(out.size).reshape(out.shape)
+    at = np.choose(winner, [places[tap] for tap in taps])
+    np.add.at(out.reshape(-1), at, grad)
+""",
+    "3.9": """
+def online_logsumexp(pieces):
+    total = -math.inf
+    for piece in pieces:
+        for x in piece.tolist():
+            total = float(np.logaddexp(total, x))
+    return total
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    _, measure = control(CHAPTER, conditions)
+    made = {f"mistakes-{k}": mistaken(CHAPTER, bundle) for k, bundle in enumerate(bundles(MISTAKES))}
+    runs = conditions.run(made | {"others": assemble(CHAPTER, OTHERS)})
+    return {
+        name: {
+            one.exercise.number: one
+            for one in measure.result(Submission(name, name, name, OTHERS, {}), run).exercises
+        }
+        for name, run in runs.items()
+    }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
+def test_a_wrong_answer_loses_points_and_earns_its_hint(graded, mistake):
+    place = next(k for k, bundle in enumerate(bundles(MISTAKES)) if mistake in bundle.values())
+    result = graded[f"mistakes-{place}"][mistake.exercise]
+    assert result.points < result.exercise.points
+    assert result.hint == mistake.hint
+
+
+@pytest.mark.parametrize("exercise", CHAPTER.exercises, ids=lambda one: one.number)
+def test_another_right_answer_earns_all_points(graded, exercise):
+    result = graded["others"][exercise.number]
+    assert (result.points, result.messages) == (exercise.points, ())
+
+
+def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
+    counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
+    assert all(counts[number] >= 3 for number in CORE)
+    assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
