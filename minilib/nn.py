@@ -281,7 +281,9 @@ class ModuleList(Module):
         self.extend(modules)
 
     def append(self, module: Module) -> Self:
-        """Put `module` at the end."""
+        """Put `module` at the end. Raises TypeError for what is no module."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__} holds modules, not {type(module).__name__}")
         setattr(self, str(len(self)), module)
         return self
 
@@ -448,9 +450,10 @@ class _Conv(Module):
                 f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
-        kernel = F.per_axis(kernel_size, self.ndim)
-        self.weight = Parameter(zeros(out_channels, in_channels // groups, *kernel))
+        sizes = kernel_size, stride, dilation
+        self.kernel_size, self.stride, self.dilation = (F.per_axis(size, self.ndim) for size in sizes)
+        self.padding = padding if isinstance(padding, str) else F.per_axis(padding, self.ndim)
+        self.weight = Parameter(zeros(out_channels, in_channels // groups, *self.kernel_size))
         self.bias = Parameter(zeros(out_channels)) if bias else None
         self.reset_parameters()
 
@@ -466,11 +469,10 @@ class _Conv(Module):
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         )
-        more = {"padding": (self.padding, 0), "dilation": (self.dilation, 1), "groups": (self.groups, 1)}
-        more["bias"] = self.bias is not None, True
-        return text + "".join(
-            f", {name}={value}" for name, (value, default) in more.items() if value != default
-        )
+        options = {"padding": self.padding, "dilation": self.dilation, "groups": self.groups}
+        defaults = (0,) * self.ndim, (1,) * self.ndim, 1
+        text += "".join(f", {name}={n}" for (name, n), usual in zip(options.items(), defaults) if n != usual)
+        return text + ("" if self.bias is not None else ", bias=False")
 
 
 class Conv1d(_Conv):
