@@ -108,8 +108,11 @@ class Optimizer:
         for name in ("amsgrad", "maximize"):
             if any(group.get(name) for group in groups):
                 raise ValueError(f"the state is of an optimizer with {name}, which is not known here")
-        numbers = [i for group in groups for i in group["params"]]
-        by_number = dict(zip(numbers, params))
+        by_number = dict(zip([i for group in groups for i in group["params"]], params))
+        if not set(state_dict["state"]) <= set(by_number):
+            raise ValueError(
+                f"the state has parameters {list(state_dict['state'])}, the groups {list(by_number)}"
+            )
         state = {by_number[i]: _loaded(values, by_number[i]) for i, values in state_dict["state"].items()}
         for own, group in zip(self.param_groups, groups):
             own |= {name: value for name, value in group.items() if name != "params"}
@@ -400,6 +403,8 @@ class StepLR(LRScheduler):
     """Times `gamma` every `step_size` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
+        if step_size < 1:
+            raise ValueError(f"step_size must be at least 1 step, and is {step_size}")
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer)
 

@@ -1,4 +1,4 @@
-"""Exercise 3.26 counts arrays: a trace is replayed on numbers of the judge's own, so it must be a step of Lion.
+"""Exercise 3.26 counts arrays: a trace is replayed on the judge's own numbers, so it must be a step of Lion.
 
 A trace arrives as plain data: a list of operations `(name, operands, target)`. An operand is the name of an
 array (x, grad, mean, new 1, new 2, ...) or a number; the target is the array that holds the result.
