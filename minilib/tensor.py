@@ -689,7 +689,7 @@ class Tensor:
         """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays."""
         basic, layout, arrays = split_index(index, self)
         if not isinstance(value, Tensor):
-            value = Tensor(as_array(value))
+            value = Tensor(array_module(self.data).asarray(as_array(value)))
         self._may_write(value)
         x = self if self.function else self.detach()
         self._become(apply(Write(basic, layout), x, value.to(self.dtype), *arrays))
@@ -818,7 +818,7 @@ class Sigmoid(Function):
     """1 / (1 + exp(-x))"""
 
     def forward(self, x: Array) -> Array:
-        low = self.xp.exp(self.xp.minimum(x, 0))  # exp(-x) would overflow for large negative x
+        low = self.xp.exp(self.xp.minimum(x, 0))  # below 0 e**x / (e**x + 1): exp(-x) would overflow
         y = low / (low + self.xp.exp(-self.xp.maximum(x, 0)))
         self.saved = (y,)
         return y
@@ -1744,15 +1744,14 @@ def propagate(
             found[f] = gradient, False
         if f.saved is FREED or f.serial < _writes.last:
             refuse_unusable(f)
-        shares = f.backward(gradient)
+        on_cpu = type(gradient) is np.ndarray
+        shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
         if f.saved and not retain_graph:
             f.saved = FREED
         hand_out(f, shares, pending, owned, queue)
     for leaf, gradient in pending.items():
-        if leaf.hooks:
-            gradient = run_hooks(leaf.hooks, gradient)
-            owned.discard(leaf)
-        found[leaf] = gradient, leaf in owned
+        array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
+        found[leaf] = array, leaf in owned and array is gradient
     return found
 
 
@@ -2098,6 +2097,8 @@ def arange(
     """Numbers from `start` (0 where only one is given) up to but not including `end`."""
     if end is None:
         start, end = 0, start
+    if step == 0:
+        raise RuntimeError(f"arange: steps of 0 never get from {start} to {end}")
     if dtype is None:
         dtype = np.int64 if all(isinstance(n, int) for n in (start, end, step)) else np.float32
     return Tensor(np.arange(start, end, step).astype(dtype), requires_grad=requires_grad)
@@ -2154,6 +2155,13 @@ def _on_device(f: Function, arrays: list[Array]) -> Array:
     f.xp = device.xp
     kernel = device.kernels.get((type(f), "forward"))
     return device.xp.asarray(kernel(f, *arrays) if kernel else f.forward(*arrays))
+
+
+def _backward_on_device(f: Function, gradient: Array) -> Any:
+    """Run the backward of `f` where `gradient` is: by the kernel registered there, or else by its own."""
+    device = DEVICES.get(type(gradient))
+    kernel = device and device.kernels.get((type(f), "backward"))
+    return kernel(f, gradient) if kernel else f.backward(gradient)
 
 
 # The quotient of gradcheck
