@@ -85,6 +85,38 @@ class Div(Function):
         return grad / y, -grad * x / (y * y)
 
 
+# %% exercise=2.2 hint="backward unpacks self.saved, but forward has left nothing there."
+class Div(Function):
+    def forward(self, x, y):
+        return x / y
+
+    def backward(self, grad):
+        x, y = self.saved
+        return grad / y, -grad * x / (y * y)
+
+
+# %% exercise=2.2 hint="There are two inputs, so backward returns two gradients: that of x, and that of y."
+class Div(Function):
+    def forward(self, x, y):
+        self.saved = x, y
+        return x / y
+
+    def backward(self, grad):
+        x, y = self.saved
+        return grad / y
+
+
+# %% exercise=2.2 hint="The gradient of x is right. That of y lacks the chain rule: it, too, is multiplied by the gradient that comes in."
+class Div(Function):
+    def forward(self, x, y):
+        self.saved = x, y
+        return x / y
+
+    def backward(self, grad):
+        x, y = self.saved
+        return grad / y, -x / (y * y) + 0 * grad
+
+
 # %% exercise=2.3 hint="This is still the given code: it sums the last axes away, but the axes that broadcasting adds stand in front."
 def unbroadcast(grad, shape):
     return unbroadcast_with_a_bug(grad, shape)
@@ -169,6 +201,28 @@ class Where(Function):
     def backward(self, grad):
         (condition,) = self.saved
         return None, np.where(condition, grad, 0), np.where(condition, 0, grad)
+
+
+# %% exercise=2.4 hint="saved is a tuple of arrays, even of one: self.saved = (condition,), with the comma."
+class Where(Function):
+    def forward(self, condition, x, y):
+        self.saved = condition
+        return np.where(condition, x, y)
+
+    def backward(self, grad):
+        condition = self.saved
+        return None, np.where(condition, grad, 0), np.where(condition, 0, grad)
+
+
+# %% exercise=2.4 hint="grad[condition] leaves out what was not chosen, and its shape is lost. Each gradient has the shape of the result, with 0 in those places."
+class Where(Function):
+    def forward(self, condition, x, y):
+        self.saved = (condition,)
+        return np.where(condition, x, y)
+
+    def backward(self, grad):
+        (condition,) = self.saved
+        return None, grad[condition], grad[~condition]
 
 
 # %% exercise=2.5 hint="With ties each winner got the whole gradient. They share it: divide by the number of winners along the same axes."
@@ -328,6 +382,34 @@ class Permute(Function):
         return grad.transpose(np.argsort(self.dims).astype(int))
 
 
+# %% exercise=2.6 hint="You hand the gradient on in the new order. It has to go back to the old one: permute by the inverse of dims."
+class Permute(Function):
+    view = True
+
+    def __init__(self, dims):
+        self.dims = dims
+
+    def forward(self, x):
+        return x.transpose(self.dims)
+
+    def backward(self, grad):
+        return grad
+
+
+# %% exercise=2.6 hint="`.T` reverses all axes, whatever dims says. Pass the order to transpose."
+class Permute(Function):
+    view = True
+
+    def __init__(self, dims):
+        self.dims = dims
+
+    def forward(self, x):
+        return x.T
+
+    def backward(self, grad):
+        return grad.T
+
+
 # %% exercise=2.7 hint="You cut into equal parts. The inputs may have different lengths; self.inputs[i].shape knows them."
 class Cat(Function):
     def __init__(self, dim):
@@ -376,6 +458,32 @@ class Cat(Function):
     def backward(self, grad):
         lengths = [node.shape[self.dim] for node in self.inputs][::-1]
         return tuple(np.split(grad, np.cumsum(lengths)[:-1], self.dim))
+
+
+# %% exercise=2.7 hint="np.split returns a list. backward returns a tuple, one piece for each input: tuple(...) around it."
+class Cat(Function):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def forward(self, *arrays):
+        return np.concatenate(arrays, self.dim)
+
+    def backward(self, grad):
+        places = np.cumsum([node.shape[self.dim] for node in self.inputs])[:-1]
+        return np.split(grad, places, self.dim)
+
+
+# %% exercise=2.7 hint="One piece too many: you cut at the end as well, and get an empty rest. Leave out the last of the running sums."
+class Cat(Function):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def forward(self, *arrays):
+        return np.concatenate(arrays, self.dim)
+
+    def backward(self, grad):
+        places = np.cumsum([node.shape[self.dim] for node in self.inputs])
+        return tuple(np.split(grad, places, self.dim))
 
 
 # %% exercise=2.8 hint="Right, with eight bytes for each number (four in float32). Backward needs to know one thing of each: was it above 0?"
@@ -447,6 +555,48 @@ class LeakyReLU(Function):
         return grad * self.saved[0]
 
 
+# %% exercise=2.8 hint="saved is a tuple of arrays, even of one: self.saved = (bits,), with the comma."
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+
+    def forward(self, x):
+        self.saved = np.packbits(x > 0)
+        return np.where(x > 0, x, self.slope * x)
+
+    def backward(self, grad):
+        positive = np.unpackbits(self.saved, count=grad.size).reshape(grad.shape)
+        return np.where(positive, grad, self.slope * grad)
+
+
+# %% exercise=2.8 hint="np.unpackbits gives whole bytes, so up to seven bits too many: tell it count=grad.size."
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+
+    def forward(self, x):
+        self.saved = (np.packbits(x > 0),)
+        return np.where(x > 0, x, self.slope * x)
+
+    def backward(self, grad):
+        positive = np.unpackbits(self.saved[0]).reshape(grad.shape)
+        return np.where(positive, grad, self.slope * grad)
+
+
+# %% exercise=2.8 hint="The larger of x and slope * x is right for slopes up to 1 only. Choose by the sign of x."
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+
+    def forward(self, x):
+        self.saved = (np.packbits(x > 0),)
+        return np.maximum(x, self.slope * x)
+
+    def backward(self, grad):
+        positive = np.unpackbits(self.saved[0], count=grad.size).reshape(grad.shape)
+        return np.where(positive, grad, self.slope * grad)
+
+
 # %% exercise=2.9 hint="The gradient of a number that is in several windows is a sum. `=` keeps the share of one of them."
 class Windows(Function):
     view = True
@@ -507,6 +657,35 @@ class Windows(Function):
     def forward(self, x):
         (step,) = x.strides
         return np.lib.stride_tricks.as_strided(x, (len(x) // self.size, self.size), (self.size * step, step))
+
+    def backward(self, grad):
+        return add_at(self.inputs[0].shape, self.forward, grad)
+
+
+# %% exercise=2.9 hint="grad has a row for each window, and the gradient has the shape of x: add up what each number got from its windows."
+class Windows(Function):
+    view = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def forward(self, x):
+        shape = len(x) - self.size + 1, self.size
+        return np.lib.stride_tricks.as_strided(x, shape, x.strides * 2)
+
+    def backward(self, grad):
+        return grad
+
+
+# %% exercise=2.9 hint="One window is missing: the last begins at n - size, so there are n - size + 1."
+class Windows(Function):
+    view = True
+
+    def __init__(self, size):
+        self.size = size
+
+    def forward(self, x):
+        return np.lib.stride_tricks.as_strided(x, (len(x) - self.size, self.size), x.strides * 2)
 
     def backward(self, grad):
         return add_at(self.inputs[0].shape, self.forward, grad)
