@@ -1,0 +1,240 @@
+"""Data sets, splits, and loaders whose epochs are known by one number.
+
+Promoted from chapters/03d_training.ipynb and solutions/03d_training.ipynb; edit there, then `make promote`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from minilib.tensor import Generator, Tensor, default_generator, stack
+
+# Data sets
+
+
+class TensorDataset:
+    """Tensors of one length, item by item: item i is the i-th of each."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if not tensors or any(len(t) != len(tensors[0]) for t in tensors):
+            raise ValueError(f"a data set needs tensors of one length, not {[len(t) for t in tensors]}")
+        self.tensors = tensors
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+
+def digits() -> TensorDataset:
+    """scikit-learn's 1,797 handwritten digits, 8 x 8: images (1797, 1, 8, 8) from 0 to 1, labels (1797,).
+
+    E. Alpaydin & C. Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998, doi.org/10.24432/C50P49.
+    """
+    from sklearn.datasets import load_digits
+
+    raw = load_digits()
+    images = (raw.images / 16).astype(np.float32)[:, None]
+    return TensorDataset(Tensor(images), Tensor(raw.target.astype(np.int64)))
+
+
+# Which digits may it see?
+
+
+class Dataset(Protocol):
+    """Anything with a length and items by number: a list will do."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class Subset:
+    """Some items of a data set, by their numbers."""
+
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, [int(i) for i in indices]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[self.indices[index]]
+
+
+# Batches
+
+
+Transform: TypeAlias = Callable[[Any, np.random.Generator], Any]
+
+
+class DataLoader:
+    """Batches of a data set, in another random order in each epoch with `shuffle`.
+
+    An epoch is known by one number, its seed, which `generator` draws: its order follows from it, and so
+    does what `transform(batch, numbers)` draws from `numbers`. `num_workers` threads fetch batches ahead; the
+    batches are the same with any number of them.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        num_workers: int = 0,
+        collate_fn: Callable[[Sequence[Any]], Any] | None = None,
+        drop_last: bool = False,
+        generator: Generator | None = None,
+        transform: Transform | None = None,
+    ) -> None:
+        if batch_size < 1 or num_workers < 0:
+            raise ValueError(f"batch_size must be at least 1, num_workers 0, not {batch_size}, {num_workers}")
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.num_workers, self.collate_fn, self.drop_last = num_workers, collate_fn, drop_last
+        self.generator, self.transform = generator or default_generator, transform
+        self.position = self.seed = 0  # batches of this epoch that were handed out, all of them being 0 again
+        self._start = (0, 0)
+
+    def __len__(self) -> int:
+        n = len(self.dataset) / self.batch_size
+        return math.floor(n) if self.drop_last else math.ceil(n)
+
+    def __iter__(self) -> Iterator[Any]:
+        (start, seed), self._start = self._start, (0, 0)
+        if not start and (self.shuffle or self.transform):
+            seed = int(self.generator.numbers.integers(2**63))
+        n = len(self.dataset)
+        order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
+        work = list(enumerate(batches(order.tolist(), self.batch_size, self.drop_last)))[start:]
+        for (i, _), batch in zip(work, self._fetched(seed, work)):
+            self.position, self.seed = (i + 1) % len(self), seed
+            yield batch
+
+    def _fetch(self, seed: int, i: int, batch: list[int]) -> Any:
+        """Batch number i, made of the items of these numbers."""
+        if self.collate_fn is None:
+            made = collated(self.dataset, batch)
+        else:
+            made = self.collate_fn([self.dataset[k] for k in batch])
+        return self.transform(made, np.random.default_rng((seed, i))) if self.transform else made
+
+    def _fetched(self, seed: int, work: list[tuple[int, list[int]]]) -> Iterator[Any]:
+        """The batches in their order, fetched by threads if there are any, at most two ahead for each."""
+        if not self.num_workers:
+            for i, batch in work:
+                yield self._fetch(seed, i, batch)
+            return
+        left = iter(work)
+        pool = ThreadPoolExecutor(self.num_workers)
+        try:
+            ahead: deque[Future[Any]] = deque()
+            ahead.extend(pool.submit(self._fetch, seed, *item) for item in islice(left, 2 * self.num_workers))
+            while ahead:
+                done = ahead.popleft().result()
+                ahead.extend(pool.submit(self._fetch, seed, *item) for item in islice(left, 1))
+                yield done
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands, so that another loader can go on with the next batch."""
+        return {"position": self.position, "seed": self.seed, "generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Stand where `state_dict` was called: the next epoch goes on with the batch after it."""
+        self.position, self.seed = self._start = int(state["position"]), int(state["seed"])
+        if "generator" in state:
+            self.generator.set_state(state["generator"])
+
+
+def collated(dataset: Dataset, batch: list[int]) -> Any:
+    """Items of a data set as one batch; of tensors all at once, which gives the same and is faster."""
+    if isinstance(dataset, Subset):
+        return collated(dataset.dataset, [dataset.indices[i] for i in batch])
+    if isinstance(dataset, TensorDataset):
+        return dataset[np.array(batch)]
+    return default_collate([dataset[i] for i in batch])
+
+
+def default_collate(items: Sequence[Any]) -> Any:
+    """Items as one batch: tensors and numbers are stacked, tuples and dicts entry by entry."""
+    first = items[0]
+    if isinstance(first, Tensor):
+        return stack(items)
+    if isinstance(first, tuple | list):
+        return tuple(default_collate(column) for column in zip(*items, strict=True))
+    if isinstance(first, Mapping):
+        return {key: default_collate([item[key] for item in items]) for key in first}
+    if isinstance(first, np.ndarray | np.generic):
+        return Tensor(np.stack([np.asarray(item) for item in items]))
+    if isinstance(first, bool | int | float):
+        return Tensor(list(items))
+    raise TypeError(f"a batch cannot be made of {type(first).__name__}: give the DataLoader a collate_fn")
+
+
+def shifted(batch: tuple[Tensor, Tensor], numbers: np.random.Generator, by: int = 1) -> tuple[Tensor, Tensor]:
+    """Images (N, C, H, W), each moved by up to `by` pixels along both axes; what comes in is 0."""
+    images, labels = batch
+    n, _, height, width = images.shape
+    wide = np.pad(images.data, ((0, 0), (0, 0), (by, by), (by, by)))
+    rows = numbers.integers(0, 2 * by + 1, (n, 1)) + np.arange(height)  # (N, H)
+    columns = numbers.integers(0, 2 * by + 1, (n, 1)) + np.arange(width)  # (N, W)
+    moved = wide[np.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]]  # (N, H, W, C)
+    return Tensor(np.ascontiguousarray(moved.transpose(0, 3, 1, 2))), labels
+
+
+# The rest of the family
+
+
+def random_split(
+    dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset]:
+    """The data set cut at random into parts of the given lengths, or fractions that add up to 1."""
+    n = len(dataset)
+    sizes = [int(part) for part in lengths]
+    if math.isclose(sum(lengths), 1) and n != 1:
+        sizes = [math.floor(n * part) for part in lengths]
+        for i in range(n - sum(sizes)):
+            sizes[i % len(sizes)] += 1
+    if sum(sizes) != n:
+        raise ValueError(f"random_split: the lengths {list(lengths)} do not add up to {n}, its length")
+    order = (generator or default_generator).numbers.permutation(n)
+    ends = np.cumsum(sizes)
+    return [Subset(dataset, order[end - size : end].tolist()) for end, size in zip(ends, sizes)]
+
+
+# A split without a leak
+
+
+def stratified_split(
+    labels: Tensor, fraction: float, generator: Generator | None = None
+) -> tuple[list[int], list[int]]:
+    """Numbers of the items to keep and of those to hold out: of each class the same `fraction`, at random."""
+    numbers = (generator or default_generator).numbers  # numbers.permutation(items) shuffles
+    if not 0 < fraction < 1:
+        raise ValueError(f"stratified_split: the fraction must lie between 0 and 1, not {fraction}")
+    kept: list[int] = []
+    held: list[int] = []
+    for label in np.unique(labels.numpy()):
+        members = numbers.permutation(np.flatnonzero(labels.numpy() == label))
+        cut = round(len(members) * fraction)
+        held += members[:cut].tolist()
+        kept += members[cut:].tolist()
+    return kept, held
+
+
+# Batches
+
+
+def batches(order: Sequence[int], batch_size: int, drop_last: bool = False) -> list[list[int]]:
+    """`order` in pieces of `batch_size`; the last one may be shorter, or is left out with `drop_last`."""
+    stop = len(order) - len(order) % batch_size if drop_last else len(order)
+    return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]

@@ -1,0 +1,189 @@
+"""Chapter 03d, graded: wrong answers earn their hints, other right answers all points. And its figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import digits
+from coursekit import notebooks
+from coursekit.course import find_course
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.hints import bundles
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission
+
+COURSE = find_course(Path(__file__).parent)
+CHAPTER = load_chapter(COURSE.solutions / "03d_training.ipynb")
+MISTAKES = misconceptions_of(CHAPTER)
+CORE = {"3.29", "3.30", "3.31", "3.32", "3.33", "3.34"}
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "3.27": """
+def steps(n, batch_size, epochs, drop_last):
+    sizes = [len(range(n)[i : i + batch_size]) for i in range(0, n, batch_size)]
+    sizes = [size for size in sizes if size == batch_size or not drop_last]
+    return len(sizes) * epochs, sizes[-1] if sizes else 0
+""",
+    "3.28": """
+def shuffled_batches(images, labels, batch_size, numbers):
+    pairs = list(zip(images, labels))
+    numbers.shuffle(pairs)
+    parts = [pairs[i : i + batch_size] for i in range(0, len(pairs), batch_size)]
+    return [(np.stack([x for x, _ in part]), np.stack([y for _, y in part])) for part in parts]
+""",
+    "3.29": """
+def stratified_split(labels, fraction, generator=None):
+    if fraction <= 0 or fraction >= 1:
+        raise ValueError("between 0 and 1")
+    order = (generator or default_generator).numbers.permutation(len(labels)).tolist()
+    left = {int(c): round(n * fraction) for c, n in zip(*np.unique(labels.numpy(), return_counts=True))}
+    kept, held = [], []
+    for i in order:
+        c = int(labels.numpy()[i])
+        (held if left[c] else kept).append(i)
+        left[c] -= left[c] > 0
+    return kept, held
+""",
+    "3.30": """
+def batches(order, batch_size, drop_last=False):
+    made, left = [], list(order)
+    while left:
+        made.append(left[:batch_size])
+        left = left[batch_size:]
+    if drop_last and made and len(made[-1]) < batch_size:
+        made.pop()
+    return made
+""",
+    "3.31": """
+def accuracy(model, loader):
+    right = []
+    with evaluating(model):
+        for inputs, targets in loader:
+            answers, wanted = model(inputs).numpy().argmax(-1), targets.numpy()
+            right.extend((answers == wanted)[wanted != -100].tolist())
+    return sum(right) / len(right) if right else 0.0
+""",
+    "3.32": """
+def averaged(shares):
+    count = max(sum(n for _, n, _ in shares), 1)
+    means = []
+    for i in range(len(shares[0][2])):
+        total = None
+        for _, _, grads in shares:
+            if grads[i] is not None:
+                share = grads[i] * grads[i].dtype.type(1 / count)
+                total = share if total is None else total + share
+        means.append(total)
+    return means
+""",
+    "3.33": """
+class EarlyStopping(Callback):
+    def __init__(self, loader, patience=5):
+        self.loader, self.patience, self.history, self.state = loader, patience, [], None
+
+    def on_epoch(self, trainer):
+        self.history.append(trainer.evaluate(self.loader))
+        first = self.history.index(min(self.history))
+        if first == len(self.history) - 1:
+            self.state = {k: Tensor(t.numpy().copy()) for k, t in trainer.model.state_dict().items()}
+        if len(self.history) - 1 - first >= self.patience:
+            trainer.stop()
+
+    def on_end(self, trainer):
+        if self.state is not None:
+            trainer.model.load_state_dict(self.state)
+""",
+    "3.34": """
+def report(model, batches, classes):
+    inputs = Tensor(np.concatenate([x.numpy() for x, _ in batches]))
+    targets = np.concatenate([y.numpy() for _, y in batches])
+    with evaluating(model):
+        scores = model(inputs)
+    confusion = np.zeros((classes, classes), int)
+    for wanted, answer in zip(targets, scores.numpy().argmax(-1)):
+        confusion[wanted, answer] += 1
+    loss = F.cross_entropy(scores, Tensor(targets)).item()
+    return loss, float((scores.numpy().argmax(-1) == targets).mean()), confusion
+""",
+    "3.35": """
+def accumulate(model, loss, batches):
+    params = [p for p in model.parameters() if p.requires_grad]
+    sums, loss_sum, targets = [0.0] * len(params), 0.0, 0
+    for batch in batches:
+        for p in params:
+            p.grad = None
+        total, count = loss(model, batch)
+        total.backward()
+        sums = [s + p.grad.numpy() for s, p in zip(sums, params)]
+        loss_sum, targets = loss_sum + float(total.item()), targets + count
+    for p, s in zip(params, sums):
+        p.grad = Tensor(s / np.float32(targets))
+    return loss_sum / targets
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    _, measure = control(CHAPTER, conditions)
+    made = {f"mistakes-{k}": mistaken(CHAPTER, bundle) for k, bundle in enumerate(bundles(MISTAKES))}
+    runs = conditions.run(made | {"others": assemble(CHAPTER, OTHERS)})
+    return {
+        name: {
+            one.exercise.number: one
+            for one in measure.result(Submission(name, name, name, OTHERS, {}), run).exercises
+        }
+        for name, run in runs.items()
+    }
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
+def test_a_wrong_answer_loses_points_and_earns_its_hint(graded, mistake):
+    place = next(k for k, bundle in enumerate(bundles(MISTAKES)) if mistake in bundle.values())
+    result = graded[f"mistakes-{place}"][mistake.exercise]
+    assert result.points < result.exercise.points
+    assert result.hint == mistake.hint
+
+
+@pytest.mark.parametrize("exercise", CHAPTER.exercises, ids=lambda one: one.number)
+def test_another_right_answer_earns_all_points(graded, exercise):
+    result = graded["others"][exercise.number]
+    assert (result.points, result.messages) == (exercise.points, ())
+
+
+def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
+    counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
+    assert all(counts[number] >= 3 for number in CORE)
+    assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
+
+
+def recorded():
+    return json.loads(digits.RESULTS.read_text())["rows"]
+
+
+def test_the_recorded_means_are_what_the_course_promises():
+    rows = recorded()
+    assert digits.mean(rows, "mlp", "random") >= 0.975 and digits.mean(rows, "cnn", "random") >= 0.99
+    assert {row["seed"] for row in rows} == set(range(5))
+
+
+def test_the_chapter_shows_what_was_recorded():
+    rows, chapter = recorded(), notebooks.read(COURSE.chapters / "03d_training.ipynb")
+    text = "\n".join(cell.source for cell in chapter.cells)
+    assert digits.table(rows) in text
+    mean = {
+        (name, where): digits.mean(rows, name, where) for name in digits.MODELS for where in digits.SPLITS
+    }
+    bars = dict(re.findall(r'"(MLP|CNN)": \(([\d., ]+)\)', text))
+    for name in digits.MODELS:
+        assert bars[name.upper()] == ", ".join(f"{100 * mean[name, where]:.1f}" for where in digits.SPLITS)
+    opening = chapter.cells[0].source
+    assert f"{mean['cnn', 'random']:.1%}" in opening and f"{mean['cnn', 'writers']:.1%}" in opening
