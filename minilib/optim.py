@@ -111,7 +111,7 @@ class Optimizer:
         by_number = dict(zip([i for group in groups for i in group["params"]], params))
         if not set(state_dict["state"]) <= set(by_number):
             raise ValueError(
-                f"the state has parameters {list(state_dict['state'])}, the groups {list(by_number)}"
+                f"the state has parameters {list(state_dict['state'])}, groups {list(by_number)}"
             )
         state = {by_number[i]: _loaded(values, by_number[i]) for i, values in state_dict["state"].items()}
         for own, group in zip(self.param_groups, groups):
@@ -211,7 +211,7 @@ class SGD(Optimizer):
         in_place(p, partial(sgd, **options, look_ahead=group["nesterov"]), *velocity)
 
 
-# Weight decay, and who pays it
+# Adam and AdamW, in place
 
 
 def adam(
@@ -289,7 +289,7 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
-# Three ways to break it
+# What an optimizer remembers
 
 
 def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:
