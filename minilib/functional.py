@@ -138,15 +138,6 @@ class CrossEntropy(Function):
 # Sums and counts
 
 
-def shares(target: Array, weight: Array, ignore_index: int, mean: bool) -> tuple[Array, Array]:
-    """Targets with 0 for those to ignore, and how much each row counts: (n, 1) both."""
-    counts = target != ignore_index
-    classes = array_module(target).where(counts, target, 0)
-    share = weight[classes] * counts
-    with np.errstate(invalid="ignore"):  # where nothing counts the mean is 0 / 0, nan, as in PyTorch
-        return classes, share / share.sum() if mean else share
-
-
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -160,17 +151,21 @@ def cross_entropy(
     "mean" divides by the weights of the targets that count. Raises RuntimeError for shapes that do not fit,
     and IndexError for a target that is no class.
     """
-    axis = min(1, input.ndim - 1)
-    _check_targets(input, target, axis, ignore_index, reduction)
-    rows = _class_rows(input, axis)
+    axis = _check_targets(input, target, weight, ignore_index, reduction)
+    rows, targets = _class_rows(input, axis), target.data.reshape(-1, 1)
     weights = ones(rows.shape[1], dtype=input.dtype) if weight is None else weight.to(input.dtype)
-    classes, share = shares(target.data.reshape(-1, 1), weights.data, ignore_index, reduction == "mean")
-    losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share))
+    counts = targets != ignore_index
+    classes = targets * counts  # class 0 for those that do not count
+    share = weights.data[classes] * counts
+    total = share.sum() if reduction == "mean" else 1
+    losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share / (total or 1)))
     if label_smoothing:
         even = -(log_softmax(rows) * weights).mean(1, keepdim=True)  # the loss if all classes were targets
-        counts = Tensor(share / weights.data[classes])
+        counts = Tensor((counts / (total or 1)).astype(share.dtype))
         losses = losses * (1 - label_smoothing) + even * counts * label_smoothing
-    return losses.reshape(target.shape) if reduction == "none" else losses.sum()
+    if reduction == "none":
+        return losses.reshape(target.shape)
+    return losses.sum() if total else losses.sum() + math.nan  # the mean of nothing
 
 
 # A soft relu
@@ -300,7 +295,9 @@ class LayerNorm(Function):
         self.saved = y, scale, weight
 
         def kernel(x: Array, out: Array, y: Array, scale: Array) -> None:
-            self.xp.subtract(x, row_sum(x) / w.size, out=y)
+            # One number first: large ones that lie close together then keep their digits.
+            self.xp.subtract(x, x[:, :1], out=y)
+            y -= row_sum(y) / w.size
             scale[:] = 1 / self.xp.sqrt(row_dot(y, y) / w.size + self.eps)
             y *= scale
             self.xp.multiply(y, w, out=out)
@@ -343,17 +340,20 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 over the last axes (`normalized_shape`), times weight plus bias of that shape."""
-    shape = _last_axes("layer_norm", input, normalized_shape)
+    shape = _last_axes("layer_norm", input, normalized_shape, weight, bias)
     weight = ones(shape, dtype=input.dtype) if weight is None else weight
     bias = zeros(shape, dtype=input.dtype) if bias is None else bias
     return apply(LayerNorm(eps), input, weight, bias)
 
 
-def _last_axes(name: str, input: Tensor, shape: Sequence[int]) -> Shape:
-    """`shape` as a tuple. Raises RuntimeError where the last axes of `input` are others."""
+def _last_axes(name: str, input: Tensor, shape: Sequence[int], *parameters: Tensor | None) -> Shape:
+    """`shape` as a tuple. Raises RuntimeError where the last axes of an input or parameter differ."""
     shape = tuple(shape)
     if not shape or input.shape[-len(shape) :] != shape:
         raise RuntimeError(f"{name}: the last axes of {input.shape} are not {shape}")
+    for parameter in parameters:
+        if parameter is not None and parameter.shape != shape:
+            raise RuntimeError(f"{name}: weight and bias must have the shape {shape}, not {parameter.shape}")
     return shape
 
 
@@ -631,9 +631,12 @@ def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
     return along(dim, LogSoftmax(), input)
 
 
-def _check_targets(input: Tensor, target: Tensor, axis: int, ignore_index: int, reduction: str) -> None:
-    """Raise where a loss over classes along `axis` cannot be worked out."""
+def _check_targets(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> int:
+    """The axis of the classes. Raises where a loss over them cannot be worked out."""
     _check_reduction(reduction)
+    axis = min(1, input.ndim - 1)
     expected = input.shape[:axis] + input.shape[axis + 1 :]
     if target.shape != expected or target.dtype.kind not in "iu":
         raise RuntimeError(
@@ -641,10 +644,13 @@ def _check_targets(input: Tensor, target: Tensor, axis: int, ignore_index: int, 
             f"not {target.dtype} of {target.shape}"
         )
     classes = input.shape[axis]
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(f"cross_entropy: weight must have the shape ({classes},), not {weight.shape}")
     wrong = (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
     if wrong.any():
         first = int(target.data[wrong][0])
         raise IndexError(f"cross_entropy: target {first} is no class; there are {classes}, from 0")
+    return axis
 
 
 def _class_rows(input: Tensor, axis: int) -> Tensor:
@@ -671,7 +677,11 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers (...) as rows (..., num_classes) with a single 1."""
+    if input.dtype.kind not in "iu":
+        raise RuntimeError(f"one_hot: needs integers, not {input.dtype}")
     classes = int(input.max().item()) + 1 if num_classes == -1 else num_classes
+    if input.numel() and (input.data.min() < 0 or input.data.max() >= classes):
+        raise RuntimeError(f"one_hot: integers must be from 0 to {classes - 1}")
     return (input.unsqueeze(-1) == arange(classes)).long()
 
 
@@ -682,7 +692,7 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Root mean square 1 over the last axes (`normalized_shape`), times weight. `eps` None: the dtype's."""
-    shape = _last_axes("rms_norm", input, normalized_shape)
+    shape = _last_axes("rms_norm", input, normalized_shape, weight)
     weight = ones(shape, dtype=input.dtype) if weight is None else weight
     return apply(RMSNorm(float(np.finfo(input.dtype).eps) if eps is None else eps), input, weight)
 
@@ -889,7 +899,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"linear: input {input.shape} must end in as many features as weight {weight.shape} has columns"
         )
+    _check_dtypes("linear", input, weight, bias)
     return apply(Linear(), input, weight, *_given(bias))
+
+
+def _check_dtypes(name: str, *tensors: Tensor | None) -> None:
+    """Raise where not all have one dtype."""
+    dtypes = [t.dtype.name for t in _given(*tensors)]
+    if len(set(dtypes)) > 1:
+        raise RuntimeError(f"{name}: the dtypes differ: {', '.join(dtypes)}; cast with .to(...)")
 
 
 def _given(*tensors: Tensor | None) -> list[Tensor]:
@@ -906,6 +924,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         raise RuntimeError(f"embedding: needs integers, not {input.dtype}")
     if input.numel() and (input.data.min() < 0 or input.data.max() >= weight.shape[0]):
         raise IndexError(f"embedding: the weight has rows 0 to {weight.shape[0] - 1}, and no others")
+    if padding_idx is not None and not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise IndexError(f"embedding: padding_idx {padding_idx} is not one of {weight.shape[0]} rows")
     return apply(Embedding(padding_idx), weight, input)
 
 
@@ -957,7 +977,10 @@ def _conv(
             f"{name}: input {input.shape} has {input.shape[1]} channels, "
             f"weight {weight.shape} with groups={groups} takes {weight.shape[1] * groups}"
         )
-    kernel, stride, dilation = weight.shape[2:], per_axis(stride, n), per_axis(dilation, n)
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(f"{name}: bias {bias.shape} needs one number for each row of {weight.shape}")
+    _check_dtypes(name, input, weight, bias)
+    kernel, stride, dilation = weight.shape[2:], per_axis(stride, n, 1), per_axis(dilation, n, 1)
     padding = _padding(name, padding, kernel, stride, dilation)
     if min(places(input.shape[2:], kernel, stride, padding, dilation)) < 1:
         raise RuntimeError(f"{name}: the kernel {kernel} is larger than the padded input {input.shape[2:]}")
@@ -981,11 +1004,13 @@ def _padding(
     return tuple(t // 2 for t in total)
 
 
-def per_axis(value: int | Sequence[int], n: int) -> tuple[int, ...]:
-    """One number for each of n axes: `3` is `(3, 3)` for two."""
+def per_axis(value: int | Sequence[int], n: int, least: int = 0) -> tuple[int, ...]:
+    """One number for each of n axes, none of them below `least`: `3` is `(3, 3)` for two."""
     values = (value,) * n if isinstance(value, int) else tuple(value)
     if len(values) != n:
         raise ValueError(f"one number or {n} are needed, not {values}")
+    if min(values) < least:
+        raise RuntimeError(f"kernels, strides and dilations start at 1, paddings at 0, but here is {values}")
     return values
 
 
@@ -1000,10 +1025,14 @@ def max_pool2d(
 
     The gradient goes to the first of the largest.
     """
-    kernel, padding, dilation = per_axis(kernel_size, 2), per_axis(padding, 2), per_axis(dilation, 2)
-    stride = kernel if stride is None else per_axis(stride, 2)
+    if input.ndim != 4:
+        raise RuntimeError(f"max_pool2d: the input must have 4 axes (N, C, H, W), not {input.shape}")
+    kernel, padding, dilation = per_axis(kernel_size, 2, 1), per_axis(padding, 2), per_axis(dilation, 2, 1)
+    stride = kernel if stride is None else per_axis(stride, 2, 1)
     if any(2 * p > k for p, k in zip(padding, kernel)):
         raise RuntimeError(f"max_pool2d: padding {padding} is more than half of the kernel {kernel}")
+    if min(places(input.shape[2:], kernel, stride, padding, dilation)) < 1:
+        raise RuntimeError(f"max_pool2d: kernel {kernel} is larger than the padded {input.shape[2:]}")
     return apply(MaxPool(kernel, stride, padding, dilation), input)
 
 
@@ -1067,7 +1096,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """-input (N, C, d1, ..) at the targets (N, d1, ..): the cross_entropy of what is log_softmax already."""
-    _check_targets(input, target, min(1, input.ndim - 1), ignore_index, reduction)
+    _check_targets(input, target, weight, ignore_index, reduction)
     kept = target != ignore_index
     at = where(kept, target, 0)
     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
