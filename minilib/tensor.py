@@ -141,7 +141,8 @@ class Tensor:
         return self.data
 
     def __repr__(self) -> str:
-        numbers = np.array2string(self.numpy(), separator=", ", prefix="tensor(", precision=4)
+        array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
+        numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
         extra = "" if self.dtype.name in ("float32", "int64", "bool") else f", dtype={self.dtype.name}"
         if self.function is not None:
             extra += f", function={self.function.name}"
@@ -394,7 +395,8 @@ class Tensor:
     def view(self, *shape: Any) -> Tensor:
         """As `reshape`, but never a copy. Raises RuntimeError where only a copy could have that shape."""
         out = self.reshape(*shape)
-        if not np.may_share_memory(self.data, out.data) and self.data.size:
+        xp = array_module(self.data)
+        if not xp.may_share_memory(self.data, out.data) and self.data.size:
             raise RuntimeError(
                 f"view: {self.shape} cannot be seen as {out.shape} without a copy: use reshape"
             )
@@ -773,7 +775,7 @@ def _plain(data: Any) -> Any:
 
 def tensor(data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data`: a number, nested lists, an array."""
-    return Tensor(np.array(as_array(data, dtype)), requires_grad=requires_grad)
+    return Tensor(as_array(data, dtype).copy(), requires_grad=requires_grad)
 
 
 class Mul(Function):
@@ -1550,7 +1552,8 @@ def _index_part(part: Any, x: Tensor) -> Any:
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
         return int(part)
     if not isinstance(part, Tensor):
-        part = Tensor(np.zeros(0, np.int64) if isinstance(part, list) and not part else part)
+        part = np.zeros(0, np.int64) if isinstance(part, list) and not part else as_array(part)
+        part = Tensor(array_module(x.data).asarray(part))
     if part.data.dtype.kind not in "iub":
         raise IndexError(f"tensors used as indices must hold integers or booleans, not {part.dtype}")
     return part
