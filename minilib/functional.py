@@ -1043,7 +1043,8 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) 
     """log(sum(exp(x))) along `dim`; the largest number is taken out first, so nothing overflows."""
     top = input.amax(dim, keepdim=True).detach()
     top = where(abs(top) < math.inf, top, 0.0)
-    out = (input - top).exp().sum(dim, keepdim=True).log() + top
+    with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
+        out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze(dim)
 
 
