@@ -98,8 +98,10 @@ class Module:
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Make `tensor` an attribute that belongs to the module but is not learned.
 
-        `persistent`: it is saved with the parameters.
+        `persistent`: it is saved with the parameters. Raises KeyError if a parameter or module has that name.
         """
+        if isinstance(vars(self).get(name), Parameter | Module):
+            raise KeyError(f"register_buffer: {type(self).__name__} has a {name!r} already")
         self._buffers = {**self._buffers, name: persistent}
         setattr(self, name, tensor)
 
@@ -445,14 +447,15 @@ class _Conv(Module):
         groups: int = 1,
         bias: bool = True,
     ) -> None:
-        if in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}"
-            )
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(f"groups={groups} must be positive and divide {in_channels} and {out_channels}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         sizes = kernel_size, stride, dilation
         self.kernel_size, self.stride, self.dilation = (F.per_axis(size, self.ndim) for size in sizes)
         self.padding = padding if isinstance(padding, str) else F.per_axis(padding, self.ndim)
+        same = padding == "same" and max(self.stride) == 1
+        if isinstance(padding, str) and padding != "valid" and not same:
+            raise ValueError(f'padding is "valid", "same" (with stride 1) or numbers, not {padding!r}')
         self.weight = Parameter(zeros(out_channels, in_channels // groups, *self.kernel_size))
         self.bias = Parameter(zeros(out_channels)) if bias else None
         self.reset_parameters()
@@ -676,7 +679,7 @@ class CrossEntropyLoss(Module):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        self.weight = weight
+        self.weight: Tensor | None = None
         if weight is not None:
             self.register_buffer("weight", weight)
         self.ignore_index, self.reduction, self.label_smoothing = ignore_index, reduction, label_smoothing
