@@ -211,8 +211,8 @@ def test_too_much_output_is_a_flood() -> None:
 
 
 IMPORTS = (
-    "matplotlib.pyplot, sklearn.datasets, scipy, pygraphviz, graphviz, safetensors.numpy, threadpoolctl, tqdm, "
-    "minilib.draw"
+    "matplotlib.pyplot, sklearn.datasets, scipy, pygraphviz, graphviz, safetensors.numpy, threadpoolctl, "
+    "tqdm, minilib.draw"
 )
 ANSWERS = {
     "reference": REFERENCE,
