@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from coursekit.course import find_course
@@ -12,6 +13,9 @@ from coursekit.grading.control import Conditions, control, misconceptions_of, mi
 from coursekit.grading.hints import bundles
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission
+from minilib import functional as F
+from minilib import reference
+from minilib.tensor import Tensor
 
 COURSE = find_course(Path(__file__).parent)
 CHAPTER = load_chapter(COURSE.solutions / "03a_losses.ipynb")
@@ -134,3 +138,38 @@ def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
     counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
     assert all(counts[number] >= 3 for number in CORE)
     assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
+
+
+@pytest.mark.parametrize(
+    ("simple", "fast", "shapes", "whole"),
+    [
+        (reference.cross_entropy, F.cross_entropy, [(300, 700)], [np.arange(300)]),
+        (
+            reference.layer_norm,
+            lambda x, w, b: F.layer_norm(x, (500,), w, b),
+            [(700, 500), (500,), (500,)],
+            [],
+        ),
+    ],
+    ids=["cross_entropy", "layer_norm"],
+)
+def test_the_fused_operation_equals_the_chain(simple, fast, shapes, whole):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    results = []
+    for f in (simple, fast):
+        inputs = [Tensor(array, requires_grad=True) for array in arrays]
+        out = f(*inputs, *map(Tensor, whole))
+        weights = np.cos(np.arange(out.numel())).reshape(out.shape)
+        (out * Tensor(weights)).sum().backward()
+        results.append([out.data, *[x.grad.data for x in inputs]])
+    for a, b in zip(*results):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_convolution_equals_the_product_with_columns():
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(9, 3, 20, 17)), rng.normal(size=(5, 3, 4, 3))
+    np.testing.assert_allclose(
+        F.conv2d(Tensor(x), Tensor(weight)).data, reference.conv2d(x, weight), atol=1e-12
+    )
