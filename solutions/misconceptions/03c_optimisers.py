@@ -37,6 +37,11 @@ def place_of_rest(lr, momentum, n):
     return place
 
 
+# %% exercise=3.20 hint="Right but for the sign: a step goes against the gradient, so the weight rolls below 0."
+def place_of_rest(lr, momentum, n):
+    return lr * n / (1 - momentum)
+
+
 # %% exercise=3.21 hint="This is the heavy ball: its direction is the new velocity, which is grad + momentum * old velocity. Nesterov looks ahead along the new one."
 def nesterov(grad, velocity, momentum):
     velocity *= momentum
@@ -63,6 +68,14 @@ def nesterov(grad, velocity, momentum):
     velocity *= momentum
     velocity += grad
     return grad + velocity
+
+
+# %% exercise=3.21 hint="You look ahead before the velocity has moved in full. First v = momentum * v + grad, then take grad + momentum * v."
+def nesterov(grad, velocity, momentum):
+    velocity *= momentum
+    direction = grad + momentum * velocity
+    velocity += grad
+    return direction
 
 
 # %% exercise=3.22 hint="eps stands beside the corrected root. When you multiply by the root of 1 - beta2**t, multiply eps too."
@@ -92,6 +105,17 @@ def bias_corrected(lr, betas, eps, step):
 def bias_corrected(lr, betas, eps, step):
     root = math.sqrt(1 - betas[1])
     return lr * root / (1 - betas[0]), eps * root
+
+
+# %% exercise=3.22 hint="The scale is right. The root that multiplies above the bar also multiplies eps, below it: do not divide eps."
+def bias_corrected(lr, betas, eps, step):
+    root = math.sqrt(1 - betas[1] ** step)
+    return lr * root / (1 - betas[0] ** step), eps / root
+
+
+# %% exercise=3.22 hint="You correct the mean alone. The root of the mean square needs its correction too: 1 - beta2**t."
+def bias_corrected(lr, betas, eps, step):
+    return lr / (1 - betas[0] ** step), eps
 
 
 # %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Step k of the warm-up has (k + 1) / (w + 1) of the rate."
@@ -138,6 +162,24 @@ def rate(self, initial, step):
     if step > self.total:
         return 0.0
     part = (step - self.warmup) / (self.total - self.warmup)
+    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
+
+
+# %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Count the steps from 1: (step + 1) / (w + 1)."
+@add_to(WarmupCosine)
+def rate(self, initial, step):
+    if step < self.warmup:
+        return initial * step / (self.warmup + 1)
+    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
+    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
+
+
+# %% exercise=3.23 hint="Your warm-up arrives one step early. Step w is the first with the whole rate: divide by w + 1."
+@add_to(WarmupCosine)
+def rate(self, initial, step):
+    if step < self.warmup:
+        return initial * (step + 1) / self.warmup
+    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
     return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
 
 
@@ -223,6 +265,17 @@ def clip_grad_norm_(parameters, max_norm):
     return Tensor(norm, grads[0].dtype if grads else np.float32)
 
 
+# %% exercise=3.24 hint="Nearly: PyTorch divides by the length plus 1e-6, and you by the length alone."
+def clip_grad_norm_(parameters, max_norm):
+    parameters = _listed(parameters)
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = grad_norm(parameters)
+    if norm > max_norm:
+        for grad in grads:
+            grad.data *= max_norm / norm
+    return Tensor(norm, grads[0].dtype if grads else np.float32)
+
+
 # %% exercise=3.25 hint="This is still the given code: the decay goes through Adam's means and is divided by their root."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, decay)
@@ -248,6 +301,11 @@ def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     x *= 1 - lr * decay
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
+
+
+# %% exercise=3.25 hint="The decay makes the weight smaller. Yours makes it larger: look at the sign."
+def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
+    return adamw_with_a_bug(x * (1 + lr * decay), grad, mean, square, step, lr, betas, eps, 0)
 
 
 # %% exercise=3.26 hint="Right, with a new array for each operation. Give the results a place: np.sign(work, out=work), work *= lr."
@@ -297,3 +355,10 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     mean *= betas[1]
     mean += grad
     grad *= 0
+
+
+# %% exercise=3.26 hint="`mean = ...` gives the name to a new array, and the caller's mean stays as it was. Write into it: mean *= ..., mean += ..."
+def lion(x, grad, mean, *, lr, betas, weight_decay):
+    c = betas[0] * mean + (1 - betas[0]) * grad
+    x -= lr * (np.sign(c) + weight_decay * x)
+    mean = betas[1] * mean + (1 - betas[1]) * grad
