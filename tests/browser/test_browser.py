@@ -59,7 +59,7 @@ return texts.filter(text => /Traceback|Error|Exception/.test(text)).map(text => 
 """
 PROMPTS = """
 return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')]
-  .filter(cell => cell.querySelector('.cm-content').innerText.trim())
+  .filter(cell => cell.querySelector('.cm-content')?.innerText.trim())  // a folded cell shows no code
   .map(cell => cell.querySelector('.jp-InputPrompt').innerText.trim());
 """
 KERNEL_STATE = """

@@ -267,10 +267,9 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
         [p.grad is None for p in m.parameters()],
     )[1::2],
 }
-LIST_BUGS: dict[str, str] = {}
 
 
-@named(LISTS, LIST_BUGS)
+@named(LISTS)
 def test_modules_know_the_same_of_themselves(name: str) -> None:
     assert LISTS[name](ours, network(ours)) == LISTS[name](theirs, network(theirs))
 
@@ -394,16 +393,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "MSELoss of other shapes": lambda nn: nn.MSELoss()(zeros(nn, 2), zeros(nn, 3)),
     "MSELoss of another reduction": lambda nn: nn.MSELoss(reduction="max")(zeros(nn, 2), zeros(nn, 2)),
 }
-REFUSED_BUGS = {
-    "Conv2d with 0 groups": "ZeroDivisionError says nothing",
-    "Conv2d the same in steps": "only the call is refused",
-    "Conv2d, padding by another name": "only the call is refused",
-    "a buffer over an attribute": "the weight is gone",
-}
-
-
 @pytest.mark.filterwarnings("ignore")
-@named(REFUSED, REFUSED_BUGS)
+@named(REFUSED)
 def test_the_same_is_refused(name: str) -> None:
     with pytest.raises(Exception):  # noqa: B017 (PyTorch's types vary)
         REFUSED[name](theirs)
