@@ -393,6 +393,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "MSELoss of other shapes": lambda nn: nn.MSELoss()(zeros(nn, 2), zeros(nn, 3)),
     "MSELoss of another reduction": lambda nn: nn.MSELoss(reduction="max")(zeros(nn, 2), zeros(nn, 2)),
 }
+
+
 @pytest.mark.filterwarnings("ignore")
 @named(REFUSED)
 def test_the_same_is_refused(name: str) -> None:
