@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
-import pytest
+from graded import COURSE, Exercises, ExerciseTests
 
 from benchmarks import digits
 from coursekit import notebooks
-from coursekit.course import find_course
-from coursekit.grading.assemble import assemble, load_chapter
-from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
-from coursekit.grading.hints import bundles
-from coursekit.grading.sandbox import Box
-from coursekit.grading.submissions import Submission
-
-COURSE = find_course(Path(__file__).parent)
-CHAPTER = load_chapter(COURSE.solutions / "03d_training.ipynb")
-MISTAKES = misconceptions_of(CHAPTER)
-CORE = {"3.29", "3.30", "3.31", "3.32", "3.33", "3.34"}
 
 # Right answers by another way than the reference's.
 OTHERS = {
@@ -129,40 +117,8 @@ def accumulate(model, loss, batches):
 }
 
 
-@pytest.fixture(scope="module")
-def graded():
-    """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
-    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
-    _, measure = control(CHAPTER, conditions)
-    made = {f"mistakes-{k}": mistaken(CHAPTER, bundle) for k, bundle in enumerate(bundles(MISTAKES))}
-    runs = conditions.run(made | {"others": assemble(CHAPTER, OTHERS)})
-    return {
-        name: {
-            one.exercise.number: one
-            for one in measure.result(Submission(name, name, name, OTHERS, {}), run).exercises
-        }
-        for name, run in runs.items()
-    }
-
-
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
-def test_a_wrong_answer_loses_points_and_earns_its_hint(graded, mistake):
-    place = next(k for k, bundle in enumerate(bundles(MISTAKES)) if mistake in bundle.values())
-    result = graded[f"mistakes-{place}"][mistake.exercise]
-    assert result.points < result.exercise.points
-    assert result.hint == mistake.hint
-
-
-@pytest.mark.parametrize("exercise", CHAPTER.exercises, ids=lambda one: one.number)
-def test_another_right_answer_earns_all_points(graded, exercise):
-    result = graded["others"][exercise.number]
-    assert (result.points, result.messages) == (exercise.points, ())
-
-
-def test_each_core_exercise_knows_three_mistakes_and_each_exercise_has_points():
-    counts = {one.number: sum(m.exercise == one.number for m in MISTAKES) for one in CHAPTER.exercises}
-    assert all(counts[number] >= 3 for number in CORE)
-    assert len(CHAPTER.exercises) >= 8 and all(one.points for one in CHAPTER.exercises)
+class TestExercises(ExerciseTests):
+    exercises = Exercises("03d_training", OTHERS)
 
 
 def recorded():
