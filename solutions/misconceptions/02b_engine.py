@@ -68,6 +68,23 @@ def longest_queue(root):
     return longest
 
 
+# %% exercise=2.10 hint="You count what is left after one was taken out, which is one too few. Take the length before heappop."
+def predicted(n):
+    return n, 2
+
+
+def longest_queue(root):
+    queue, met, longest = [(-root.serial, root)], {root}, 0
+    while queue:
+        f = heappop(queue)[1]
+        longest = max(longest, len(queue))
+        for node in f.inputs:
+            if isinstance(node, Function) and node not in met:
+                met.add(node)
+                heappush(queue, (-node.serial, node))
+    return longest
+
+
 # %% exercise=2.11 hint="You keep a part of the state. The generator also holds back half of a number that it has drawn: keep the whole dictionary."
 @add_to(Generator)
 def get_state(self):
@@ -104,6 +121,17 @@ def get_state(self):
 @add_to(Generator)
 def set_state(self, state):
     self.numbers = state["generator"]
+
+
+# %% exercise=2.11 hint="bit_generator is NumPy's own object, which goes on drawing. The dictionary that JSON can hold is its attribute state."
+@add_to(Generator)
+def get_state(self):
+    return self.numbers.bit_generator
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.numbers = np.random.Generator(state)
 
 
 # %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
@@ -168,6 +196,14 @@ def quotient(f, array, index, eps):
     return (above - below) / (2 * eps)
 
 
+# %% exercise=2.12 hint="f takes no argument: it computes from what stands in array. Write the nudged number into array[index], then call f()."
+def quotient(f, array, index, eps):
+    up, down = array.copy(), array.copy()
+    up[index] += eps
+    down[index] -= eps
+    return (f(up) - f(down)) / (2 * eps)
+
+
 # %% exercise=2.13 hint="You go through backward, which adds to every leaf's grad. propagate returns the gradients and touches nothing."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
@@ -216,6 +252,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     start = first_gradient(outputs, grad_outputs)
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
+
+
+# %% exercise=2.13 hint="You look a result up under the tensor. In what propagate returns, a result stands under its operation: x.function or x."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    start = first_gradient(outputs, grad_outputs)
+    found = propagate(outputs.function or outputs, start, retain_graph, wanted={*inputs})
+    return tuple(Tensor(found[x][0].copy()) for x in inputs)
 
 
 # %% exercise=2.14 hint="You overwrite the gradient of an earlier backward. Add to it, as leaves do."
@@ -346,7 +390,14 @@ def refuse_overwritten(f):
             raise RuntimeError("overwritten")
 
 
-# %% exercise=2.16 hint="You have copied the function with its mistake. Which arrays has the engine made itself? What arrives first is not one of them."
+# %% exercise=2.15 hint="Where nobody ever wrote, _writes.get gives None, which has no last. Ask whether there are notes before you compare."
+def refuse_overwritten(f):
+    for array in f.saved:
+        if array is not None and _writes.get(id(owner_of(array))).last > f.serial:
+            raise RuntimeError("overwritten")
+
+
+# %% exercise=2.16 hint="You say += to an array that arrived first, as the function with the mistake does. A backward may have handed it to others, too: only a sum of two shares is the engine's own."
 def walk_owned(root, seed):
     return walk_with_a_bug(root, seed)
 
@@ -425,6 +476,15 @@ def clip_to(limit):
     return hook
 
 
+# %% exercise=2.17 hint="You add up the absolute values. The length is the root of the sum of the squares: (3, 4) is 5 long, not 7."
+def clip_to(limit):
+    def hook(gradient):
+        length = gradient.abs().sum().item()
+        return gradient * (limit / length) if length > limit else None
+
+    return hook
+
+
 # %% exercise=2.18 hint="Right, but nothing is saved: this is the function as it was. Make one operation of it that computes the rest again."
 def checkpoint(func, *inputs):
     return func(*inputs)
@@ -488,5 +548,39 @@ def checkpoint(func, *inputs):
                 func(*leaves).backward(Tensor(grad))
                 shares.append(leaves[i].grad.data)
             return tuple(shares)
+
+    return apply(Checkpoint(), *inputs)
+
+
+# %% exercise=2.18 hint="Your backward hands a plain array to Tensor.backward, which wants a tensor: Tensor(grad)."
+def checkpoint(func, *inputs):
+    class Checkpoint(Function):
+        def forward(self, *arrays):
+            self.saved = arrays
+            with no_grad():
+                return func(*map(Tensor, arrays)).data
+
+        def backward(self, grad):
+            leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
+            with enable_grad():
+                func(*leaves).backward(grad)
+            return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
+
+    return apply(Checkpoint(), *inputs)
+
+
+# %% exercise=2.18 hint="Your backward returns tensors. The engine works on arrays: leaf.grad.data, and None where there is no gradient."
+def checkpoint(func, *inputs):
+    class Checkpoint(Function):
+        def forward(self, *arrays):
+            self.saved = arrays
+            with no_grad():
+                return func(*map(Tensor, arrays)).data
+
+        def backward(self, grad):
+            leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
+            with enable_grad():
+                func(*leaves).backward(Tensor(grad))
+            return tuple(leaf.grad for leaf in leaves)
 
     return apply(Checkpoint(), *inputs)
