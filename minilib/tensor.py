@@ -1790,26 +1790,6 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
     return gradient.data.astype(x.dtype, copy=False)
 
 
-@dataclass
-class Device:
-    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
-
-    Kernels are found by Function and direction, "forward" or "backward".
-    """
-
-    name: str
-    xp: Any
-    kernels: dict[tuple[type[Function], str], Callable[..., Array]] = field(default_factory=dict)
-
-
-DEVICES: dict[type, Device] = {np.ndarray: Device("cpu", np)}
-
-
-def array_module(array: Array) -> Any:
-    """NumPy, or the module of another device, that `array` belongs to."""
-    return np if type(array) is np.ndarray else DEVICES[type(array)].xp
-
-
 # Remember nothing
 
 
@@ -2146,6 +2126,26 @@ def randperm(n: int, generator: Generator | None = None) -> Tensor:
 
 
 # Devices
+
+
+@dataclass
+class Device:
+    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
+
+    Kernels are found by Function and direction, "forward" or "backward".
+    """
+
+    name: str
+    xp: Any
+    kernels: dict[tuple[type[Function], str], Callable[..., Array]] = field(default_factory=dict)
+
+
+DEVICES: dict[type, Device] = {np.ndarray: Device("cpu", np)}
+
+
+def array_module(array: Array) -> Any:
+    """NumPy, or the module of another device, that `array` belongs to."""
+    return np if type(array) is np.ndarray else DEVICES[type(array)].xp
 
 
 def _on_device(f: Function, arrays: list[Array]) -> Array:
