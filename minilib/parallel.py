@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,9 +33,11 @@ CHUNK = 65_536  # numbers: a few arrays of that length stay in the cache of one 
 class _Threads:
     """How many threads, the pool of those that help the caller, and whose turn it is to be helped."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int | None = None) -> None:
         self.blas = ThreadpoolController().select(user_api="blas")
-        self.number = max([library["num_threads"] for library in self.blas.info()], default=1)
+        if number is not None:
+            self.blas.limit(limits=number)
+        self.number = number or max([library["num_threads"] for library in self.blas.info()], default=1)
         self.turn = threading.Lock()
         self.pool = ThreadPoolExecutor(max(1, self.number - 1), "minilib")
 
@@ -73,11 +75,8 @@ def set_num_threads(number: int) -> None:
     """Use `number` threads, for matrix products too. PyTorch's function of that name."""
     if number < 1:
         raise ValueError(f"the number of threads must be at least 1, not {number}")
-    _forget()
-    threads = _all_threads()
-    threads.blas.limit(limits=number)
-    threads.number = number
-    threads.pool = ThreadPoolExecutor(max(1, number - 1), "minilib")
+    global _threads
+    _threads = _Threads(number)
 
 
 @contextmanager
@@ -108,7 +107,11 @@ def parallel(work: Callable[[int, int], Any], n: int, step: int = 1) -> list[Any
     try:
         with threads.blas.limit(limits=1):
             others = [threads.pool.submit(work, *part) for part in rest]
-            return [work(*first), *(other.result() for other in others)]
+            try:
+                mine = work(*first)
+            finally:
+                wait(others)  # after an error, too: nobody writes into the arrays any more
+            return [mine, *(other.result() for other in others)]
     finally:
         threads.turn.release()
 

@@ -190,7 +190,6 @@ def test_an_error_in_a_piece_comes_out_and_harms_nothing_later(where: int) -> No
     assert get_num_threads() == 3
 
 
-@pytest.mark.xfail(strict=True, reason="the caller's error does not wait for the helpers")
 def test_after_an_error_nobody_is_at_work_any_more() -> None:
     set_num_threads(2)
     started, go, done = threading.Event(), threading.Event(), threading.Event()
