@@ -365,7 +365,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"mode is fan_in or fan_out, not {mode!r}")
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor)[mode == "fan_out"])
+    fan_in, fan_out = fan(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
 
 @no_grad()
@@ -388,7 +389,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Even numbers whose standard deviation is gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
+    """Evenly drawn numbers, standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
     bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound, generator)
 
@@ -398,7 +399,7 @@ def kaiming_uniform_(
 
 @no_grad()
 def _reset(weight: Tensor, bias: Tensor | None) -> None:
-    """PyTorch's default for Linear and Conv: even numbers up to 1/sqrt(fan_in)."""
+    """PyTorch's default for Linear and Conv: drawn evenly up to 1/sqrt(fan_in)."""
     fan_in, _ = fan(weight)
     bound = 1 / math.sqrt(fan_in) if fan_in else 0
     for parameter in (weight, bias):
@@ -416,7 +417,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw anew: even numbers between -1/sqrt(in_features) and 1/sqrt(in_features), as in PyTorch."""
+        """Draw anew, evenly between -1/sqrt(in_features) and 1/sqrt(in_features), as in PyTorch."""
         _reset(self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -461,7 +462,7 @@ class _Conv(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw anew: even numbers between -1/sqrt(fan_in) and 1/sqrt(fan_in), as in PyTorch."""
+        """Draw anew, evenly between -1/sqrt(fan_in) and 1/sqrt(fan_in), as in PyTorch."""
         _reset(self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -528,7 +529,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-# Which numbers share a mean?
+# Norms as modules
 
 
 class LayerNorm(Module):
@@ -711,7 +712,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None 
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Even numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
+    """Evenly drawn numbers, variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
     bound = gain * math.sqrt(6 / sum(fan(tensor)))
     return tensor.uniform_(-bound, bound, generator)
 

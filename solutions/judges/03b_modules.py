@@ -119,5 +119,9 @@ def _blind(layers: list[Layer], inputs: int) -> str | None:
 
 
 def _more_than(bound: int, got: Any) -> str | None:
-    count = sum(layer.parameters for layer in _layers(got))
-    return f"has {count} parameters; there is a way with fewer" if count > bound else None
+    layers = _layers(got)
+    inputs, outputs = layers[0].inputs, layers[-1].outputs
+    count = sum(layer.parameters for layer in layers)
+    if count <= bound:
+        return None
+    return f"has {count} parameters from {inputs} to {outputs} channels; there is a way with fewer"
