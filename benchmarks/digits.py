@@ -3,8 +3,8 @@
     python -m benchmarks.digits            # writes benchmarks/results/digits.json; about 10 minutes
 
 "random" is scikit-learn's stratified split with seed 0, a fifth held out; "writers" holds out the last three
-of the forms that were filled in. Widths, rates and epochs were chosen with the random fifth in view, which flatters that column a
-little. One thread, so that the seconds mean the same everywhere.
+of the forms that were filled in. Widths, rates and epochs were chosen with the random fifth in view, which
+flatters that column a little. One thread, so that the seconds mean the same everywhere.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def mean(rows: list[dict[str, Any]], name: str, where: str) -> float:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The figures as chapter 03d shows them."""
-    head = [f"mean of {len(SEEDS)} seeds", "a random fifth", f"{1797 - OTHERS} by other writers", "seconds a training"]
+    others = f"{1797 - OTHERS} by other writers"
+    head = [f"mean of {len(SEEDS)} seeds", "a random fifth", others, "seconds a training"]
     lines = [f"| {' | '.join(head)} |", "|---|---|---|---|"]
     for name, words in MODELS.items():
         seconds = statistics.median(row["seconds"] for row in rows if row["model"] == name)

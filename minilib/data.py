@@ -100,8 +100,8 @@ class DataLoader:
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.num_workers, self.collate_fn, self.drop_last = num_workers, collate_fn, drop_last
         self.generator, self.transform = generator or default_generator, transform
-        self.position = self.seed = 0  # batches of this epoch that were handed out, all of them being 0 again
-        self._start = (0, 0)
+        self.position = self.seed = 0  # batches handed out in this epoch (0 again after the last); its seed
+        self._start = (0, 0)  # position and seed where the next epoch begins, if a state was loaded
 
     def __len__(self) -> int:
         n = len(self.dataset) / self.batch_size

@@ -38,7 +38,7 @@ from minilib.tensor import Array, Tensor, default_generator, mode, no_grad, prop
 
 Batch: TypeAlias = Any  # tensors, or tuples and dicts of tensors, whose axis 0 counts the samples
 Loss: TypeAlias = Callable[[Module, Batch], tuple[Tensor, int]]
-Key: TypeAlias = tuple[int, int, int]  # by which dropout draws: seed, step, number of the first sample
+Key: TypeAlias = tuple[int, int, int]  # seed, step, number of the first sample; `keyed_dropout` counts layers
 Share: TypeAlias = tuple[float, int, list[Array | None]]  # loss sum, count, gradient of each parameter
 
 
@@ -141,6 +141,9 @@ class ThreadShards:
 class Callback:
     """Something that is told how training goes. Override what you need."""
 
+    remembers: tuple[str, ...] = ()  # attributes that belong into a checkpoint
+    saves = False  # whether it makes checkpoints: then it is told after all others, at the end before them
+
     def on_start(self, trainer: Trainer) -> None:
         """Before the first step."""
 
@@ -148,10 +151,19 @@ class Callback:
         """After each step: `trainer.loss`, `trainer.step`, `trainer.lr`."""
 
     def on_epoch(self, trainer: Trainer) -> None:
-        """After each epoch."""
+        """After each epoch, before the `on_step` of its last step."""
 
     def on_end(self, trainer: Trainer) -> None:
-        """At the end, also of a training that was interrupted."""
+        """At the end, also of a training that was interrupted; here the last callback is told first."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint must hold: numbers, text, lists of them, tensors, and dicts of all these."""
+        return {name: getattr(self, name) for name in self.remembers}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        for name in self.remembers:
+            setattr(self, name, state[name])
 
 
 class Trainer:
@@ -159,8 +171,8 @@ class Trainer:
 
     `loss(model, batch)` returns a sum and a count, such as `classification`. With `shards` > 1 each batch is
     cut into that many parts, worked out at the same time by "threads" or "processes"; the gradients are those
-    of the whole batch. `clip`: the longest gradient allowed. `seed`: of dropout. `callbacks` are told what
-    happens; None chooses a display, an empty list is silent.
+    of the whole batch (not with batch norm). `clip`: the longest gradient allowed. `seed`: of dropout.
+    `callbacks` are told what happens; None chooses a display, an empty list is silent.
     """
 
     def __init__(
@@ -173,14 +185,15 @@ class Trainer:
         self.model, self.optimizer, self.loader, self.loss_function = model, optimizer, loader, loss
         self.scheduler, self.clip, self.seed = scheduler, clip, seed
         self.shards, self.workers = shards, workers
-        self.callbacks = default_callbacks() if callbacks is None else list(callbacks)
+        callbacks = default_callbacks() if callbacks is None else callbacks
+        self.callbacks = sorted(callbacks, key=lambda one: one.saves)
         self.step = self.epoch = 0
         self.total_steps: int | None = None
         self.loss = math.nan
         self.losses: list[float] = []
         self.stopped = self.amid = False  # asked to stop; within a step
         self._shards: ThreadShards | ProcessShards | None = None
-        self._place: dict[str, Any] = {"position": 0, "seed": 0}  # of the loader after the last step
+        self._place: dict[str, Any] = {"position": 0, "seed": 0}  # where the loader's next batch is
 
     def train_step(self, batch: Batch) -> float:
         """One step on one batch: gradients, clipping, optimiser, schedule. Returns the mean loss."""
@@ -212,9 +225,9 @@ class Trainer:
             self._place = {"position": place["position"], "seed": place["seed"]}
             ended = self._place["position"] == 0
             self.epoch += ended
-            self._tell("on_step")
             if ended:
                 self._tell("on_epoch")
+            self._tell("on_step")
             if interrupts:
                 raise KeyboardInterrupt
             if self.step >= total_steps or self.stopped:
@@ -266,7 +279,7 @@ class Trainer:
         return float(self.optimizer.param_groups[0]["lr"])
 
     def _tell(self, event: str) -> None:
-        for callback in self.callbacks:
+        for callback in reversed(self.callbacks) if event == "on_end" else self.callbacks:
             getattr(callback, event)(self)
 
     def _trained(self) -> list[Tensor]:
@@ -311,13 +324,13 @@ class Trainer:
         """All that a training is made of: arrays by name, and what JSON can hold."""
         optimizer = self.optimizer.state_dict()
         tensors = {
-            f"model.{name}": np.ascontiguousarray(t.data) for name, t in self.model.state_dict().items()
+            f"model.{name}": np.asarray(t.data, order="C") for name, t in self.model.state_dict().items()
         }
         numbers: dict[str, dict[str, Any]] = {}
         for i, values in optimizer["state"].items():
             for name, value in values.items():
                 if isinstance(value, np.ndarray):
-                    tensors[f"optimizer.{i}.{name}"] = np.ascontiguousarray(value)
+                    tensors[f"optimizer.{i}.{name}"] = np.asarray(value, order="C")
                 else:
                     numbers.setdefault(str(i), {})[name] = value
         return tensors, {
@@ -329,6 +342,10 @@ class Trainer:
             "scheduler": self.scheduler.state_dict() if self.scheduler else None,
             "loader": {**self.loader.state_dict(), **self._place},
             "generator": default_generator.get_state(),
+            "callbacks": [
+                (type(callback).__name__, _apart(callback.state_dict(), f"callback.{i}", tensors))
+                for i, callback in enumerate(self._remembering())
+            ],
             "made_with": self._circumstances(),
         }
 
@@ -360,7 +377,7 @@ class Trainer:
         return path
 
     def load(self, path: str | Path) -> Trainer:
-        """Go on where `save` was called: model, optimiser, schedule, loader and generators.
+        """Go on where `save` was called: model, optimiser, schedule, loader, generators and callbacks.
 
         Raises CheckpointError, before anything is changed, for a file that is damaged, foreign, or of another
         model. Warns where NumPy, shards or threads differ: then a resumed run may differ in the last bits.
@@ -388,19 +405,31 @@ class Trainer:
             raise CheckpointError(
                 f"{path}: has a schedule of the learning rate and you have none, or vice versa"
             )
+        callbacks = self._remembering()
+        saved, here = [kind for kind, _ in state["callbacks"]], [type(one).__name__ for one in callbacks]
+        if saved != here:
+            raise CheckpointError(f"{path}: holds what the callbacks {saved} remember, and you have {here}")
         prefix = "model."
         model = {
             name.removeprefix(prefix): Tensor(a) for name, a in tensors.items() if name.startswith(prefix)
         }
         own = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        before = [callback.state_dict() for callback in callbacks]
         try:
             self.model.load_state_dict(model)
+            for callback, (_, kept) in zip(callbacks, state["callbacks"]):
+                callback.load_state_dict(_together(kept, tensors))
             self.optimizer.load_state_dict(_optimizer_state(state["optimizer"], tensors))
         except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:
             self.model.load_state_dict(own)
+            for callback, kept in zip(callbacks, before):
+                callback.load_state_dict(kept)
             raise CheckpointError(f"{path}: is of another model or optimiser: {error}") from None
         if self.scheduler is not None:
             self.scheduler.load_state_dict(state["scheduler"])
+
+    def _remembering(self) -> list[Callback]:
+        return [callback for callback in self.callbacks if callback.state_dict()]
 
     def _circumstances(self) -> dict[str, Any]:
         """What must be equal for a resumed run to equal an uninterrupted one bit for bit."""
@@ -415,6 +444,8 @@ class Trainer:
 
 class Validation(Callback):
     """The mean loss on held-out batches after each epoch, in `losses`, and at which step, in `steps`."""
+
+    remembers = ("steps", "losses")
 
     def __init__(self, loader: Iterable[Batch]) -> None:
         self.loader = loader
@@ -592,8 +623,11 @@ def loss_figure(losses: Sequence[float], validation: Validation | None = None) -
 FORMAT = "minilib checkpoint 1"
 FIELDS = {
     "tensors", "sha256", "step", "epoch", "seed", "losses", "optimizer", "scheduler", "loader", "generator",
-    "made_with",
+    "callbacks", "made_with",
 }  # fmt: skip
+
+
+TENSOR = "in the tensors"  # in the JSON, {TENSOR: NAME} stands for a tensor
 
 
 class CheckpointError(RuntimeError):
@@ -608,6 +642,25 @@ def _optimizer_state(saved: dict[str, Any], tensors: dict[str, Array]) -> dict[s
             _, i, key = name.split(".", 2)
             state.setdefault(int(i), {})[key] = array
     return {"state": state, "param_groups": saved["groups"]}
+
+
+def _apart(value: Any, name: str, tensors: dict[str, Array]) -> Any:
+    """A value as JSON can hold it: a tensor in it goes to `tensors` and leaves its name."""
+    if isinstance(value, Tensor):
+        tensors[name] = np.asarray(value.data, order="C")
+        return {TENSOR: name}
+    if isinstance(value, Mapping):
+        return {key: _apart(one, f"{name}.{key}", tensors) for key, one in value.items()}
+    return value
+
+
+def _together(value: Any, tensors: dict[str, Array]) -> Any:
+    """What `_apart` was given."""
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {TENSOR}:
+        return Tensor(tensors[value[TENSOR]])
+    return {key: _together(one, tensors) for key, one in value.items()}
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -662,7 +715,12 @@ def _named_by(path: Path) -> Path | None:
 
 
 class Checkpoint(Callback):
-    """Save every `every` steps and at the end, unless that comes in the middle of a step."""
+    """Save every `every` steps and at the end, unless that comes in the middle of a step.
+
+    So it holds what the other callbacks have noted, and parameters that none of them has put back yet.
+    """
+
+    saves = True
 
     def __init__(self, path: str | Path, every: int = 100) -> None:
         self.path, self.every = Path(path), every
@@ -785,7 +843,7 @@ class ProcessShards:
 
 
 def accuracy(model: Module, loader: Iterable[Batch]) -> float:
-    """The part of the targets that the largest output names, in evaluation mode; -100 does not count."""
+    """The fraction of targets that equal the class with the largest score; -100 is missing, not counted."""
     right = total = 0
     with evaluating(model):
         for inputs, targets in loader:
@@ -815,6 +873,8 @@ class EarlyStopping(Callback):
 
     At the end it puts back the parameters and buffers that had the best loss.
     """
+
+    remembers = ("best", "waited", "state")  # a checkpoint saves these attributes
 
     def __init__(self, loader: Iterable[Batch], patience: int = 5) -> None:
         self.loader, self.patience = loader, patience

@@ -147,6 +147,113 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, stop, s
     assert same(whole, resumed) and whole.losses == resumed.losses and whole.epoch == resumed.epoch
 
 
+HELD_OUT = [
+    (Tensor(RNG.standard_normal((30, 12)).astype(np.float32)), Tensor(RNG.integers(0, 4, 30)))
+]  # noise: the loss on it rises again soon
+
+
+class Cut(train.Callback):
+    """Ends a training at a step, as a power cut would: the others are not asked."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def on_step(self, trainer):
+        if trainer.step == self.at:
+            raise InterruptedError
+
+
+def stopping(path, *others):
+    """A training that an EarlyStopping ends after some epochs; with checkpoints, whatever the order."""
+    early, seen = train.EarlyStopping(HELD_OUT, patience=3), train.Validation(HELD_OUT)
+    checkpoint = train.Checkpoint(path, every=1)
+    return trainer(lr=3e-3, callbacks=[checkpoint, early, *others, seen]), early, seen
+
+
+@pytest.mark.parametrize("at", [4, 5, 7, 20, 24, 30])  # an epoch has 5 steps; the best loss is after 20
+def test_early_stopping_goes_on_after_a_cut_as_if_there_had_been_none(tmp_path, at):
+    whole, early, seen = stopping(tmp_path / "whole")
+    whole.fit(epochs=40)
+    assert whole.step == 35 and early.waited == 3 and early.best == seen.losses[3] == min(seen.losses)
+    with pytest.raises(InterruptedError):
+        stopping(tmp_path / "c", Cut(at))[0].fit(epochs=40)
+    resumed, again, seen_again = stopping(tmp_path / "c")
+    resumed.load(tmp_path / "c").fit(epochs=40)
+    assert resumed.step == whole.step and resumed.losses == whole.losses and same(whole, resumed)
+    assert (again.best, again.waited) == (early.best, early.waited)
+    assert (seen_again.steps, seen_again.losses) == (seen.steps, seen.losses)
+
+
+def test_a_checkpoint_holds_the_last_parameters_not_those_that_were_put_back(tmp_path):
+    t, early, _ = stopping(tmp_path / "c")
+    t.fit(epochs=40)
+    resumed = stopping(tmp_path / "c")[0].load(tmp_path / "c")
+    assert resumed.step == t.step and not same(t, resumed)
+    put_back = {name: tensor.numpy() for name, tensor in early.state.items()}
+    assert all(np.array_equal(a, b) for a, b in zip(parameters(t), put_back.values(), strict=True))
+
+
+def test_a_checkpoint_of_other_callbacks_is_refused_and_touches_nothing(tmp_path):
+    stopping(tmp_path / "c")[0].fit(steps=7)
+    t = trainer(callbacks=[train.Validation(HELD_OUT)])
+    before = parameters(t)
+    with pytest.raises(train.CheckpointError, match=r"EarlyStopping.*Validation.* and you have"):
+        t.load(tmp_path / "c")
+    assert all(np.array_equal(a, b) for a, b in zip(before, parameters(t), strict=True))
+    assert t.step == 0 and t.callbacks[0].losses == []
+
+
+def test_a_refused_checkpoint_leaves_the_callbacks_as_they_were(tmp_path):
+    stopping(tmp_path / "c")[0].fit(steps=7)
+    t, early, seen = stopping(tmp_path / "other")
+    early.best, seen.losses = 0.25, [0.25]
+    half = list(t.model.parameters())
+    t.optimizer = optim.AdamW([{"params": half[:2]}, {"params": half[2:]}])
+    with pytest.raises(train.CheckpointError, match="another model or optimiser"):
+        t.load(tmp_path / "c")
+    assert early.best == 0.25 and early.state == {} and seen.losses == [0.25]
+
+
+def test_what_a_callback_remembers_may_be_nested(tmp_path):
+    class Memory(train.Callback):
+        remembers = ("kept",)
+        kept: object = None
+
+    one, other = Memory(), Memory()
+    one.kept = {"a": {"b.c": Tensor([1.5, 2.5]), "tensor": "text"}, "n": [1, None], "scalar": Tensor(3)}
+    trainer(callbacks=[one]).fit(steps=1).save(tmp_path / "c")
+    trainer(callbacks=[other]).load(tmp_path / "c")
+    assert other.kept["a"]["b.c"].tolist() == [1.5, 2.5] and other.kept["a"]["tensor"] == "text"
+    assert other.kept["n"] == [1, None] and other.kept["scalar"].shape == ()
+
+
+def test_a_model_with_buffers_of_no_axis_is_resumed(tmp_path):
+    model = nn.Sequential(nn.Linear(12, 4), nn.BatchNorm1d(4))  # counts its batches in a tensor of shape ()
+    trainer(model=model).fit(steps=3).save(tmp_path / "c")
+    again = trainer(model=nn.Sequential(nn.Linear(12, 4), nn.BatchNorm1d(4))).load(tmp_path / "c")
+    assert again.model[1].num_batches_tracked.item() == 3
+
+
+def test_callbacks_are_told_in_order_the_last_one_first_at_the_end_and_an_epoch_before_its_step():
+    told = []
+
+    class Teller(train.Callback):
+        def __init__(self, name):
+            self.name = name
+
+        def on_step(self, trainer):
+            told.append(f"{self.name} step")
+
+        def on_epoch(self, trainer):
+            told.append(f"{self.name} epoch")
+
+        def on_end(self, trainer):
+            told.append(f"{self.name} end")
+
+    trainer(callbacks=[Teller("a"), Teller("b")]).fit(epochs=1)
+    assert told == ["a step", "b step"] * 4 + ["a epoch", "b epoch", "a step", "b step", "b end", "a end"]
+
+
 def test_a_new_checkpoint_replaces_the_old_one(tmp_path):
     t = trainer().fit(steps=2)
     t.save(tmp_path / "c")
@@ -194,6 +301,9 @@ def spoiled(tmp_path, what):
     elif what == "a field gone":
         del state["loader"]
         path.write_text(json.dumps(state))
+    elif what == "older":
+        del state["callbacks"]
+        path.write_text(json.dumps(state))
     elif what == "nothing":
         path.unlink()
     return path
@@ -209,6 +319,7 @@ def spoiled(tmp_path, what):
         ("empty json", "damaged"),
         ("foreign json", "is not a 'minilib checkpoint"),
         ("a field gone", "lacks loader"),
+        ("older", "lacks callbacks"),
         ("nothing", "no such checkpoint"),
     ],
 )
