@@ -41,6 +41,7 @@ def row_max(x: Array) -> Array:
 
 def row_sum(x: Array) -> Array:
     """The sum of each row, (rows, 1): einsum is faster than `sum` on short rows."""
+    # einsum names the axes: "ij->i" keeps i and adds up over j
     return array_module(x).einsum("ij->i", x)[:, None]
 
 
@@ -73,7 +74,8 @@ class Softmax(Function):
     """Positive numbers that add up to 1 along the last axis."""
 
     def forward(self, x: Array) -> Array:
-        self.saved = (y,) = (rowwise(softmax_rows, x),)
+        y = rowwise(softmax_rows, x)
+        self.saved = (y,)
         return y
 
     def backward(self, grad: Array) -> Array:
@@ -106,7 +108,10 @@ def log_softmax_rows(x: Array, out: Array) -> None:
 
 
 class CrossEntropy(Function):
-    """share * -log softmax(x) at the target of each row: x (N, C), target and share (N, 1) give (N, 1)."""
+    """share * -log softmax(x) at the target of each row: x (N, C), target and share (N, 1) give (N, 1).
+
+    A row whose share is 0 has the loss 0, whatever it holds.
+    """
 
     def forward(self, x: Array, target: Array, share: Array) -> Array:
         p, losses = self.xp.empty_like(x, order="C"), self.xp.empty_like(share)
@@ -118,7 +123,8 @@ class CrossEntropy(Function):
             self.xp.exp(p, out=p)
             sums = row_sum(p)
             p *= 1 / sums
-            losses[:] = share * (self.xp.log(sums) - at_target)
+            loss = self.xp.log(sums) - at_target
+            losses[:] = share * self.xp.where(share != 0, loss, 0)  # 0 times infinity is nan
 
         chunked(kernel, x, target, share, p, losses)
         return losses
@@ -148,8 +154,8 @@ def cross_entropy(
 ) -> Tensor:
     """-log softmax(input) at the target classes: input (N, C, d1, ..) or (C,), target (N, d1, ..) or ().
 
-    "mean" divides by the weights of the targets that count. Raises RuntimeError for shapes that do not fit,
-    and IndexError for a target that is no class.
+    "mean" divides by the weights of the targets that count. Raises RuntimeError for shapes that do not
+    fit and for a label_smoothing outside [0, 1], IndexError for a target that is no class.
     """
     axis = _check_targets(input, target, weight, ignore_index, reduction)
     rows, targets = _class_rows(input, axis), target.data.reshape(-1, 1)
@@ -160,9 +166,7 @@ def cross_entropy(
     total = share.sum() if reduction == "mean" else 1
     losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share / (total or 1)))
     if label_smoothing:
-        even = -(log_softmax(rows) * weights).mean(1, keepdim=True)  # the loss if all classes were targets
-        counts = Tensor((counts / (total or 1)).astype(share.dtype))
-        losses = losses * (1 - label_smoothing) + even * counts * label_smoothing
+        losses = _smoothed(losses, rows, weights, Tensor(counts), float(total or 1), label_smoothing)
     if reduction == "none":
         return losses.reshape(target.shape)
     return losses.sum() if total else losses.sum() + math.nan  # the mean of nothing
@@ -171,8 +175,8 @@ def cross_entropy(
 # A soft relu
 
 
-# erf(x) = tanh(x q(x²)): the coefficients of q, lowest first (a minimax fit; the first is 2 / sqrt(pi)), and
-# the largest x² that they are made for: beyond it erf is 1 to the last bit.
+# erf(x) = tanh(x q(x²)): the coefficients of q, lowest first (a minimax fit; the first is
+# 2 / sqrt(pi)), and the largest x² that they are made for: beyond it erf is 1 to the last bit.
 _FLOAT32 = """
 1.12837927 0.102769056 -1.91831253e-4 -6.19784296e-4 8.76371992e-5 -5.66845589e-6 1.41851157e-7"""
 _FLOAT64 = """
@@ -402,7 +406,8 @@ def turns(index: Array, size: int) -> Iterator[Array]:
     small = np.uint16 if max(size, len(index)) < 65_536 else index.dtype  # 16 bits are sorted by radix
     order = xp.argsort(index.astype(small), kind="stable")
     ordered = index[order]
-    times = xp.arange(len(index)) - xp.searchsorted(ordered, ordered)  # how often it was there before
+    start = xp.searchsorted(ordered, ordered)  # where its run of equal values starts
+    times = xp.arange(len(index)) - start  # how often it was there before
     order = order[xp.argsort(times.astype(small), kind="stable")]
     done = 0
     for n in xp.bincount(times).tolist():
@@ -426,69 +431,6 @@ def tap_slices(kernel: Shape, stride: Shape, dilation: Shape, places: Shape) -> 
         yield (..., *[slice(t * d, t * d + s * (p - 1) + 1, s) for t, s, d, p in settings])
 
 
-class Conv(Function):
-    """Convolution along any number of axes: x (N, C, ..), weight (O, C / groups, ..), bias (O,).
-
-    The settings are tuples with one number for each axis.
-    """
-
-    def __init__(self, stride: Shape, padding: Shape, dilation: Shape, groups: int = 1) -> None:
-        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
-
-    def columns(self, x: Array) -> Array:
-        """The windows of a few images: (n, groups, channels x taps, places)."""
-        x = padded(x, self.padding)
-        columns = self.xp.stack([x[tap] for tap in self.taps], axis=2)
-        height = x.shape[1] // self.groups * len(self.taps)
-        return columns.reshape(len(x), self.groups, height, math.prod(self.places))
-
-    def matrices(self, weight: Array) -> Array:
-        """The weight as one matrix for each group: (groups, output channels, channels x taps)."""
-        return weight.reshape(self.groups, len(weight) // self.groups, -1)
-
-    def images(self, x: Array) -> int:
-        """How many images' columns fit the cache."""
-        numbers: int = x.shape[1] * len(self.taps) * math.prod(self.places)
-        return max(1, 2 * CHUNK // max(1, numbers))
-
-    def forward(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
-        self.places = places(x.shape[2:], weight.shape[2:], self.stride, self.padding, self.dilation)
-        self.taps = list(tap_slices(weight.shape[2:], self.stride, self.dilation, self.places))
-        self.saved = x, weight
-        w = self.matrices(weight)
-        out = self.xp.empty((len(x), *w.shape[:2], math.prod(self.places)), x.dtype)
-
-        def kernel(x: Array, out: Array) -> None:
-            self.xp.matmul(w, self.columns(x), out=out)
-            if bias is not None:
-                out += bias.reshape(self.groups, -1, 1)
-
-        chunked(kernel, x, out, rows=self.images(x))
-        return out.reshape(len(x), len(weight), *self.places)
-
-    def backward(self, grad: Array) -> tuple[Array | None, Array, Array]:
-        x, weight = self.saved
-        w = self.matrices(weight)
-        dx = self.xp.empty(x.shape, x.dtype) if self.needs(0) else None
-        out = grad.reshape(len(x), *w.shape[:2], math.prod(self.places))
-
-        def kernel(x: Array, grad: Array, dx: Array | None) -> Array:
-            if dx is not None:
-                dx[:] = self.add_up(w.swapaxes(1, 2) @ grad, x)
-            return (grad @ self.columns(x).swapaxes(2, 3)).sum(0)
-
-        dw = chunked(kernel, x, out, dx, rows=self.images(x))
-        return dx, dw.reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
-
-    def add_up(self, columns: Array, x: Array) -> Array:
-        """The reverse of `columns`: each number of a column is added to the place that it came from."""
-        dx = padded(self.xp.zeros_like(x), self.padding)
-        columns = columns.reshape(*x.shape[:2], len(self.taps), *self.places)
-        for i, tap in enumerate(self.taps):
-            dx[tap] += columns[:, :, i]
-        return dx[inside(x.shape[2:], self.padding)]
-
-
 def padded(x: Array, padding: Shape, value: float = 0) -> Array:
     """x with `value` around its last axes; x itself where there is no padding."""
     if not any(padding):
@@ -505,6 +447,69 @@ def inside(shape: Shape, padding: Shape) -> tuple[Any, ...]:
     return (..., *[slice(p, p + n) for n, p in zip(shape, padding)])
 
 
+class Conv(Function):
+    """Convolution along any number of axes: x (N, C, ..), weight (O, C / groups, ..), bias (O,).
+
+    The settings are tuples with one number for each axis.
+    """
+
+    def __init__(self, stride: Shape, padding: Shape, dilation: Shape, groups: int = 1) -> None:
+        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
+
+    def forward(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
+        self.places = places(x.shape[2:], weight.shape[2:], self.stride, self.padding, self.dilation)
+        self.taps = list(tap_slices(weight.shape[2:], self.stride, self.dilation, self.places))
+        self.saved = x, weight
+        w = self.matrices(weight)
+        out = self.xp.empty((len(x), *w.shape[:2], math.prod(self.places)), x.dtype)
+
+        def kernel(x: Array, out: Array) -> None:
+            self.xp.matmul(w, self.columns(x), out=out)
+            if bias is not None:
+                out += bias.reshape(self.groups, -1, 1)
+
+        chunked(kernel, x, out, rows=self.images_in_cache(x))
+        return out.reshape(len(x), len(weight), *self.places)
+
+    def columns(self, x: Array) -> Array:
+        """The windows of a few images: (n, groups, channels x taps, places)."""
+        x = padded(x, self.padding)
+        columns = self.xp.stack([x[tap] for tap in self.taps], axis=2)
+        height = x.shape[1] // self.groups * len(self.taps)
+        return columns.reshape(len(x), self.groups, height, math.prod(self.places))
+
+    def matrices(self, weight: Array) -> Array:
+        """The weight as one matrix for each group: (groups, output channels, channels x taps)."""
+        return weight.reshape(self.groups, len(weight) // self.groups, -1)
+
+    def images_in_cache(self, x: Array) -> int:
+        """How many images' columns fit the cache."""
+        numbers: int = x.shape[1] * len(self.taps) * math.prod(self.places)
+        return max(1, 2 * CHUNK // max(1, numbers))
+
+    def backward(self, grad: Array) -> tuple[Array | None, Array, Array]:
+        x, weight = self.saved
+        w = self.matrices(weight)
+        dx = self.xp.empty(x.shape, x.dtype) if self.needs(0) else None
+        out = grad.reshape(len(x), *w.shape[:2], math.prod(self.places))
+
+        def kernel(x: Array, grad: Array, dx: Array | None) -> Array:
+            if dx is not None:
+                dx[:] = self.add_up(w.swapaxes(1, 2) @ grad, x)
+            return (grad @ self.columns(x).swapaxes(2, 3)).sum(0)
+
+        dw = chunked(kernel, x, out, dx, rows=self.images_in_cache(x))
+        return dx, dw.reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
+
+    def add_up(self, columns: Array, x: Array) -> Array:
+        """The reverse of `columns`: each number of a column is added to the place that it came from."""
+        dx = padded(self.xp.zeros_like(x), self.padding)
+        columns = columns.reshape(*x.shape[:2], len(self.taps), *self.places)
+        for i, tap in enumerate(self.taps):
+            dx[tap] += columns[:, :, i]
+        return dx[inside(x.shape[2:], self.padding)]
+
+
 class MaxPool(Function):
     """The largest of each window, along any number of axes; the first of them where several are."""
 
@@ -515,7 +520,8 @@ class MaxPool(Function):
         shape = places(x.shape[2:], self.kernel, self.stride, self.padding, self.dilation)
         self.taps = list(tap_slices(self.kernel, self.stride, self.dilation, shape))
         out = self.xp.empty((*x.shape[:2], *shape), x.dtype)
-        self.saved = (winner,) = (self.xp.zeros(out.shape, np.int16),)
+        winner = self.xp.zeros(out.shape, np.int16)
+        self.saved = (winner,)
 
         def kernel(x: Array, out: Array, winner: Array) -> None:
             x = padded(x, self.padding, -math.inf)
@@ -611,7 +617,8 @@ class LogSoftmax(Function):
     """The logarithm of softmax along the last axis."""
 
     def forward(self, x: Array) -> Array:
-        self.saved = (y,) = (rowwise(log_softmax_rows, x),)
+        y = rowwise(log_softmax_rows, x)
+        self.saved = (y,)
         return y
 
     def backward(self, grad: Array) -> Array:
@@ -629,6 +636,16 @@ def log_softmax_slopes(grad: Array, y: Array, out: Array) -> None:
 def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
     return along(dim, LogSoftmax(), input)
+
+
+def _smoothed(
+    losses: Tensor, rows: Tensor, weights: Tensor, counts: Tensor, total: float, smoothing: float
+) -> Tensor:
+    """The losses if the part `smoothing` of each target that counts went to all classes alike."""
+    if not 0 <= smoothing <= 1:
+        raise RuntimeError(f"cross_entropy: label_smoothing is between 0 and 1, not {smoothing}")
+    even = -(log_softmax(rows) * weights).mean(1, keepdim=True)
+    return losses * (1 - smoothing) + where(counts, even, 0.0) * (smoothing / total)
 
 
 def _check_targets(
@@ -694,7 +711,11 @@ def rms_norm(
     """Root mean square 1 over the last axes (`normalized_shape`), times weight. `eps` None: the dtype's."""
     shape = _last_axes("rms_norm", input, normalized_shape, weight)
     weight = ones(shape, dtype=input.dtype) if weight is None else weight
-    return apply(RMSNorm(float(np.finfo(input.dtype).eps) if eps is None else eps), input, weight)
+    norm = RMSNorm(float(np.finfo(input.dtype).eps) if eps is None else eps)
+    if len(input.shape) == 2 and len(shape) == 1:
+        return apply(norm, input, weight)
+    rows = input.reshape(math.prod(input.shape[: input.ndim - len(shape)]), math.prod(shape))
+    return apply(norm, rows, weight.reshape(-1)).reshape(input.shape)
 
 
 def channel_sum(x: Array) -> Array:
@@ -1101,7 +1122,7 @@ def nll_loss(
     kept = target != ignore_index
     at = where(kept, target, 0)
     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
+    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
     if reduction == "none":
         return losses
     return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
@@ -1111,37 +1132,36 @@ def nll_loss(
 
 
 class RMSNorm(Function):
-    """Rows of root mean square 1, times weight; a row is the last axes, as many as the weight has."""
+    """Rows of root mean square 1, times weight: x (n, C), weight (C,)."""
 
     def __init__(self, eps: float = 1e-5) -> None:
         self.eps = eps
 
     def forward(self, x: Array, weight: Array) -> Array:
-        rows, w = x.reshape(-1, weight.size), weight.reshape(-1)
-        out, y = self.xp.empty_like(rows, order="C"), self.xp.empty_like(rows, order="C")
-        scale = self.xp.empty_like(rows[:, :1])
+        out, y = self.xp.empty_like(x, order="C"), self.xp.empty_like(x, order="C")
+        scale = self.xp.empty_like(x[:, :1])
         self.saved = y, scale, weight
 
         def kernel(x: Array, out: Array, y: Array, scale: Array) -> None:
-            scale[:] = 1 / self.xp.sqrt(row_dot(x, x) / w.size + self.eps)
+            scale[:] = 1 / self.xp.sqrt(row_dot(x, x) / weight.size + self.eps)
             self.xp.multiply(x, scale, out=y)
-            self.xp.multiply(y, w, out=out)
+            self.xp.multiply(y, weight, out=out)
 
-        chunked(kernel, rows, out, y, scale)
-        return out.reshape(x.shape)
+        chunked(kernel, x, out, y, scale)
+        return out
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
         y, scale, weight = self.saved
-        dx, w = self.xp.empty_like(y), weight.reshape(-1)
+        dx = self.xp.empty_like(y)
 
         def kernel(grad: Array, y: Array, scale: Array, dx: Array) -> Array:
-            self.xp.multiply(grad, w, out=dx)
-            dx -= y * (row_dot(dx, y) / w.size)
+            self.xp.multiply(grad, weight, out=dx)
+            dx -= y * (row_dot(dx, y) / weight.size)
             dx *= scale
             return column_dot(grad, y)
 
-        dw = chunked(kernel, grad.reshape(y.shape), y, scale, dx)
-        return dx.reshape(grad.shape), dw.reshape(weight.shape)
+        dw = chunked(kernel, grad, y, scale, dx)
+        return dx, dw
 
 
 # Max-pooling, backward

@@ -38,7 +38,7 @@ def backward(root: Any) -> None:
 # Cross-entropy is surprise
 
 
-def cross_entropy(scores: Any, target: Any) -> Any:
+def chain_cross_entropy(scores: Any, target: Any) -> Any:
     """Mean of -log softmax(scores) at the targets, operation by operation: tensors (N, C) and (N,)."""
     shifted = scores - scores.amax(1, keepdim=True).detach()
     log_sums = shifted.exp().sum(1).log()
@@ -49,7 +49,7 @@ def cross_entropy(scores: Any, target: Any) -> Any:
 # Rows of mean 0 and variance 1
 
 
-def layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+def chain_layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
     """Rows of mean 0 and variance 1, times weight plus bias, operation by operation."""
     centred = x - x.mean(-1, keepdim=True)
     return centred / ((centred * centred).mean(-1, keepdim=True) + eps).sqrt() * weight + bias
@@ -58,7 +58,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
 # Windows
 
 
-def conv2d(x: Any, weight: Any) -> Any:
+def column_conv2d(x: Any, weight: Any) -> Any:
     """Windows as columns, then one matrix product: x (N, C, H, W), weight (O, C, kH, kW)."""
     windows = sliding_window_view(x, weight.shape[2:], axis=(2, 3))
     n, _, h, w = windows.shape[:4]

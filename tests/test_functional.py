@@ -175,6 +175,72 @@ def test_a_batch_of_ignored_targets_is_silent() -> None:
         assert math.isnan(loss.item())
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}, {"weight": [1.0, 2.0, 3.0]}])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_an_ignored_row_may_hold_minus_infinity(options: dict[str, Any], reduction: str) -> None:
+    if "weight" in options:
+        options = {"weight": tensor(options["weight"])}
+    x = tensor([[-math.inf, 0.0, -1.0], [-0.1, -0.2, -0.3]], requires_grad=True)
+    losses = [F.cross_entropy(x, tensor([-100, 1]), reduction=reduction, **options)]
+    alone = [F.cross_entropy(x[1:], tensor([1]), reduction=reduction, **options)]
+    if "label_smoothing" not in options:
+        losses.append(F.nll_loss(x, tensor([-100, 1]), reduction=reduction, **options))
+        alone.append(F.nll_loss(x[1:], tensor([1]), reduction=reduction, **options))
+    for loss, other in zip(losses, alone):
+        assert loss.data.reshape(-1)[-1] == pytest.approx(other.item())
+        assert reduction != "none" or loss.tolist()[0] == 0
+        x.zero_grad()
+        loss.sum().backward()
+        assert x.grad.data[0].tolist() == [0, 0, 0] and np.isfinite(x.grad.data).all()
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.5, math.nan])
+def test_label_smoothing_is_a_share(smoothing: float) -> None:
+    with pytest.raises(RuntimeError, match="label_smoothing is between 0 and 1"):
+        F.cross_entropy(tensor([[1.0, 2.0]]), tensor([1]), label_smoothing=smoothing)
+
+
+class RowsOnly(Function):
+    """RMS norm as an exercise asks for it: x (n, C) and weight (C,), no other axes."""
+
+    def __init__(self, eps: float) -> None:
+        self.eps = eps
+
+    def forward(self, x: Any, weight: Any) -> Any:
+        (_, width), (same,) = x.shape, weight.shape
+        assert width == same
+        self.saved = x, weight
+        return weight * x / np.sqrt((x * x).mean(1, keepdims=True) + self.eps)
+
+    def backward(self, grad: Any) -> Any:
+        x, weight = self.saved
+        square = (x * x).mean(1, keepdims=True) + self.eps
+        g = grad * weight
+        dx = (g - x * (g * x).mean(1, keepdims=True) / square) / np.sqrt(square)
+        return dx, (grad * x / np.sqrt(square)).sum(0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "last"), [((2, 3, 4), (4,)), ((2, 3, 4), (3, 4)), ((4,), (4,)), ((0, 4), (4,))]
+)
+def test_rms_norm_of_any_axes_needs_an_operation_on_rows_only(
+    shape: tuple[int, ...], last: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    found = []
+    arrays = [rng.normal(size=s) for s in (shape, last, shape)]
+    for operation in (F.RMSNorm, RowsOnly):
+        monkeypatch.setattr(F, "RMSNorm", operation)
+        x, weight = (Tensor(a, requires_grad=True) for a in arrays[:2])
+        y = F.rms_norm(x, last, weight, 1e-3)
+        (y * Tensor(arrays[2])).sum().backward()
+        assert (y.shape, x.grad.shape, weight.grad.shape) == (shape, shape, last)
+        found.append([y.data, x.grad.data, weight.grad.data])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
 # ---------------------------------------------------------------- another device
 
 
