@@ -66,6 +66,108 @@ def learned_and_saved(layers):
     return learned, learned
 
 
+# %% exercise=3.10 hint="The other way round: first what is learned, then what is saved."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned + remembered, learned
+
+
+# %% exercise=3.10 hint="A square kernel of side k has k squared places, each with a weight."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="A bias belongs to an output, not to an input: the second number."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[1] + 1) * sizes[0]
+        elif kind == "Conv2d":
+            learned += (sizes[1] * sizes[2] ** 2 + 1) * sizes[0]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="An embedding has a row for each integer, and no bias."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="Layer norm remembers nothing: it takes mean and variance anew each time."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind in ("LayerNorm", "BatchNorm2d"):
+            remembered += 2 * sizes[0] + 1
+    return learned, learned + remembered
+
+
+# %% exercise=3.10 hint="A state_dict holds what is learned, too: the buffers come on top."
+def learned_and_saved(layers):
+    learned = remembered = 0
+    for kind, *sizes in layers:
+        if kind == "Linear":
+            learned += (sizes[0] + 1) * sizes[1]
+        elif kind == "Conv2d":
+            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
+        elif kind == "Embedding":
+            learned += sizes[0] * sizes[1]
+        elif kind in ("LayerNorm", "BatchNorm2d"):
+            learned += 2 * sizes[0]
+        if kind == "BatchNorm2d":
+            remembered += 2 * sizes[0] + 1
+    return learned, remembered
+
+
 # %% exercise=3.11 hint="You reach the parameters of this very module only. Those of the modules below it come from self.parameters()."
 @add_to(Module)
 def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -90,7 +192,7 @@ def requires_grad_(self, requires_grad: bool = True) -> Self:
         parameter.requires_grad_(requires_grad)
 
 
-# %% exercise=3.11 hint="state_dict gives detached tensors: what you ask of them, the parameters never hear."
+# %% exercise=3.11 hint="Freezing changes nothing. Is requires_grad passed on? And is it the Parameters that are asked, not modules, and not the detached tensors of state_dict?"
 @add_to(Module)
 def requires_grad_(self, requires_grad: bool = True) -> Self:
     for tensor in self.state_dict().values():
@@ -105,6 +207,55 @@ def requires_grad_(self, requires_grad: bool = True) -> Self:
     for tensor in [*self.parameters(), *(buffer for _, buffer in self.named_buffers())]:
         if tensor.dtype.kind == "f":
             tensor.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="Freezing changes nothing. Is requires_grad passed on? And is it the Parameters that are asked, not modules, and not the detached tensors of state_dict?"
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_()
+    return self
+
+
+# %% exercise=3.11 hint="Upside down: whoever asks for gradients gets none."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(not requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="state_dict has buffers as well, integers among them, and all its tensors are detached. Ask the parameters themselves."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for tensor in self.state_dict().values():
+        tensor.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="Without an argument the module should learn again: the default is True."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = False) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(requires_grad)
+    return self
+
+
+# %% exercise=3.11 hint="To freeze is one thing and the mood another: leave training as it is. Whoever wants both writes .eval() himself."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(requires_grad)
+    return self.train(requires_grad)
+
+
+# %% exercise=3.11 hint="To freeze is one thing and the mood another: leave training as it is. Whoever wants both writes .eval() himself."
+@add_to(Module)
+def requires_grad_(self, requires_grad: bool = True) -> Self:
+    for parameter in self.parameters():
+        parameter.requires_grad_(requires_grad)
+    self.eval()
     return self
 
 
@@ -158,6 +309,60 @@ def get_submodule(self, target: str) -> Module:
         if not isinstance(module, Module):
             raise AttributeError("there is no such module")
     return module
+
+
+# %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        module = vars(module)[name]
+    return module
+
+
+# %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        module = vars(module)[name]
+        if not isinstance(module, Module):
+            raise AttributeError(f"no module at {target!r}")
+    return module
+
+
+# %% exercise=3.12 hint="The whole path is not the name of an attribute: split it at its dots, and take one step after another."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = getattr(self, target, None) if target else self
+    if not isinstance(module, Module):
+        raise AttributeError(f"no module at {target!r}")
+    return module
+
+
+# %% exercise=3.12 hint="Nothing comes back: return the module at the end of the path."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    module = self
+    for name in target.split(".") if target else []:
+        module = getattr(module, name, None)
+        if not isinstance(module, Module):
+            raise AttributeError(f"no module at {target!r}")
+
+
+# %% exercise=3.12 hint="You return None where no module is. That makes trouble later and elsewhere: raise an AttributeError with the path."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    return dict(self.named_modules(remove_duplicate=False)).get(target)
+
+
+# %% exercise=3.12 hint="named_modules gives a module that stands in two places once. Its second path should lead to it, too: go down step by step."
+@add_to(Module)
+def get_submodule(self, target: str) -> Module:
+    for path, module in self.named_modules():
+        if path == target:
+            return module
+    raise AttributeError(f"no module at {target!r}")
 
 
 # %% exercise=3.13 hint="You copy while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
@@ -270,6 +475,168 @@ def load_state_dict(self, state, strict=True):
                 parameter.copy_(state[name])
 
 
+# %% exercise=3.13 hint="The wrong way round: copy_ writes into the tensor that it is called on, and you call it on those of the state."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            state[name].copy_(tensor)
+
+
+# %% exercise=3.13 hint="You change a dict, and the module does not hear of it. Write into the tensors that the dict holds."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name in own:
+        if name in state:
+            own[name] = state[name]
+
+
+# %% exercise=3.13 hint="With strict=False, paths that are missing or unknown are no problem: take what fits."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    problems += [f"{n}: missing" for n in own if n not in state]
+    problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="strict is True unless somebody says otherwise, and then paths that are missing or unknown are a problem."
+@add_to(Module)
+def load_state_dict(self, state, strict=False):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="With strict=False the state may have paths that the module does not know: leave them out."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name in state:
+        own[name].copy_(state[name])
+
+
+# %% exercise=3.13 hint="With strict=False the state may lack some paths: leave those tensors as they are."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="As many numbers are not yet the same shape: compare the shapes themselves."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].numel() != t.numel()]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="You look for what the module does not know, but not for what is missing in the state."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="The right problems and the wrong kind of error: raise a RuntimeError."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise ValueError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state[name])
+
+
+# %% exercise=3.13 hint="You take paths out of the state, which belongs to whoever calls. Leave it as it was."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = self.state_dict()
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    for name, tensor in own.items():
+        if name in state:
+            tensor.copy_(state.pop(name))
+
+
+# %% exercise=3.13 hint="The state has buffers, too, and you refuse them as unknown. Compare with state_dict, not with the parameters."
+@add_to(Module)
+def load_state_dict(self, state, strict=True):
+    own = dict(self.named_parameters())
+    problems = [f"{n}: shape" for n, t in own.items() if n in state and state[n].shape != t.shape]
+    if strict:
+        problems += [f"{n}: missing" for n in own if n not in state]
+        problems += [f"{n}: unknown" for n in state if n not in own]
+    if problems:
+        raise RuntimeError("; ".join(problems))
+    with no_grad():
+        for name, tensor in own.items():
+            if name in state:
+                tensor.copy_(state[name])
+
+
 # %% exercise=3.14 hint="That is the way forward alone: Xavier takes the mean of fan-in and fan-out, so divide 2 by their sum."
 @no_grad()
 def xavier_normal_(tensor, gain=1, generator=None):
@@ -282,7 +649,7 @@ def xavier_uniform_(tensor, gain=1, generator=None):
     return tensor.uniform_(-bound, bound, generator)
 
 
-# %% exercise=3.14 hint="Your normal numbers are right. Even numbers up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
+# %% exercise=3.14 hint="Your normal numbers are right. Numbers drawn evenly up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
 @no_grad()
 def xavier_normal_(tensor, gain=1, generator=None):
     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
@@ -339,6 +706,92 @@ def xavier_normal_(tensor, gain=1, generator=None):
 @no_grad()
 def xavier_uniform_(tensor, gain=1, generator=None):
     bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * 2 / sum(fan(tensor)), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * 6 / sum(fan(tensor))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="The mean of two counts is half of their sum: a factor of 2 is missing under the root."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(1 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(3 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = math.sqrt(6 / sum(fan(tensor)))
+    return tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="Half of the numbers should be negative: the mean is 0."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator).abs()
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    return tensor.uniform_(0, bound, generator)
+
+
+# %% exercise=3.14 hint="The right numbers, and nothing comes back: return the tensor."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    tensor.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="You make a new tensor. Write into the one that you are given: names that end in _ work in place."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    new = ones(*tensor.shape)
+    return new.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    new = ones(*tensor.shape)
+    return new.uniform_(-bound, bound, generator)
+
+
+# %% exercise=3.14 hint="From -b to b is a width of 2b: the root of 12 belongs to the whole width, the root of 3 to b."
+@no_grad()
+def xavier_normal_(tensor, gain=1, generator=None):
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+
+
+@no_grad()
+def xavier_uniform_(tensor, gain=1, generator=None):
+    bound = gain * math.sqrt(12 * 2 / sum(fan(tensor)))
     return tensor.uniform_(-bound, bound, generator)
 
 
@@ -399,7 +852,99 @@ class RMSNorm(Module):
         return y if self.bias is None else y + self.bias
 
 
-# %% exercise=3.16 hint="Taking .data makes no difference: it is a new Parameter all the same. Both layers should hold the very same object."
+# %% exercise=3.15 hint="A weight of 0 turns everything into 0. It starts at 1, so that at first it changes nothing."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape) * 0) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.15 hint="That is layer norm: RMS norm takes no mean away."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.layer_norm(x, self.normalized_shape, self.weight, None, self.eps or 1e-5)
+
+
+# %% exercise=3.15 hint="A tuple names several axes: the mean of the squares goes over all of them, not the last alone."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        y = F.rms_norm(x, x.shape[-1:], eps=self.eps)
+        return y if self.weight is None else y * self.weight
+
+
+# %% exercise=3.15 hint="RMSNorm has no bias: it neither subtracts a mean nor adds anything. LayerNorm does both."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+        self.bias = Parameter(ones(shape) * 0)
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.15 hint="Without elementwise_affine the attribute should be there all the same, as None."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        if elementwise_affine:
+            self.weight = Parameter(ones(shape))
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.15 hint="The weight counts twice: F.rms_norm multiplies by what you pass it."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps) * self.weight
+
+
+# %% exercise=3.15 hint="The weight counts twice: F.rms_norm multiplies by what you pass it."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        y = F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return y if self.weight is None else y * self.weight
+
+
+# %% exercise=3.15 hint="eps is None unless somebody says otherwise: F.rms_norm then takes one that suits the dtype."
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+# %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
 class TiedModel(Module):
     def __init__(self, vocabulary, width):
         self.read = Embedding(vocabulary, width)
@@ -446,6 +991,88 @@ class TiedModel(Module):
         return self.write(self.mix(self.read(x)).tanh())
 
 
+# %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = Parameter(self.read.weight)
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = Parameter(self.read.weight)
+
+    def forward(self, x):
+        self.write.weight = self.read.weight
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Right but for a bias that was not there: keep bias=False."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary)
+        self.write.weight = self.read.weight
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Without a gradient of its own, what writing teaches is lost. Both layers should hold the same Parameter."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = Parameter(self.read.weight, requires_grad=False)
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="The scores are right, but a file of weights expects write.weight: keep the layer, and let it hold the object."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+
+    def forward(self, x):
+        return F.linear(self.mix(self.read(x)).tanh(), self.read.weight)
+
+
+# %% exercise=3.16 hint="Now the layer that writes is an embedding, which looks rows up. Share the weight, not the layer."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = self.read
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
+# %% exercise=3.16 hint="Both layers hold a matrix of (vocabulary, width) as it is: no transpose, which would be another tensor and no Parameter."
+class TiedModel(Module):
+    def __init__(self, vocabulary, width):
+        self.read = Embedding(vocabulary, width)
+        self.mix = Linear(width, width)
+        self.write = Linear(width, vocabulary, bias=False)
+        self.write.weight = self.read.weight.T
+
+    def forward(self, x):
+        return self.write(self.mix(self.read(x)).tanh())
+
+
 # %% exercise=3.17 hint="Right, and it looks at neighbours and mixes channels in one go, at nine weights for each pair of channels. Do the two one after the other: groups=inputs, then a kernel of 1."
 def mixer(inputs, outputs):
     return Sequential(Conv2d(inputs, outputs, 3, padding=1))
@@ -480,6 +1107,70 @@ def mixer(inputs, outputs):
 # %% exercise=3.17 hint="Without padding the picture shrinks by two pixels: a kernel of 3 needs a padding of 1."
 def mixer(inputs, outputs):
     return Sequential(Conv2d(inputs, inputs, 3, groups=inputs), Conv2d(inputs, outputs, 1))
+
+
+# %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, outputs, 3, padding=1, groups=inputs),
+    )
+
+
+# %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, outputs, 3, padding=1, groups=math.gcd(inputs, outputs)),
+    )
+
+
+# %% exercise=3.17 hint="The right thing in the wrong box: return a Sequential, also of one layer."
+def mixer(inputs, outputs):
+    return Conv2d(inputs, outputs, 3, padding=1)
+
+
+# %% exercise=3.17 hint="A ReLU is no convolution, and needs none here: Conv2d alone."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, inputs, (3, 1), padding=(1, 0), groups=inputs, bias=False),
+        Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
+        ReLU(),
+        Conv2d(inputs, outputs, 1, bias=False),
+    )
+
+
+# %% exercise=3.17 hint="padding=1 is for both axes, and a kernel of (3, 1) has its 3 on one: pad the other by 0."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, inputs, (3, 1), padding=1, groups=inputs, bias=False),
+        Conv2d(inputs, inputs, (1, 3), padding=1, groups=inputs, bias=False),
+        Conv2d(inputs, outputs, 1, bias=False),
+    )
+
+
+# %% exercise=3.17 hint="16 and 32 are written into it: other channels should work, too."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(16, 16, (3, 1), padding=(1, 0), groups=16, bias=False),
+        Conv2d(16, 16, (1, 3), padding=(0, 1), groups=16, bias=False),
+        Conv2d(16, 32, 1, bias=False),
+    )
+
+
+# %% exercise=3.17 hint="Right. Look at the neighbours while there are few channels, before you make more of them."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, outputs, 1, bias=False),
+        Conv2d(outputs, outputs, (3, 1), padding=(1, 0), groups=outputs, bias=False),
+        Conv2d(outputs, outputs, (1, 3), padding=(0, 1), groups=outputs, bias=False),
+    )
+
+
+# %% exercise=3.17 hint="Right. Look at the neighbours while there are few channels, before you make more of them."
+def mixer(inputs, outputs):
+    return Sequential(
+        Conv2d(inputs, outputs, 1),
+        Conv2d(outputs, outputs, 3, padding=1, groups=outputs),
+    )
 
 
 # %% exercise=3.18 hint="Your hooks share the loop's variable: when they run, it holds the last path. Make each hook in a function that takes the path."
@@ -575,4 +1266,217 @@ def dead_units(model, x):
     finally:
         for module in model.modules():
             module._hooks_after = ()
+    return fractions
+
+
+# %% exercise=3.18 hint="You look at the first level only. Which method gives the modules below those, too?"
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_children():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="A unit that is 0 now and then is alive. Dead is one that is 0 for every sample."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).any(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="The samples lie along axis 0. Ask each unit over those: not over axis 1, nor over everything."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(1).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="That is how many units are dead; a fraction was asked for."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().sum().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="The samples lie along axis 0. Ask each unit over those: not over axis 1, nor over everything."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = float((output == 0).all().item())
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="Your fractions are tensors of one number: make them numbers of Python."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="What a hook returns takes the place of the output, and all who come later get that. Return nothing."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+            return (output == 0).all(0).float().mean()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="What a hook returns takes the place of the output, and all who come later get that. Return nothing."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+            return output * 1
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="You leave the model in another mood than it was in: do not touch training."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    model.eval()
+    try:
+        model(x)
+    finally:
+        for remove in removers:
+            remove()
+    return fractions
+
+
+# %% exercise=3.18 hint="model.forward leaves out the hooks of the model itself: call the model."
+def dead_units(model, x):
+    fractions, removers = {}, []
+
+    def watch(path):
+        def hook(module, inputs, output):
+            fractions[path] = (output == 0).all(0).float().mean().item()
+
+        return hook
+
+    for path, module in model.named_modules():
+        if isinstance(module, ReLU):
+            removers.append(module.register_forward_hook(watch(path)))
+    try:
+        model.forward(x)
+    finally:
+        for remove in removers:
+            remove()
     return fractions
