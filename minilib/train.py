@@ -342,10 +342,7 @@ class Trainer:
             "scheduler": self.scheduler.state_dict() if self.scheduler else None,
             "loader": {**self.loader.state_dict(), **self._place},
             "generator": default_generator.get_state(),
-            "callbacks": [
-                (type(callback).__name__, _apart(callback.state_dict(), f"callback.{i}", tensors))
-                for i, callback in enumerate(self._remembering())
-            ],
+            "callbacks": self._of_callbacks(tensors),
             "made_with": self._circumstances(),
         }
 
@@ -430,6 +427,11 @@ class Trainer:
 
     def _remembering(self) -> list[Callback]:
         return [callback for callback in self.callbacks if callback.state_dict()]
+
+    def _of_callbacks(self, tensors: dict[str, Array]) -> list[tuple[str, Any]]:
+        """The kind and the state of each that has one; tensors in it go to `tensors`."""
+        states = [(type(callback).__name__, callback.state_dict()) for callback in self._remembering()]
+        return [(kind, _apart(state, f"callback.{i}", tensors)) for i, (kind, state) in enumerate(states)]
 
     def _circumstances(self) -> dict[str, Any]:
         """What must be equal for a resumed run to equal an uninterrupted one bit for bit."""
