@@ -95,7 +95,8 @@ def program(units: Sequence[tuple[str, Sequence[str]]]) -> str:
                 f'extern "C" int launch_{number}(const unsigned *size, int schedule, double seconds, '
                 "char *message, const fibers::Argument *arguments) {\n"
                 "    fibers::arguments = arguments;\n"
-                f"    return fibers::run_grid(size, schedule, seconds, message, [] {{ fibers::call(&{kernel}); }});"
+                "    return fibers::run_grid(size, schedule, seconds, message,\n"
+                f"                            [] {{ fibers::call(&{kernel}); }});"
                 "\n}"
             )
             number += 1
