@@ -63,7 +63,7 @@ def asnumpy(
         return a.get(stream, order, out)
     made = np.asarray(a, order=order)
     if out is None:
-        return made  # type: ignore[no-any-return]
+        return made
     out[...] = made
     return out  # type: ignore[no-any-return]
 
