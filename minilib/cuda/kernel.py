@@ -1,0 +1,219 @@
+"""Kernels from source, with CuPy's calls: RawKernel, RawModule; and `simulate` and `profile`, which are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda.allocation import Allocation
+from minilib.cuda.frontend import compile_source
+from minilib.cuda.generate import Code, shared_variables
+from minilib.cuda.lanes import Launch
+from minilib.cuda.launch import Bound, bind, check_limits, is_device_array, is_pointer
+from minilib.cuda.memory import Global, Pointer, element_of
+from minilib.cuda.recorder import Recorder
+from minilib.cuda.report import Report
+from minilib.cuda.run import SCHEDULES, run_lockstep, run_warps, run_watched
+from minilib.cuda.tree import Function, Program
+from minilib.cuda.types import Pointer as PointerType
+from minilib.cuda.types import Type
+
+MAX_STEPS = 1_000_000
+
+
+@lru_cache(maxsize=256)
+def _program(source: str, name: str, options: tuple[str, ...], expressions: tuple[str, ...]) -> Program:
+    return compile_source(source, name, options, expressions)
+
+
+class Kernel:
+    """One kernel of a program, ready to be launched: kernel(grid, block, args, shared_mem=0)."""
+
+    def __init__(self, program: Program, function: Function) -> None:
+        self.program, self.function = program, function
+        self.name = function.name
+        variables = shared_variables(function)
+        self.shared_size_bytes = sum(v.type.size for v in variables if v.storage == "shared")
+        self.dynamic = next((v.name for v in variables if v.storage == "dynamic"), None)
+        self._codes: dict[str, Code] = {}
+
+    def code(self, mode: str) -> Code:
+        """The kernel as Python, made at first use."""
+        if mode not in self._codes:
+            self._codes[mode] = Code(self.program, self.function, mode)
+        return self._codes[mode]
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None:
+        """Run it; arrays are written in place. Raises KernelFault at the first bad access."""
+        simulate(self, grid, block, args, shared_mem)
+
+    def prepare(
+        self, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int, reverse: bool = False
+    ) -> tuple[Launch, list[Any]]:
+        """Everything that is checked before a launch; the launch, and the arguments as launch.bind makes them."""
+        grid3, block3 = check_limits(
+            grid,
+            block,
+            shared_mem,
+            self.shared_size_bytes,
+            dynamic=self.dynamic,
+            max_threads=self.function.max_threads,
+            name=self.name,
+        )
+        bound = bind(self.function, args)
+        program = self.program
+        launch = Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
+        return launch, bound
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+
+class RawKernel(Kernel):
+    """The kernel `name` of CUDA C source, as cupy.RawKernel: compiled at once here, so that mistakes show."""
+
+    def __init__(self, code: str, name: str, options: Sequence[str] = (), **_: Any) -> None:
+        program = _program(code, f"{_file(name)}.cu", tuple(options), (name,) if "<" in name else ())
+        super().__init__(program, _found(program, name))
+
+
+class RawModule:
+    """All kernels of CUDA C source, as cupy.RawModule."""
+
+    def __init__(
+        self,
+        *,
+        code: str | None = None,
+        path: str | None = None,
+        options: Sequence[str] = (),
+        name_expressions: Sequence[str] | None = None,
+        **_: Any,
+    ) -> None:
+        if (code is None) == (path is None):
+            raise TypeError("RawModule: give either code= or path=")
+        if path is not None:
+            with open(path, encoding="utf-8") as file:
+                code = file.read()
+        assert code is not None
+        name = path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu"
+        self.program = _program(code, name, tuple(options), tuple(name_expressions or ()))
+
+    def get_function(self, name: str) -> Kernel:
+        return Kernel(self.program, _found(self.program, name))
+
+
+def _file(name: str) -> str:
+    return name.partition("<")[0]
+
+
+def _found(program: Program, name: str) -> Function:
+    function = program.kernels.get(name)
+    if function is None:
+        there = ", ".join(program.kernels) or "none"
+        raise ValueError(f"{program.name} has no kernel {name!r}: its kernels are {there}")
+    return function
+
+
+# ---------------------------------------------------------------------------------------------------- arguments
+
+
+def _dtype(to: Type, value: Any) -> np.dtype[Any]:
+    """In what elements a report counts through a pointer."""
+    return element_of(to) if to.__class__.__name__ != "Void" else np.dtype(getattr(value, "dtype", np.uint8))
+
+
+def _values(kernel: Kernel, args: Any, bound: list[Any], copies: dict[int, np.ndarray[Any, Any]] | None) -> list[Any]:
+    """Arguments as generated code takes them; with `copies`, over copies of the allocations, kept there."""
+    made: list[Any] = []
+    for parameter, given, value in zip(kernel.function.parameters, args, bound):
+        if isinstance(value, Bound):
+            assert isinstance(parameter.type, PointerType)
+            allocation: Allocation = value.allocation
+            content = allocation.bytes
+            if copies is not None:
+                content = copies.setdefault(id(allocation), content.copy())
+            memory = Global(
+                parameter.name, content, _dtype(parameter.type.to, given), allocation.base, value.low, value.high
+            )
+            memory.initialised = True if allocation.written is None else allocation.written
+            made.append(Pointer(memory, value.offset))
+        elif isinstance(value, np.void):
+            made.append(_fields(value))
+        else:
+            made.append(value)
+    return made
+
+
+def _fields(value: Any) -> tuple[Any, ...]:
+    """A record as generated code has it."""
+    names = value.dtype.names or ()
+    parts = [value[name] for name in names]
+    return tuple(
+        [_fields(p) if isinstance(p, np.void) else p if p.dtype.kind == "f" else p.item() for p in parts]
+    )
+
+
+def _mark_written(kernel: Kernel, bound: list[Any]) -> None:
+    """After a run: what the kernel may have written to counts as written."""
+    for parameter, value in zip(kernel.function.parameters, bound):
+        if isinstance(value, Bound) and isinstance(parameter.type, PointerType) and not parameter.type.const:
+            value.allocation.wrote()
+
+
+# ---------------------------------------------------------------------------------------------------- the calls
+
+
+def simulate(
+    kernel: Kernel,
+    grid: Any,
+    block: Any,
+    args: Any,
+    shared_mem: int = 0,
+    *,
+    schedule: str = "lockstep",
+    max_steps: int = MAX_STEPS,
+) -> None:
+    """Run a kernel on the CPU; arrays are written in place. Raises KernelFault at the first bad access.
+
+    `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other from
+    barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is stopped
+    after `max_steps` iterations.
+    """
+    if schedule not in SCHEDULES:
+        raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
+    launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
+    values = _values(kernel, args, bound, None)
+    if schedule == "lockstep":
+        run_lockstep(kernel.code("lockstep"), launch, values)
+    else:
+        run_warps(kernel.code("warps"), launch, values)
+    _mark_written(kernel, bound)
+
+
+def profile(
+    kernel: Kernel, grid: Any, block: Any, args: Any, shared_mem: int = 0, *, max_steps: int = MAX_STEPS
+) -> Report:
+    """Run a kernel on copies of its arguments and report everything that it did: see `Report`."""
+    launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
+    copies: dict[int, np.ndarray[Any, Any]] = {}
+    values = _values(kernel, args, bound, copies)
+    recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
+    run_watched(kernel.code("watched"), launch, values, recorder)
+    report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
+    report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
+    return report
+
+
+def _output(given: Any, value: Any, copies: dict[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+    """What an array argument holds after the run."""
+    if not isinstance(value, Bound):
+        return None
+    content = copies[id(value.allocation)]
+    if is_device_array(given):
+        part = content[value.low : value.high].view(given.dtype)
+        return part.reshape(given.shape).copy()
+    assert is_pointer(given)
+    return content.copy()

@@ -1,0 +1,678 @@
+"""The threads that run together, and what they do to memory and to each other.
+
+`Blocks` runs all threads of some neighbouring blocks in lockstep; its lanes have the axes (bz, by, bx, tz, ty,
+tx), in the order of CUDA's numbering. `Warp` runs one warp; its lanes have one axis. Generated code calls the methods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda.errors import KernelFault
+from minilib.cuda.memory import Choice, Index, Local, Pointer, Shared, Value
+from minilib.cuda.recorder import Recorder
+from minilib.cuda.tree import Variable
+from minilib.cuda.types import Record, Scalar
+from minilib.cuda.values import Mask, select, wide
+
+ndarray = np.ndarray
+Triple = tuple[int, int, int]
+INT64, BOOLEAN = np.dtype(np.int64), np.dtype(np.bool_)
+
+
+class Launch:
+    """What all lanes of a run share."""
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        grid: Triple,
+        block: Triple,
+        shared_bytes: int = 0,
+        max_steps: int = 1_000_000,
+        reverse: bool = False,
+    ) -> None:
+        self.name, self.source = name, source
+        self.grid, self.block = grid, block
+        self.shared_bytes, self.max_steps, self.reverse = shared_bytes, max_steps, reverse
+        self.threads = math.prod(block)
+        self.warps = -(-self.threads // 32)  # of a block
+        self.recorder: Recorder | None = None
+        self.changes = 0  # how often memory was changed: a loop that changes nothing never ends
+
+
+class Lanes:
+    """Threads that run together. `shape` is that of a value that differs in all of them."""
+
+    def __init__(self, launch: Launch, first_block: int, blocks: Triple | tuple[()], shape: tuple[int, ...]) -> None:
+        self.launch, self.first_block, self.shape = launch, first_block, shape
+        self.block_shape = blocks
+        self.axes = len(blocks)  # how many of the axes count blocks
+        self.blocks = math.prod(blocks)
+        self.recorder = launch.recorder
+        self.memories: dict[int, Pointer] = {}
+        self.slots = np.arange(self.blocks).reshape(*blocks, *(1,) * (len(shape) - len(blocks)))
+        self.exited: Mask = False
+        self.bdim_x, self.bdim_y, self.bdim_z = launch.block
+        self.gdim_x, self.gdim_y, self.gdim_z = launch.grid
+        self.tid_x: Value
+        self.tid_y: Value
+        self.tid_z: Value
+        self.bid_x: Value
+        self.bid_y: Value
+        self.bid_z: Value
+
+    # -------------------------------------------------------------------------------------------- declared
+
+    def shared(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
+        """The block's array of that declaration; all threads get the same."""
+        found = self.memories.get(id(variable))
+        if found is None:
+            found = self.memories[id(variable)] = Pointer(Shared(variable.name, nbytes, dtype, self.blocks))
+        return found
+
+    def dynamic(self, variable: Variable, dtype: np.dtype[Any]) -> Pointer:
+        """extern __shared__: one memory under all names."""
+        found = self.memories.get(0)
+        if found is None:
+            memory = Shared(variable.name, self.launch.shared_bytes, dtype, self.blocks)
+            found = self.memories[0] = Pointer(memory)
+        return found
+
+    def local(self, name: str, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
+        return Pointer(Local(name, nbytes, dtype, self.shape))
+
+    def exit(self, mask: Mask) -> None:
+        """The lanes of `mask` leave the kernel."""
+        self.exited = True if mask is True else mask if self.exited is False else self.exited | mask
+
+    # --------------------------------------------------------------------------------------------- reading
+
+    def load(self, p: Pointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+        """The element `index` from p, counted in elements of `kind`."""
+        if type(p) is not Pointer:
+            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
+        memory = p.memory
+        dtype = kind.dtype
+        index = self._element(p, index, kind.size, mask, line, "load")
+        if type(index) is int:
+            return self._load_one(memory, index, dtype)
+        if memory.space == "local":
+            view = memory.view(dtype)
+            return np.take_along_axis(view, np.broadcast_to(index, self.shape)[None], 0)[0]
+        if memory.space != "shared":
+            return memory.view(dtype).take(index)
+        view = memory.view(dtype)
+        if index.shape[: self.axes] == (1,) * self.axes:
+            inner = index.shape[self.axes :]
+            return view.take(index.reshape(inner), axis=1).reshape(*self.block_shape, *inner)
+        return view.reshape(-1).take(self.slots * view.shape[1] + index)
+
+    def _load_one(self, memory: Any, index: int, dtype: np.dtype[Any]) -> Value:
+        view = memory.view(dtype)
+        if memory.space == "local":
+            return view[index].copy()
+        if memory.space == "shared":
+            if self.blocks > 1:
+                return view[:, index].copy().reshape(self.slots.shape)
+            found = view[0, index]
+        else:
+            found = view[index]
+        return found if dtype.kind == "f" else found.item()
+
+    def load_vector(self, p: Pointer, index: Value, record: Record, mask: Mask, line: int) -> tuple[Value, ...]:
+        """All fields of a vector such as float4, in one access."""
+        if type(p) is not Pointer:
+            dtype = record.fields[0].type.dtype  # type: ignore[attr-defined]
+            parts = [
+                self._each(p, lambda q, m, i=i: self.load_vector(q, index, record, m, line)[i], mask, dtype)
+                for i in range(len(record.fields))
+            ]
+            return tuple(parts)
+        self._element(p, index, record.size, mask, line, "load", record.align)
+        return tuple([self._part(p, index, record, i, mask, line) for i in range(len(record.fields))])
+
+    def _part(self, p: Pointer, index: Value, record: Record, i: int, mask: Mask, line: int) -> Value:
+        """One field of a vector whose bounds have been checked."""
+        kind: Any = record.fields[i].type
+        count = record.size // kind.size
+        step = wide(index) * count + i
+        return Lanes.load(self, p, step, kind, mask, line)
+
+    # --------------------------------------------------------------------------------------------- writing
+
+    def store(self, p: Pointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+        """Write `value` into the element `index` from p. Of several lanes the last one wins."""
+        if type(p) is not Pointer:
+            self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
+            return
+        index = self._element(p, index, kind.size, mask, line, "store")
+        self.launch.changes += 1
+        self._write(p.memory, index, value, kind.dtype, mask)
+
+    def _write(self, memory: Any, index: Index, value: Value, dtype: np.dtype[Any], mask: Mask) -> None:
+        view = memory.view(dtype)
+        if memory.space == "local":
+            if type(index) is int:
+                if mask is True:
+                    view[index] = value
+                else:
+                    np.copyto(view[index], value, where=np.broadcast_to(mask, self.shape))
+                return
+            places = np.broadcast_to(index, self.shape)[None]
+            if mask is not True:
+                value = select(mask, value, np.take_along_axis(view, places, 0)[0], dtype)
+            np.put_along_axis(view, places, np.broadcast_to(value, self.shape)[None], 0)
+            return
+        if memory.space == "shared":
+            inner = index.shape[self.axes :] if type(index) is ndarray else ()
+            if mask is True and type(index) is ndarray and index.shape[: self.axes] == (1,) * self.axes:
+                self._write_rows(view, index.reshape(inner), value)
+                return
+            index = self.slots * view.shape[1] + index
+            view = view.reshape(-1)
+        self._scatter(view, index, value, mask)
+
+    def _write_rows(self, view: Any, index: Any, value: Value) -> None:
+        """The same elements of each block's copy."""
+        threads = self.shape[self.axes :]
+        if type(value) is ndarray:
+            inner = tuple(max(a, b) for a, b in zip(index.shape, value.shape[self.axes :]))
+            value = np.broadcast_to(value, (*self.block_shape, *inner)).reshape(self.blocks, -1)
+            index = np.broadcast_to(index, inner)
+        assert len(index.shape) == len(threads)
+        flat = index.reshape(-1)
+        if self.launch.reverse:
+            flat, value = flat[::-1], value[:, ::-1] if type(value) is ndarray else value
+        n = flat.size
+        first = int(flat[0])
+        if int(flat[-1]) - first == n - 1 and (n < 3 or bool((flat[1:] - flat[:-1] == 1).all())):
+            view[:, first : first + n] = value
+        else:
+            view[:, flat] = value
+
+    def _scatter(self, view: Any, index: Index, value: Value, mask: Mask) -> None:
+        if type(index) is int and type(value) is not ndarray:
+            view[index] = value
+            return
+        if mask is True and type(value) is not ndarray:
+            view[index] = value
+            return
+        arrays = [np.asarray(index), np.asarray(value)]
+        if mask is not True:
+            arrays.append(mask)
+        index, value, *rest = np.broadcast_arrays(*arrays)
+        if rest:
+            index, value = index[rest[0]], value[rest[0]]
+        if self.launch.reverse:
+            index, value = index.reshape(-1)[::-1], value.reshape(-1)[::-1]
+        view[index] = value
+
+    def store_vector(
+        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+    ) -> None:
+        if type(p) is not Pointer:
+            self._each(p, lambda q, m: self.store_vector(q, index, value, record, m, line), mask, None)
+            return
+        self._element(p, index, record.size, mask, line, "store", record.align)
+        self._store_parts(p, index, value, record, mask, line)
+
+    def _store_parts(
+        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+    ) -> None:
+        for i, field in enumerate(record.fields):
+            kind: Any = field.type
+            Lanes.store(self, p, wide(index) * (record.size // kind.size) + i, value[i], kind, mask, line)
+
+    # -------------------------------------------------------------------------------------------- checking
+
+    def _element(
+        self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, align: int = 0
+    ) -> Index:
+        """The number of an element in memory, in the lanes of `mask` checked; in the others some valid one."""
+        memory = p.memory
+        index = wide(index)
+        offset = p.offset
+        if memory is None:
+            self._fault(p, index * size + offset, size, mask, line, kind)
+        if type(offset) is int and not offset % size:
+            if offset:
+                index = index + offset // size
+        else:
+            offset = offset + index * size
+            align = align or size
+            odd = offset % align
+            if (odd.any() if type(odd) is ndarray else odd) and self._any(odd != 0, mask):
+                self._fault(p, offset, size, mask, line, kind)
+            index = offset // size
+        low, high = -(-memory.low // size), memory.high // size
+        if type(index) is int:
+            if not low <= index < high:
+                self._fault(p, index * size, size, mask, line, kind)
+            return index
+        if not index.size:
+            return index
+        if index.min() >= low and index.max() < high:
+            return index
+        if mask is not True:
+            index = np.where(mask, index, low)
+            if low < high and index.min() >= low and index.max() < high:
+                return index
+        self._fault(p, index * size, size, mask, line, kind)
+
+    def _any(self, condition: Any, mask: Mask) -> bool:
+        return bool(np.any(condition if mask is True else condition & mask))
+
+    def _fault(self, p: Pointer, offset: Index, size: int, mask: Mask, line: int, kind: str) -> Any:
+        """Raise for the first access that is out of bounds or misaligned, in the words of the report."""
+        launch = self.launch
+        if p.memory is None:
+            raise KernelFault(
+                f"{launch.name}:{line}: {'reads' if kind == 'load' else 'writes'} through a null pointer"
+            )
+        recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
+        recorder.chunk(self.first_block, self.blocks)
+        recorder.access(line, kind, p.memory, self.rows(offset), size, self.active(mask), self.warp_numbers())
+        found = recorder.report([])
+        for finding in [*found.out_of_bounds, *found.misaligned]:
+            raise KernelFault(finding.message, finding)
+        raise AssertionError(f"line {line}: an access was refused that is in bounds")
+
+    def _each(
+        self, p: Pointer, act: Callable[[Pointer, Mask], Value], mask: Mask, dtype: np.dtype[Any] | None
+    ) -> Value:
+        """`act` for each memory that the lanes point into."""
+        assert isinstance(p, Choice)
+        value: Value = None
+        for i, memory in enumerate(p.memories):
+            here = p.which == i
+            chosen = here if mask is True else mask & here
+            if not chosen.any():
+                continue
+            chosen = True if chosen.all() else chosen
+            part = act(Pointer(memory, p.offset), chosen)
+            if dtype is not None:
+                value = part if value is None else select(chosen, part, value, dtype)
+        return value
+
+    # -------------------------------------------------------------------------------- lanes as warps of 32
+
+    def rows(self, value: Value, dtype: np.dtype[Any] = INT64) -> np.ndarray[Any, Any]:
+        """A value as a matrix of warps and lanes, (W, 32); what is beyond the last thread is 0."""
+        whole = np.broadcast_to(np.asarray(value, dtype), self.shape).reshape(self.blocks, -1)
+        threads, padded = self.launch.threads, 32 * self.launch.warps
+        if self.axes == 0:
+            threads, padded = whole.shape[1], 32
+        if threads != padded:
+            out = np.zeros((self.blocks, padded), dtype)
+            out[:, :threads] = whole
+            whole = out
+        return whole.reshape(-1, 32)
+
+    def spread(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The other way round: (W, 32) as a value over lanes."""
+        threads = math.prod(self.shape) // self.blocks
+        return rows.reshape(self.blocks, -1)[:, :threads].reshape(self.shape)
+
+    def active(self, mask: Mask) -> np.ndarray[Any, Any]:
+        """A mask as (W, 32)."""
+        return self.rows(mask, BOOLEAN)
+
+    def warp_numbers(self) -> np.ndarray[Any, Any]:
+        """The number of each warp, counted through the whole grid."""
+        return self.first_block * self.launch.warps + np.arange(self.blocks * self.launch.warps)
+
+    # --------------------------------------------------------------------------------------- within a warp
+
+    def shuffle(
+        self, name: str, lanes: Value, value: Value, by: Value, width: Value, kind: Scalar, mask: Mask, line: int
+    ) -> Value:
+        """What another lane of the warp holds; its own where there is no such lane."""
+        own = np.arange(32)
+        by, width = self.rows(wide(by)), self.rows(wide(width))
+        start = own & ~(width - 1)
+        if name == "__shfl_sync":
+            source = start | by & width - 1
+        elif name == "__shfl_up_sync":
+            source = own - by
+            source = np.where(source < start, own, source)
+        elif name == "__shfl_down_sync":
+            source = own + by
+            source = np.where(source >= start + width, own, source)
+        else:
+            source = own ^ by
+            source = np.where(source >= start + width, own, source)
+        if self.recorder:
+            self._watch_warp(name, lanes, mask, line, source)
+        return self.spread(np.take_along_axis(self.rows(value, kind.dtype), source, 1))
+
+    def vote(self, name: str, lanes: Value, value: Value, mask: Mask, line: int) -> Value:
+        """__ballot_sync, __any_sync, __all_sync over the lanes that take part; __activemask."""
+        if self.recorder and name != "__activemask":
+            self._watch_warp(name, lanes, mask, line, None)
+        active = self.active(mask)
+        chosen = (self.rows(wide(lanes))[:, :] >> np.arange(32) & 1).astype(bool) & active
+        if name == "__activemask":
+            chosen, value = active, True
+        holds = self.rows(value, BOOLEAN) & chosen
+        if name in ("__ballot_sync", "__activemask"):
+            found = (holds * (1 << np.arange(32))).sum(1, keepdims=True).astype(np.uint32)
+        elif name == "__any_sync":
+            found = holds.any(1, keepdims=True)
+        else:
+            found = (holds | ~chosen).all(1, keepdims=True)
+        found = found if found.dtype == np.uint32 else found.astype(np.int32)
+        return self.spread(np.broadcast_to(found, active.shape))
+
+    def _watch_warp(self, name: str, lanes: Value, mask: Mask, line: int, source: Any) -> None:
+        assert self.recorder
+        asked = self.rows(wide(lanes)).astype(np.uint32)
+        self.recorder.warp_intrinsic(
+            line, name, asked, self.active(mask), self.warp_numbers(), self.active(self.exited), source
+        )
+
+    # --------------------------------------------------------------------------------------------- atomics
+
+    def atomic(
+        self, name: str, p: Pointer, values: tuple[Value, ...], kind: Scalar, mask: Mask, wanted: bool, line: int
+    ) -> Value:
+        """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
+        if type(p) is not Pointer:
+            return self._each(
+                p, lambda q, m: self.atomic(name, q, values, kind, m, True, line), mask, kind.dtype
+            )
+        index = self._element(p, 0, kind.size, mask, line, "atomic")
+        return self._atomic(name, p.memory, index, values, kind.dtype, mask, wanted)
+
+    def _atomic(
+        self, name: str, memory: Any, index: Index, values: Any, dtype: np.dtype[Any], mask: Mask, wanted: bool
+    ) -> Value:
+        shape = self.shape
+        view = memory.view(dtype)
+        if memory.space == "local":
+            old = self.load(Pointer(memory), index, _scalar(dtype), mask, 0)
+            new = _CHANGES[name](np.broadcast_to(old, shape), *[np.asarray(v, dtype) for v in values])
+            self._write(memory, index, new, dtype, mask)
+            return old
+        if memory.space == "shared":
+            index = self.slots * view.shape[1] + index
+            view = view.reshape(-1)
+        places = np.broadcast_to(index, shape)
+        given = [np.broadcast_to(np.asarray(v, dtype), shape) for v in values]
+        if mask is not True:
+            chosen = np.broadcast_to(mask, shape)
+            places, given = places[chosen], [v[chosen] for v in given]
+        else:
+            places, given = places.reshape(-1), [v.reshape(-1) for v in given]
+        if self.launch.reverse:
+            places, given = places[::-1], [v[::-1] for v in given]
+        before = None if self.launch.changes < 0 else view[places]
+        if wanted or name not in _AT:
+            old = one_by_one(name, view, places, given)
+        else:
+            _AT[name](view, places, given[0])
+            old = None
+        if before is not None and not np.array_equal(before, view[places]):
+            self.launch.changes += 1
+        if not wanted or old is None:
+            return None
+        if self.launch.reverse:
+            old = old[::-1]
+        if mask is True:
+            return old.reshape(shape)
+        out = np.zeros(shape, dtype)
+        out[np.broadcast_to(mask, shape)] = old
+        return out
+
+    # ----------------------------------------------------------------------------------------------- loops
+
+    def endless(self, line: int, still: bool) -> None:
+        """Raise for a loop that never ends."""
+        launch = self.launch
+        text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
+        why = (
+            "an iteration changes nothing, so it never ends"
+            if still
+            else f"it has run {launch.max_steps:,} times (max_steps): it seems never to end"
+        )
+        raise KernelFault(f"{launch.name}:{line}: this loop was stopped, {why}: {text}")
+
+
+def _scalar(dtype: np.dtype[Any]) -> Scalar:
+    return Scalar(dtype.name, dtype, 0)
+
+
+def _subtract_at(view: Any, places: Any, values: Any) -> None:
+    np.subtract.at(view, places, values)
+
+
+def _add_at(view: Any, places: Any, values: Any) -> None:
+    if places.size and values.dtype.kind in "iu" and not values.strides[0]:  # the same number from all
+        counts = np.bincount(places - (low := int(places.min())))
+        view[low : low + len(counts)] += counts.astype(view.dtype) * values[0]
+    else:
+        np.add.at(view, places, values)
+
+
+_AT: dict[str, Callable[[Any, Any, Any], None]] = {
+    "atomicAdd": _add_at,
+    "atomicSub": _subtract_at,
+    "atomicMax": np.maximum.at,
+    "atomicMin": np.minimum.at,
+    "atomicAnd": np.bitwise_and.at,
+    "atomicOr": np.bitwise_or.at,
+    "atomicXor": np.bitwise_xor.at,
+}
+_CHANGES: dict[str, Callable[..., Any]] = {
+    "atomicAdd": np.add,
+    "atomicSub": np.subtract,
+    "atomicMax": np.maximum,
+    "atomicMin": np.minimum,
+    "atomicAnd": np.bitwise_and,
+    "atomicOr": np.bitwise_or,
+    "atomicXor": np.bitwise_xor,
+    "atomicExch": lambda old, new: new,
+    "atomicCAS": lambda old, expected, new: np.where(old == expected, new, old),
+    "atomicInc": lambda old, top: np.where(old >= top, 0, old + 1).astype(old.dtype),
+    "atomicDec": lambda old, top: np.where((old == 0) | (old > top), top, old - 1).astype(old.dtype),
+}
+
+
+def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarray[Any, Any]:
+    """The lanes in order, each seeing what those before it have left; returns what each has seen."""
+    order = np.argsort(places, kind="stable")
+    sorted_places = places[order]
+    starts = np.flatnonzero(np.r_[True, sorted_places[1:] != sorted_places[:-1]])
+    lengths = np.diff(np.r_[starts, len(order)])
+    old = np.empty(len(order), view.dtype)
+    if not len(order):
+        return old
+    if name in ("atomicAdd", "atomicSub") and view.dtype.kind in "iu":
+        change = values[0][order] if name == "atomicAdd" else -values[0][order]
+        with np.errstate(over="ignore"):
+            sums = np.cumsum(change, dtype=view.dtype)
+            before = sums - change
+            before -= np.repeat(before[starts], lengths)
+            old[order] = np.repeat(view[sorted_places[starts]], lengths) + before
+            ends = starts + lengths - 1
+            view[sorted_places[starts]] = old[order][ends] + change[ends]
+        return old
+    rank = np.arange(len(order)) - np.repeat(starts, lengths)
+    by_rank = order[np.argsort(rank, kind="stable")]
+    at = 0
+    for count in np.bincount(rank):
+        now = by_rank[at : at + count]
+        at += count
+        seen = view[places[now]]
+        old[now] = seen
+        view[places[now]] = _CHANGES[name](seen, *[v[now] for v in values])
+    return old
+
+
+class Blocks(Lanes):
+    """All threads of neighbouring blocks, in lockstep."""
+
+    def __init__(self, launch: Launch, first: Triple, count: Triple) -> None:
+        """`first` and `count` along x, y, z: a run of blocks that lie one after the other."""
+        gx, gy, _ = launch.grid
+        number = first[0] + gx * (first[1] + gy * first[2])
+        bx, by, bz = launch.block
+        super().__init__(launch, number, (count[2], count[1], count[0]), (count[2], count[1], count[0], bz, by, bx))
+
+        def along(axis: int, start: int, length: int) -> Value:
+            shape = [1] * 6
+            shape[axis] = length
+            return start if length == 1 else np.arange(start, start + length, dtype=np.uint32).reshape(shape)
+
+        self.tid_x, self.tid_y, self.tid_z = along(5, 0, bx), along(4, 0, by), along(3, 0, bz)
+        self.bid_x, self.bid_y, self.bid_z = (along(2 - i, first[i], count[i]) for i in range(3))
+
+
+class Warp(Lanes):
+    """One warp of one block; the warps of a block share `memories`."""
+
+    def __init__(self, launch: Launch, block: Triple, number: int, memories: dict[int, Pointer]) -> None:
+        first = 32 * number
+        threads = np.arange(first, min(first + 32, launch.threads))
+        gx, gy, _ = launch.grid
+        super().__init__(launch, block[0] + gx * (block[1] + gy * block[2]), (), (len(threads),))
+        self.blocks = 1
+        self.number = number
+        self.memories = memories
+        self.slots = np.zeros(1, np.int64)
+        bx, by, _ = launch.block
+
+        def of(values: Any) -> Value:
+            return int(values[0]) if (values == values[0]).all() else values.astype(np.uint32)
+
+        self.tid_x, self.tid_y, self.tid_z = of(threads % bx), of(threads // bx % by), of(threads // (bx * by))
+        self.bid_x, self.bid_y, self.bid_z = block
+
+    def warp_numbers(self) -> np.ndarray[Any, Any]:
+        return np.array([self.first_block * self.launch.warps + self.number])
+
+
+class Watched(Blocks):
+    """Blocks in lockstep, every access of which is recorded; a bad one reads 0 or is dropped."""
+
+    recorder: Recorder
+
+    def _record(
+        self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, value: Any = None
+    ) -> tuple[Index, Mask]:
+        """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
+        memory = p.memory
+        index = wide(index)
+        offset = index * size + p.offset
+        if memory is None:
+            self._fault(p, offset, size, mask, line, kind)
+        if mask is False:
+            return 0, False
+        rows = self.rows(offset)
+        fine = self.recorder.access(
+            line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value
+        )
+        good = self.spread(fine)
+        if mask is True and good.all():
+            return offset // size, True
+        low = -(-memory.low // size)
+        return np.where(good, offset // size, low), good
+
+    def load(self, p: Pointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+        if type(p) is not Pointer:
+            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
+        memory: Any = p.memory
+        element, good = self._record(p, index, kind.size, mask, line, "load")
+        if memory.high - memory.low < kind.size or good is False:
+            return kind.dtype.type(0) if kind.is_float else 0
+        value = super().load(Pointer(memory), element, kind, True, line)
+        return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
+
+    def load_vector(self, p: Pointer, index: Value, record: Record, mask: Mask, line: int) -> tuple[Value, ...]:
+        if type(p) is not Pointer:
+            return super().load_vector(p, index, record, mask, line)
+        memory: Any = p.memory
+        element, good = self._record(p, index, record.size, mask, line, "load")
+        parts = []
+        for i, field in enumerate(record.fields):
+            kind: Any = field.type
+            if memory.high - memory.low < record.size or good is False:
+                parts.append(kind.dtype.type(0) if kind.is_float else 0)
+                continue
+            value = self._part(Pointer(memory), element, record, i, True, line)
+            parts.append(value if good is True else select(good, value, kind.dtype.type(0), kind.dtype))
+        return tuple(parts)
+
+    def store(self, p: Pointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+        if type(p) is not Pointer:
+            self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
+            return
+        memory: Any = p.memory
+        seen = self.rows(value, kind.dtype)
+        element, good = self._record(p, index, kind.size, mask, line, "store", seen)
+        if self._any(good, True) if type(good) is ndarray else good:
+            self.launch.changes += 1
+            self._write(memory, element, value, kind.dtype, good if good is True else good)
+
+    def store_vector(
+        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+    ) -> None:
+        if type(p) is not Pointer:
+            super().store_vector(p, index, value, record, mask, line)
+            return
+        kinds: list[Any] = [field.type for field in record.fields]
+        seen = [self.rows(part, kind.dtype) for part, kind in zip(value, kinds)]
+        element, good = self._record(p, index, record.size, mask, line, "store", seen)
+        if good is True or (type(good) is ndarray and good.any()):
+            self._store_parts(Pointer(p.memory), element, value, record, good, line)
+
+    def atomic(
+        self, name: str, p: Pointer, values: tuple[Value, ...], kind: Scalar, mask: Mask, wanted: bool, line: int
+    ) -> Value:
+        if type(p) is not Pointer:
+            return super().atomic(name, p, values, kind, mask, wanted, line)
+        element, good = self._record(p, 0, kind.size, mask, line, "atomic")
+        if good is not True and not (type(good) is ndarray and good.any()):
+            return 0
+        return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
+
+    def barrier(self, mask: Mask, line: int) -> None:
+        self.recorder.barrier(line, self.active(mask), self.warp_numbers(), self.active(self.exited))
+
+    def syncwarp(self, lanes: Value, mask: Mask, line: int) -> None:
+        asked = self.rows(wide(lanes)).astype(np.uint32)
+        self.recorder.syncwarp(line, asked, self.active(mask), self.warp_numbers(), self.active(self.exited))
+
+    def fence(self, mask: Mask, line: int) -> None:
+        self.recorder.fence(line, self.active(mask), self.warp_numbers())
+
+    def branch(self, condition: Value, mask: Mask, line: int) -> None:
+        self.recorder.branch(line, self.rows(condition, BOOLEAN), self.active(mask), self.warp_numbers())
+
+    def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
+        if mask is True:
+            lanes = self.blocks * self.launch.threads
+        else:
+            lanes = int(np.count_nonzero(mask)) * (math.prod(self.shape) // mask.size)
+        self.recorder.count(line, flops, int_ops, lanes)
+
+    def unset(self, name: str, given: Mask, mask: Mask, line: int) -> None:
+        """A variable is read; `given` are the lanes that wrote to it."""
+        if given is True:
+            return
+        bad = self.active(mask) & ~self.active(given)
+        if bad.any():
+            self.recorder.uninitialised(line, name, bad, self.warp_numbers())
+
+    def divisor(self, value: Value, mask: Mask, line: int) -> None:
+        """An integer divisor, about to be divided by."""
+        zero = value == 0
+        if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
+            bad = self.rows(zero, BOOLEAN) & self.active(mask)
+            self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())
+

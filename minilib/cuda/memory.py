@@ -1,0 +1,152 @@
+"""Memory as a kernel sees it: global arrays, shared memory of each block, local arrays of each thread.
+
+Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. Lanes have
+axes: (bz, by, bx, tz, ty, tx) where all threads of several blocks run together, one axis in a single warp; what
+does not depend on an axis has length 1 there. See `lanes`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minilib.cuda.types import Array, Record, Scalar, Type
+
+Value: TypeAlias = Any  # a bool, an int, a NumPy scalar (floats), an array over lanes, a Pointer, a tuple (record)
+Index: TypeAlias = Any  # an int, or an int64 array over lanes
+
+POISON_INT = -0x7452_0FF3  # what is in memory that nobody wrote to: looks wrong, and is no index
+
+
+def poison(dtype: np.dtype[Any]) -> Any:
+    """What an element holds that was never written: nan, or a large negative (unsigned: large) number."""
+    if dtype.kind == "f":
+        return dtype.type(math.nan)
+    if dtype.kind == "b":
+        return np.True_
+    return np.array([POISON_INT], np.int64).astype(dtype)[0]
+
+
+def element_of(kind: Type) -> np.dtype[Any]:
+    """The dtype in which a type is filled and shown: that of its scalars, or bytes where they differ."""
+    if isinstance(kind, Array):
+        return element_of(kind.element)
+    if isinstance(kind, Record):
+        found = {element_of(field.type) for field in kind.fields}
+        return found.pop() if len(found) == 1 else np.dtype(np.uint8)
+    return kind.dtype if isinstance(kind, Scalar) else np.dtype(np.uint64)
+
+
+class Memory:
+    """`nbytes` of one copy; `low` and `high` are the bytes that may be touched; `base` is virtual."""
+
+    space = "global"
+
+    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], base: int = 0) -> None:
+        self.name, self.nbytes, self.dtype, self.base = name, nbytes, dtype, base
+        self.low, self.high = 0, nbytes
+        self.initialised = False
+
+
+class Global(Memory):
+    """A part of an allocation, `low` to `high`, that a pointer argument may touch; or a variable at file scope."""
+
+    def __init__(
+        self, name: str, data: np.ndarray[Any, Any], dtype: np.dtype[Any], base: int, low: int, high: int
+    ) -> None:
+        super().__init__(name, data.nbytes, dtype, base)
+        self.low, self.high = low, high
+        self.bytes = data  # uint8, one axis
+        self.views: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
+        self.initialised = True
+
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """All of it as elements of `dtype` (what is left over at the end is no element)."""
+        found = self.views.get(dtype)
+        if found is None:
+            whole = self.nbytes // dtype.itemsize * dtype.itemsize
+            found = self.views[dtype] = self.bytes[:whole].view(dtype)
+        return found
+
+
+class Constant(Global):
+    space = "constant"
+
+
+class Shared(Memory):
+    """One copy for each of `blocks` blocks, side by side."""
+
+    space = "shared"
+
+    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], blocks: int) -> None:
+        super().__init__(name, nbytes, dtype)
+        self.row = -(-nbytes // 16) * 16  # bytes from one block's copy to the next
+        whole = np.full(self.row * blocks // dtype.itemsize, poison(dtype), dtype)
+        self.bytes = whole.view(np.uint8).reshape(blocks, self.row)
+        self.views: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
+
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """(blocks, elements of one copy); as many elements as fit, and a few more bytes to round it up."""
+        found = self.views.get(dtype)
+        if found is None:
+            found = self.views[dtype] = self.bytes.view(dtype)
+        return found
+
+
+class Local(Memory):
+    """An array, or a variable whose address is taken, in a copy for each thread: (elements, *lanes)."""
+
+    space = "local"
+
+    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], lanes: tuple[int, ...]) -> None:
+        super().__init__(name, nbytes, dtype)
+        self.lanes = lanes
+        self.rows = np.full((max(1, nbytes // dtype.itemsize), *lanes), poison(dtype), dtype)
+
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """(elements, *lanes) in elements of `dtype`, over the same memory."""
+        if dtype == self.dtype:
+            return self.rows
+        if dtype.itemsize != self.dtype.itemsize:
+            # The bytes of an element must lie side by side: from here on they do, lane by lane.
+            count = len(self.rows)
+            inner = np.ascontiguousarray(np.moveaxis(self.rows, 0, -1))
+            self.rows = np.moveaxis(inner, -1, 0)
+            assert count
+            return np.moveaxis(inner.view(dtype), -1, 0)
+        return self.rows.view(dtype)
+
+
+class Pointer:
+    """A memory and an offset in bytes; memory None is the null pointer."""
+
+    __slots__ = ("memory", "offset")
+
+    def __init__(self, memory: Memory | None, offset: Index = 0) -> None:
+        self.memory, self.offset = memory, offset
+
+    @property
+    def address(self) -> Index:
+        return (self.memory.base if self.memory else 0) + self.offset
+
+
+class Choice(Pointer):
+    """A pointer into different memories in different lanes: `which` says into which of `memories`."""
+
+    __slots__ = ("memories", "which")
+
+    def __init__(
+        self, memories: list[Memory | None], which: np.ndarray[Any, Any], offset: np.ndarray[Any, Any]
+    ) -> None:
+        super().__init__(None, offset)
+        self.memories, self.which = memories, which
+
+    @property
+    def address(self) -> Index:
+        bases = np.array([memory.base if memory else 0 for memory in self.memories], np.int64)
+        return bases[self.which] + self.offset
+
+
+NULL = Pointer(None)
