@@ -264,11 +264,10 @@ def wrap(result: Any, sources: Sequence[ndarray] = (), written: bool = True) -> 
             return source
         memory = source.data.mem
         if owner is memory.owner:
-            offset = address_of(array) - memory.address if array.size else source.data.offset
             base = source if source.base is None else source.base
-            return _made(array, MemoryPointer(memory, offset), base)
+            return _made(array, MemoryPointer(memory, address_of(array) - memory.address), base)
     memory = Allocation.of(array, written)
-    return _made(array, MemoryPointer(memory, address_of(array) - memory.address if array.size else 0), None)
+    return _made(array, MemoryPointer(memory, address_of(array) - memory.address), None)
 
 
 def _made(host: Host, data: MemoryPointer, base: ndarray | None) -> ndarray:

@@ -281,8 +281,8 @@ def _check_pointer(where: str, kind: Pointer, value: Any) -> None:
     if not value.flags.c_contiguous:
         raise LaunchValueError(
             f"{where}: the array of shape {value.shape} is not C-contiguous (strides {value.strides}), and a "
-            "kernel gets its pointer without strides: pass cp.ascontiguousarray(x); or x.data, and the strides as "
-            "numbers"
+            "kernel gets its pointer without strides: pass cp.ascontiguousarray(x); or x.data, and "
+            "the strides as numbers"
         )
 
 
