@@ -20,14 +20,10 @@ _vector_lgamma = np.frompyfunc(lambda x: math.lgamma(x) if x > 0 or x % 1 else m
 
 
 def _by_python(f: np.ufunc) -> Callable[[Any], Any]:
-    return lambda x: f(np.asarray(x, np.float64)).astype(np.float64)
+    return lambda x: np.asarray(f(np.asarray(x, np.float64)), np.float64)
 
 
 def _round_half_away(x: Any) -> Any:
-    return np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
-
-
-def _exact_round(x: Any) -> Any:
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(x.dtype.type(1), x), whole)
 
@@ -40,7 +36,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "pow": np.power, "hypot": np.hypot, "fabs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
     "rint": np.rint, "nearbyint": np.rint, "fmax": np.fmax, "fmin": np.fmin, "fmod": np.fmod,
-    "copysign": np.copysign, "round": _exact_round, "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "copysign": np.copysign, "round": _round_half_away, "exp10": lambda x: np.power(x.dtype.type(10), x),
     "rsqrt": lambda x: 1 / np.sqrt(x), "fdim": lambda x, y: np.where(x > y, x - y, x.dtype.type(0) * (x - y)),
     "erf": _by_python(_vector_erf), "erfc": _by_python(_vector_erfc), "tgamma": _by_python(_vector_gamma),
     "lgamma": _by_python(_vector_lgamma), "normcdf": lambda x: 0.5 * _by_python(_vector_erfc)(-x / math.sqrt(2)),
@@ -186,7 +182,7 @@ FUNCTIONS |= {
     "__fsqrt_rn": FUNCTIONS["sqrtf"], "__frsqrt_rn": FUNCTIONS["rsqrtf"], "__fmaf_rn": FUNCTIONS["fmaf"],
     "__fdividef": _in(F32, lambda x, y: x / y), "__fadd_rn": _in(F32, lambda x, y: x + y),
     "__fmul_rn": _in(F32, lambda x, y: x * y), "__fdiv_rn": _in(F32, lambda x, y: x / y),
-    "__frcp_rn": _in(F32, lambda x: 1 / x), "__saturatef": _in(F32, lambda x: np.fmin(np.fmax(x, F32.type(0)), F32.type(1))),
+    "__frcp_rn": _in(F32, lambda x: 1 / x), "__saturatef": _in(F32, lambda x: np.fmin(np.fmax(x, 0), 1)),
     "llrintf": lambda x: np.rint(x).astype(np.int64) if type(x) is ndarray else int(np.rint(x)),
     "lrintf": lambda x: np.rint(x).astype(np.int64) if type(x) is ndarray else int(np.rint(x)),
     "__float2int_rn": lambda x: np.rint(x).astype(np.int32) if type(x) is ndarray else int(np.rint(x)),

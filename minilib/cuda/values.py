@@ -161,7 +161,7 @@ def float_to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     if type(x) is not ndarray:
         if x != x:
             return 0
-        number = max(limits[0], min(limits[1], int(x))) if abs(x) < 1e30 else limits[x > 0]
+        number = max(limits[0], min(limits[1], int(x))) if abs(x) < 1e30 else limits[int(x > 0)]
         return to_integer(number, dtype)
     with np.errstate(invalid="ignore"):
         cut = np.trunc(x.astype(np.float64))
