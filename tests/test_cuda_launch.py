@@ -235,7 +235,8 @@ def test_an_array_is_bounded_by_its_own_extent() -> None:
     assert bind(taking(Pointer(FLOAT)), (x,)) == [Bound(x.data.mem, 0, 0, 48)]
     assert bind(taking(Pointer(FLOAT)), (x[2:5],)) == [Bound(x.data.mem, 8, 8, 20)]
     assert bind(taking(Pointer(FLOAT)), (x.reshape(3, 4)[1:],)) == [Bound(x.data.mem, 16, 16, 48)]
-    assert bind(taking(Pointer(FLOAT)), (x[3:3],))[0][2:] == (12, 12)
+    empty = bind(taking(Pointer(FLOAT)), (x[3:3],))[0]
+    assert empty.low == empty.high
 
 
 def test_a_memory_pointer_is_bounded_by_its_allocation() -> None:

@@ -87,8 +87,19 @@ def get_array_module(*args: Any) -> Any:
     return cp if any(isinstance(arg, ndarray) for arg in args) else np
 
 
+def _array_ufunc(self: ndarray, function: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+    """`np.exp(x)` and `number * x`: NumPy's elementwise functions of device arrays are ours, as with CuPy."""
+    ours = getattr(cp, function.__name__, None)
+    if method != "__call__" or ours is None:
+        return NotImplemented
+    if "out" in keywords and len(keywords["out"]) == 1:
+        (keywords["out"],) = keywords["out"]
+    return ours(*inputs, **keywords)
+
+
 for _name, _words in METHODS.items():
     setattr(ndarray, _name, method(_name, _words))
+ndarray.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 
 
 class Module:

@@ -28,7 +28,6 @@ class ndarray:
     """An array on the device. `data` points to its first element; `base` that of which it is a view."""
 
     __slots__ = ("__weakref__", "_array", "base", "data")
-    __array_ufunc__ = None  # NumPy's operators leave the work to us, and its functions refuse
     __array_priority__ = 100
 
     _array: Host

@@ -115,7 +115,8 @@ class ufunc:
         inputs = [operand(arg) for arg in args[: self.nin]]
         outs = args[self.nin :] or (out if isinstance(out, tuple) else () if out is None else (out,))
         places = tuple(None if each is None else required(self.name, "out", each) for each in outs)
-        result = self._numpy(*inputs, out=places or None, dtype=dtype, casting=casting)
+        keywords = {"out": places} if places else {}
+        result = self._numpy(*inputs, dtype=dtype, casting=casting, **keywords)
         for each in outs:
             if each is not None:
                 each._wrote()

@@ -93,7 +93,7 @@ _TABLE = """
     array_split       ary! indices_or_sections axis
     broadcast_to      array! shape
     broadcast_arrays  *args!
-    reshape           a! / newshape / order
+    reshape           a! newshape / order
     ravel             a! order
     transpose         a! axes
     swapaxes          a! axis1 axis2
