@@ -346,7 +346,7 @@ class Checker:
             raise unsupported(at, "calling a function in a constant expression")
         if target.kernel:
             hint = "only the host launches kernels; to share code, make it a __device__ function"
-            raise Fault(at, f"a __global__ function call must be configured: '{name}'", hint)
+            raise unsupported(at, f"calling the __global__ function '{name}' from a kernel", hint)
         if caller.current.device and not target.device:
             word = "__global__" if caller.current.kernel else "__device__"
             message = f"calling a __host__ function('{name}') from a {word} function('{caller.current.name}') is not allowed"

@@ -8,18 +8,15 @@ from minilib.cuda import syntax, tree
 from minilib.cuda.check_expressions import Expressions, type_hint
 from minilib.cuda.conversion import Value, address, implicit, number, quality, rvalue
 from minilib.cuda.errors import Fault, unsupported
-from minilib.cuda.intrinsics import GENERIC, INTRINSICS, SAME_TYPE, Signature
+from minilib.cuda.intrinsics import INTRINSICS, SAME_TYPE, Signature
 from minilib.cuda.scope import FunctionName, Overloads, ParameterType
 from minilib.cuda.templates import deduced
 from minilib.cuda.tree import At
 from minilib.cuda.types import (
-    FLOAT,
-    INT,
     VECTORS,
     Array,
     Pointer,
     Record,
-    Scalar,
     Void,
 )
 
@@ -69,7 +66,7 @@ class Calls(Expressions):
             result = [
                 Candidate(f.parameters, len(f.parameters) - f.defaults, f) for f in callee.function.functions
             ]
-            result += self._built_in_candidates(callee.name, arguments)
+            result += self._built_in_candidates(callee.name)
         for template in callee.function.templates:
             bindings = deduced(self, template.definition, explicit or [], arguments)
             if bindings is not None:
@@ -77,15 +74,8 @@ class Calls(Expressions):
                 result.append(Candidate(f.parameters, len(f.parameters) - f.defaults, f, True))
         return result
 
-    def _built_in_candidates(self, name: str, arguments: list[Value]) -> list[Candidate]:
+    def _built_in_candidates(self, name: str) -> list[Candidate]:
         signatures = INTRINSICS.get(name, ())
-        if name in GENERIC and len(arguments) == len(GENERIC[name][0].parameters):
-            types = [rvalue(argument).type for argument in arguments]
-            if all(isinstance(type_, Scalar) for type_ in types):
-                single = all(type_ == FLOAT for type_ in types)
-                if name == "pow" and types == [FLOAT, INT]:
-                    single = True
-                signatures = (GENERIC[name][0 if single else 1],)
         return [
             Candidate(
                 [ParameterType(type_) for type_ in s.parameters], len(s.parameters) - len(s.defaults), s

@@ -315,34 +315,7 @@ class Declarations(Calls):
         return self._element(type_, parts.pop(0))
 
     def _element(self, to: Type, node: syntax.Node) -> tree.Expression:
+        # NVRTC lets braces narrow, with a warning
         value = self.operand(node)
         result = self.converted(value, to, first_at(node))
-        if narrows(rvalue(value), to):
-            source = rvalue(value).type
-            hint = f"in braces nothing may get lost; write ({to}) before the value"
-            raise Fault(first_at(node), f"invalid narrowing conversion from '{source}' to '{to}'", hint)
         return result
-
-
-def narrows(node: tree.Expression, to: Type) -> bool:
-    """Whether a value may get lost, which braces forbid."""
-    source = node.type
-    if to == BOOL and isinstance(source, Pointer):
-        return True
-    if not (isinstance(source, Scalar) and isinstance(to, Scalar)) or source == to:
-        return False
-    value = fold(node)
-    if source.is_float and to.is_integer:
-        return True
-    if source.is_float:
-        return source.size > to.size and (value is None or (abs(value) > 3.4028235677973366e38 and abs(value) != float("inf")))  # fmt: skip
-    if value is not None:
-        return in_type(value, to) != value
-    if to.is_float:
-        return True
-    if to == BOOL:
-        return source != BOOL
-    if source.kind == "i" and to.kind == "u":
-        return True
-    bits = lambda t: 8 * t.size - (t.kind == "i") if t != BOOL else 1  # noqa: E731
-    return bool(bits(source) > bits(to))

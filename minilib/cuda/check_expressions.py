@@ -83,9 +83,8 @@ class Expressions(Types):
 
     def _no_function(self, value: Value, at: At) -> None:
         if value.function is not None:
-            raise Fault(
-                at, f"the function '{value.name}' is used as a value", "call it: write () behind its name"
-            )
+            hint = "call it: write () behind its name"
+            raise unsupported(at, f"the function '{value.name}' is used as a value", hint)
 
     def operand(self, node: syntax.Node) -> Value:
         value = self.value(node)
@@ -146,6 +145,8 @@ class Expressions(Types):
         if name in SPECIALS:
             parts: list[tree.Expression] = [tree.Special(at, UINT, name, axis) for axis in "xyz"]
             return Value(tree.MakeRecord(at, SPECIALS[name], parts), special=name, name=name)
+        if name == "NULL":
+            return Value(tree.Literal(at, LONG, 0), null=True)
         if name == "warpSize":
             return Value(tree.Special(at, INT, "warpSize", ""), name=name)
         if name in INTRINSICS or name == "__ldg" or (name.startswith("make_") and name[5:] in VECTORS):

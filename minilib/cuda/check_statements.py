@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from minilib.cuda import syntax, tree
 from minilib.cuda.check_declarations import Declarations
 from minilib.cuda.check_expressions import type_hint
@@ -10,7 +12,6 @@ from minilib.cuda.constant import fold, in_type
 from minilib.cuda.conversion import as_bool, implicit, known, number, rvalue
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.scope import FunctionName, TypeMeaning
-from minilib.cuda.tree import At
 from minilib.cuda.types import Scalar, Void, promoted
 
 
@@ -76,16 +77,20 @@ class Statements(Declarations):
         if not test:
             raise Fault(node.at, "static assertion failed" + (f": {node.message}" if node.message else ""))
 
-    def _one(self, node: syntax.Node) -> tree.Statement:
+    def _one(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
         """A statement in a scope of its own."""
         self.push()
-        statements = self.statement(node)
+        self.scope.reserved = set(reserved)
+        if isinstance(node, syntax.BlockOf):
+            statements: list[tree.Statement] = [self.block(node, scope=False)]
+        else:
+            statements = self.statement(node)
         self.pop()
         return statements[0] if len(statements) == 1 else tree.Block(node.at, statements)
 
-    def _body(self, node: syntax.Node) -> tree.Statement:
+    def _body(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
         self.loops += 1
-        statement = self._one(node)
+        statement = self._one(node, reserved)
         self.loops -= 1
         return statement
 
@@ -114,7 +119,7 @@ class Statements(Declarations):
             initial += self.statement(inner)
         test = self.condition(node.test) if node.test is not None else None
         step = self.rvalue(node.step) if node.step is not None else None
-        body = self._body(node.body)
+        body = self._body(node.body, self.scope.names)
         self.pop()
         return tree.Loop(node.at, initial, test, step, body)
 
@@ -163,24 +168,15 @@ class Statements(Declarations):
         type_ = promoted(value.type)
         cases: list[tree.Case] = []
         seen: set[int] = set()
-        declared: At | None = None
-        name = ""
         self.push()
         self.switches += 1
         for inner in node.body:
             if isinstance(inner, syntax.CaseLabel):
-                if declared is not None:
-                    hint = "put the statements of the case in { }"
-                    raise Fault(inner.at, f"transfer of control bypasses initialization of '{name}'", hint)
                 self._label(inner, type_, cases, seen)
                 continue
             if not cases:
                 raise unsupported(inner.at, "a statement of a switch before its first case")
             cases[-1].statements += self.statement(inner)
-            if isinstance(inner, syntax.Declaration) and "typedef" not in inner.specifiers.words:
-                for one in inner.ones:
-                    if one.style:
-                        declared, name = inner.at, one.declarator.name
         self.switches -= 1
         self.pop()
         return tree.Switch(node.at, number(value, type_), cases)

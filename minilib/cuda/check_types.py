@@ -52,6 +52,10 @@ class Types:
             line = self.scope.places[name].line
             hint = f"it is declared in line {line}; to assign to it, leave out the type"
             raise Fault(at, f"'{name}' has already been declared in the current scope", hint)
+        if name in self.scope.reserved:
+            hint = "it is the counter of the loop; take another name"
+            message = f"'{name}', declared in for-loop initialization, may not be redeclared in this scope"
+            raise Fault(at, message, hint)
         self.scope.names[name], self.scope.places[name] = meaning, at
 
     # ------------------------------------------------------------------------------------------------ types

@@ -10,10 +10,13 @@ from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.scope import Overloads
 from minilib.cuda.types import (
     BOOL,
+    DIM3,
     DOUBLE,
     FLOAT,
     INT,
+    UINT,
     ULLONG,
+    VECTORS,
     VOID,
     Array,
     Pointer,
@@ -134,7 +137,19 @@ def implicit(value: Value, to: Type) -> tree.Expression | None:
         return None
     if to == BOOL and isinstance(source, Pointer):
         return tree.Convert(node.at, BOOL, node)
+    if to == DIM3 and isinstance(source, Scalar):
+        x = number(node, UINT)
+        return tree.MakeRecord(node.at, DIM3, [x, *(tree.Literal(node.at, UINT, 1) for _ in "yz")])
+    if {source, to} == {DIM3, VECTORS["uint3"]}:
+        return _same_parts(node, to)
     return node if source == to and not isinstance(to, Void) else None
+
+
+def _same_parts(node: tree.Expression, to: Type) -> tree.Expression:
+    """A uint3 as a dim3, or the other way round."""
+    if isinstance(node, tree.MakeRecord):
+        return tree.MakeRecord(node.at, to, node.parts)
+    return tree.MakeRecord(node.at, to, [tree.Member(node.at, UINT, node, axis) for axis in "xyz"])
 
 
 def quality(value: Value, to: Type, reference: str = "") -> int | None:
@@ -156,9 +171,8 @@ def quality(value: Value, to: Type, reference: str = "") -> int | None:
 def as_bool(value: Value, at: tree.At) -> tree.Expression:
     """The condition of an if, of a loop, of ! && || ?:"""
     if value.function is not None:
-        raise Fault(
-            at, f"the function '{value.name}' is used as a condition", "call it: write () behind its name"
-        )
+        hint = "call it: write () behind its name"
+        raise unsupported(at, f"the function '{value.name}' is used as a condition", hint)
     node = rvalue(value)
     if node.type == BOOL:
         return node

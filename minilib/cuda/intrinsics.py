@@ -38,10 +38,8 @@ class Signature:
 
 
 INTRINSICS: dict[str, tuple[Signature, ...]] = {}
-# C++ overloads of the math library: all float gives float, anything else double.
-GENERIC: dict[str, tuple[Signature, Signature]] = {}
 # Overloads on two types compute in the type that they return.
-SAME_TYPE = {"min", "max"}
+SAME_TYPE = {"min", "max", "pow", "powf", "copysign"}
 
 _UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "rcbrt", "ceil", "floor", "trunc", "round", "rint", "nearbyint", "fabs", "erf", "erfc", "erfinv", "tgamma", "lgamma", "sinpi", "cospi", "normcdf"]
 _BINARY = ["pow", "fmod", "atan2", "fmin", "fmax", "hypot", "copysign", "fdim", "remainder"]
@@ -54,7 +52,6 @@ def _add(source: str, *signatures: Signature) -> None:
 def _math(name: str, count: int, flops: int = 1) -> None:
     single = Signature(name + "f", FLOAT, (FLOAT,) * count, flops)
     double = Signature(name, DOUBLE, (DOUBLE,) * count, flops)
-    GENERIC[name] = (single, double)
     _add(name, single, double)
     _add(name + "f", single)
 
@@ -64,6 +61,8 @@ for _name in _UNARY:
 for _name in _BINARY:
     _math(_name, 2)
 _math("fma", 3, 2)
+_add("pow", Signature("powf", FLOAT, (FLOAT, INT), 1), Signature("pow", DOUBLE, (DOUBLE, INT), 1))
+_add("copysign", *(Signature("copysign", DOUBLE, pair, 1) for pair in ((FLOAT, DOUBLE), (DOUBLE, FLOAT))))
 
 for _name in ["__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__saturatef"]:
     _add(_name, Signature(_name, FLOAT, (FLOAT,), 1))
@@ -196,7 +195,6 @@ HOST_ONLY = {
     "FLT_MAX": "there are no headers; write 3.402823466e+38f",
     "INT_MAX": "there are no headers; write 2147483647",
     "INT_MIN": "there are no headers; write (-2147483647 - 1)",
-    "NULL": "write nullptr",
     "M_PI": "there are no headers; write 3.14159265358979323846",
     "NAN": "there are no headers; write __int_as_float(0x7fffffff)",
 }

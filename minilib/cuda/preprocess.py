@@ -52,7 +52,7 @@ class _Preprocessor:
                 self._define_text(name, text if equals else "1")
 
     def _define_text(self, name: str, text: str) -> None:
-        line = tokens(f"{name} {text}" if ")" not in name else f"{name} {text}")
+        line = tokens(f"{name} {text}")
         self._define([token.moved(_START) for token in line[:-1]], _START)
 
     # ------------------------------------------------------------------------------------------- directives
@@ -151,8 +151,6 @@ class _Preprocessor:
         parameters: tuple[str, ...] | None = None
         if body and body[0].text == "(" and not body[0].space:
             parameters, body = _macro_parameters(body)
-        elif body and not body[0].space and rest[0].at != _START:
-            body = body[:]
         macro = Macro(name, parameters, tuple(body))
         old = self.macros.get(name)
         if old and not _same(old, macro) and at != _START:

@@ -88,6 +88,7 @@ class Scope:
     def __init__(self, outer: Scope | None = None) -> None:
         self.outer, self.names = outer, dict[str, Meaning]()
         self.places: dict[str, At] = {}
+        self.reserved: set[str] = set()  # names of a for's first part, in its body
 
     def find(self, name: str) -> Meaning | None:
         scope: Scope | None = self
