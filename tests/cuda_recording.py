@@ -13,7 +13,16 @@ SOURCE = "\n".join(f"line {n};" for n in range(1, 41))
 
 class FakeMemory:
     def __init__(
-        self, name, count, dtype="float32", space="global", base=None, low=0, high=None, initialised=None, shape=None
+        self,
+        name,
+        count,
+        dtype="float32",
+        space="global",
+        base=None,
+        low=0,
+        high=None,
+        initialised=None,
+        shape=None,
     ):
         self.name, self.space, self.dtype = name, space, np.dtype(dtype)
         self.nbytes = count * self.dtype.itemsize
@@ -53,7 +62,9 @@ class Run:
         if value is not None and not isinstance(value, list):
             value = np.broadcast_to(np.asarray(value, dtype=memory.dtype), self.t.shape)
         active = self._active(where)
-        return self.recorder.access(line, kind, memory, offset.astype(np.int64), size, active, self.warps, value)
+        return self.recorder.access(
+            line, kind, memory, offset.astype(np.int64), size, active, self.warps, value
+        )
 
     def load(self, line, memory, index, where=True, size=None):
         return self.access("load", line, memory, index, where, size)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cuda_recording import FakeMemory, Run, shared
 
-# ------------------------------------------------------------------------------------------------------ sectors
+# ---------------------------------------------------------------------------------------------------- sectors
 
 
 def loads(index, dtype="float32", size=None, where=True, block=32, count=4096):
@@ -20,7 +20,8 @@ def loads(index, dtype="float32", size=None, where=True, block=32, count=4096):
 
 
 @pytest.mark.parametrize(
-    "stride, sectors, lines, ideal", [(0, 1, 1, 1), (1, 4, 1, 4), (2, 8, 2, 4), (8, 32, 8, 4), (32, 32, 32, 4)]
+    "stride, sectors, lines, ideal",
+    [(0, 1, 1, 1), (1, 4, 1, 4), (2, 8, 2, 4), (8, 32, 8, 4), (32, 32, 32, 4)],
 )
 def test_a_strided_load_touches_more_sectors(stride, sectors, lines, ideal):
     assert loads(lambda t: t * stride) == (1, sectors, lines, ideal)
@@ -111,7 +112,7 @@ def test_flops_and_their_intensity():
     assert Run().report().flops_per_byte == 0.0
 
 
-# ------------------------------------------------------------------------------------------------ bank conflicts
+# --------------------------------------------------------------------------------------------- bank conflicts
 
 
 def conflicts(index, size=4, dtype="float32", where=True):
@@ -120,7 +121,9 @@ def conflicts(index, size=4, dtype="float32", where=True):
     return run.report().bank_conflicts
 
 
-@pytest.mark.parametrize("stride, expected", [(0, 0), (1, 0), (2, 1), (3, 0), (4, 3), (8, 7), (16, 15), (32, 31)])
+@pytest.mark.parametrize(
+    "stride, expected", [(0, 0), (1, 0), (2, 1), (3, 0), (4, 3), (8, 7), (16, 15), (32, 31)]
+)
 def test_conflicts_of_a_stride(stride, expected):
     assert conflicts(lambda t: t * stride) == expected
 
@@ -192,7 +195,7 @@ def test_conflicts_add_up_over_blocks_that_do_the_same():
     assert r.shared_bytes == 4096 * 4
 
 
-# -------------------------------------------------------------------------------------------- races within a block
+# --------------------------------------------------------------------------------------- races within a block
 
 
 def only(found):
@@ -307,7 +310,10 @@ def test_the_same_value_again_later_and_then_another():
     run.store(4, flag, 0, where=run.t == 40, value=2.0)
     run.store(5, flag, 0, where=run.t == 9, value=3.0)
     races = run.report().races
-    assert [(race.kind, race.line, race.other_line) for race in races] == [("shared", 5, 4), ("same-value", 4, 3)]
+    assert [(race.kind, race.line, race.other_line) for race in races] == [
+        ("shared", 5, 4),
+        ("same-value", 4, 3),
+    ]
 
 
 def test_different_values_of_a_vector_are_no_same_value():
@@ -426,7 +432,9 @@ def test_threads_and_blocks_are_named_by_their_three_numbers():
     race = only(run.report().races)
     assert (race.thread, race.other_thread) == ((1, 1, 0), (7, 7, 1))
     assert (race.block, race.other_block) == ((1, 2, 0), (1, 2, 0))
-    assert race.message.startswith("thread (1,1,0) of block (1,2,0) reads out[7] at line 2, which thread (7,7,1)")
+    assert race.message.startswith(
+        "thread (1,1,0) of block (1,2,0) reads out[7] at line 2, which thread (7,7,1)"
+    )
 
 
 def test_a_chunk_of_blocks_has_fresh_shared_memory():
@@ -442,7 +450,7 @@ def test_a_chunk_of_blocks_has_fresh_shared_memory():
     assert r.races == [] and only(r.uninitialised).block == (1, 0, 0)
 
 
-# ------------------------------------------------------------------------------------------------------ in a warp
+# -------------------------------------------------------------------------------------------------- in a warp
 
 
 def test_only_syncwarp_orders_the_lanes_of_a_warp():
@@ -570,7 +578,7 @@ def test_a_mask_that_leaves_out_first_readers_does_not_order_them():
     assert only(run.report().races).other_thread[0] < 4
 
 
-# ------------------------------------------------------------------------------------------------- between blocks
+# --------------------------------------------------------------------------------------------- between blocks
 
 
 def test_blocks_are_not_ordered_by_barriers():
@@ -606,7 +614,15 @@ def test_a_reader_of_an_older_epoch_still_races_with_another_block():
 
 
 def last_block(
-    run, *, fence=True, reader_fence=True, by_all=False, fence_all=False, barrier=True, ticket=True, reset=False
+    run,
+    *,
+    fence=True,
+    reader_fence=True,
+    by_all=False,
+    fence_all=False,
+    barrier=True,
+    ticket=True,
+    reset=False,
 ):
     """Each block writes its part; the last one to come adds them up."""
     parts = FakeMemory("parts", 8, base=0x7000_0000_0000)
@@ -687,7 +703,7 @@ def test_all_threads_of_a_block_may_write_before_a_barrier_and_one_fence():
     assert run.report().ok
 
 
-# --------------------------------------------------------------------------------------------- bounds and values
+# ------------------------------------------------------------------------------------------ bounds and values
 
 
 def test_out_of_bounds_names_element_thread_and_size():
@@ -697,7 +713,13 @@ def test_out_of_bounds_names_element_thread_and_size():
     assert np.array_equal(allowed, run.g < 100)
     r = run.report()
     found = only(r.out_of_bounds)
-    assert (found.kind, found.line, found.array, found.index, found.count) == ("out-of-bounds", 5, "x", 100, 28)
+    assert (found.kind, found.line, found.array, found.index, found.count) == (
+        "out-of-bounds",
+        5,
+        "x",
+        100,
+        28,
+    )
     assert (found.block, found.thread) == ((1, 0, 0), (36, 0, 0))
     assert "reads x[100], but x has 100 elements (0 to 99)" in found.message
     assert not r.ok and r.bytes_read == 400
@@ -783,7 +805,7 @@ def test_a_variable_without_a_value_and_a_division_by_zero():
     assert not r.ok
 
 
-# ----------------------------------------------------------------------------------- barriers, warps and branches
+# ------------------------------------------------------------------------------- barriers, warps and branches
 
 
 def test_barriers_count_once_for_each_block():
@@ -865,7 +887,7 @@ def test_divergence_counts_warps_whose_lanes_disagree():
     assert (r.divergent_branches, r.lines[3].divergent_branches, r.lines[4].divergent_branches) == (2, 2, 0)
 
 
-# ----------------------------------------------------------------------------------------------------- in the large
+# ----------------------------------------------------------------------------------------------- in the large
 
 
 def tiled_matmul(n=64, tile=16):

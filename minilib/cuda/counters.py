@@ -63,7 +63,7 @@ class Counters:
 
 
 def alignment(size: int) -> int:
-    """What the address of an access of `size` bytes must be a multiple of: 16 for a float4, 4 for a float3."""
+    """What the address of `size` bytes must be a multiple of: 16 for a float4, 4 for a float3."""
     return min(16, size & -size)
 
 
@@ -86,7 +86,8 @@ def bank_conflicts(offsets: Ints, size: int, active: Bools) -> Ints:
     """Conflicts of each row: over its groups of lanes, the most distinct words in one bank, less one."""
     unit = alignment(size)
     parts = [_conflicts(offsets + start, unit, active) for start in range(0, size, unit)]
-    return np.sum(parts, axis=0, dtype=np.int64)
+    total: Ints = np.sum(parts, axis=0, dtype=np.int64)
+    return total
 
 
 def _conflicts(offsets: Ints, size: int, active: Bools) -> Ints:
@@ -96,7 +97,7 @@ def _conflicts(offsets: Ints, size: int, active: Bools) -> Ints:
     # (rows, 32) -> (rows * groups, lanes of a group)
     vectors = (offsets // width).reshape(-1, LANES // groups)
     taking_part = active.reshape(vectors.shape)
-    some = taking_part.any(axis=1)
+    some: Bools = np.any(taking_part, axis=1)
     vectors, rows = _filled(vectors, taking_part)
     worst = np.zeros(len(some), dtype=np.int64)
     if rows:
@@ -105,7 +106,8 @@ def _conflicts(offsets: Ints, size: int, active: Bools) -> Ints:
         first[:, 1:] = vectors[:, 1:] != vectors[:, :-1]
         where = np.arange(0, rows * sets, sets)[:, None] + vectors % sets
         worst[some] = np.bincount(where[first], minlength=rows * sets).reshape(rows, sets).max(axis=1) - 1
-    return worst.reshape(-1, groups).sum(axis=1)
+    conflicts: Ints = worst.reshape(-1, groups).sum(axis=1)
+    return conflicts
 
 
 def _filled(values: Ints, active: Bools) -> tuple[Ints, int]:
@@ -120,7 +122,8 @@ def _filled(values: Ints, active: Bools) -> tuple[Ints, int]:
 
 def _ordered(values: Ints) -> Ints:
     """Each row sorted; most come sorted already, and to see that is cheaper than to sort."""
-    return values if (values[:, 1:] >= values[:, :-1]).all() else np.sort(values, axis=1)
+    sorted_: Ints = values if (values[:, 1:] >= values[:, :-1]).all() else np.sort(values, axis=1)
+    return sorted_
 
 
 def _steps(values: Ints) -> int:

@@ -22,8 +22,8 @@ DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
 DO = {"load": "read", "store": "write", "atomic": "update atomically"}
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
-    "shared": "shared memory starts with garbage, so write it first (and wait for the writers with __syncthreads())",
-    "local": "a local array starts with garbage, so give every element a value first",
+    "shared": "shared memory starts with garbage: write it first, then wait with __syncthreads()",
+    "local": "a local array starts with garbage: give every element a value first",
     "global": "cp.empty does not clear memory: write it first, or allocate it with cp.zeros",
 }
 
@@ -66,7 +66,7 @@ def race(
     both = f"{me} and {other}" if me.block != other.block or me.alone else f"{other} and {me}"
     if same_value:
         where = f"at line {line}" if line == other_line else f"at lines {other_line} and {line}"
-        return f"{both} both write the same value to {what} {where}, in no order. The result is the same either way."
+        return f"{both} both write the same value to {what} {where}, in no order: no harm is done."
     if together:
         return f"{both} both write {what} at line {line}, and which value stays is open: {OWN}."
     if kind == "store" and other_kind == "load":
@@ -131,22 +131,22 @@ def bounds(what: str, name: str, who: Actor, kind: str, index: int, elements: in
 def misaligned(what: str, who: Actor, kind: str, size: int, align: int, address: int) -> str:
     return (
         f"{who} {DOES[kind]} {size} bytes at {what}, whose address is not a multiple of {align} "
-        f"(it is {address % align} too far). A vector must start at an index that is a multiple of its length."
+        f"(it is {address % align} too far). A vector must start at a multiple of its own length."
     )
 
 
 def barrier_divergence(missing: Actor, arrived: int, live: int) -> str:
     return (
-        f"only {arrived} of {live} running threads of block {triple(missing.block)} reach this __syncthreads(); "
-        f"thread {triple(missing.thread)} does not. Put it where all threads pass: after the if, not in it, "
-        "and in loops that all threads repeat equally often."
+        f"only {arrived} of {live} running threads of block {triple(missing.block)} reach this "
+        f"__syncthreads(); thread {triple(missing.thread)} does not. "
+        "Put it where all threads pass: after the if, not in it, and in loops that all repeat equally often."
     )
 
 
 def early_return(who: Actor, returned: int) -> str:
     return (
-        f"{returned} threads of block {triple(who.block)} (thread {triple(who.thread)} first) have returned before "
-        "this __syncthreads(). It does not wait for them, but what they should have loaded or stored is missing."
+        f"{returned} threads of block {triple(who.block)}, the first of them {triple(who.thread)}, have "
+        "returned before this __syncthreads(). It does not wait for them; what they would have stored is missing."
     )
 
 

@@ -87,6 +87,8 @@ class Order:
     def __init__(self, blocks: int, warps_per_block: int) -> None:
         self.blocks, self.warps_per_block = blocks, warps_per_block
         self.lanes_per_block = 32 * warps_per_block
+        power = self.lanes_per_block.bit_length() - 1
+        self._shift = power if self.lanes_per_block == 1 << power else None  # faster than to divide
         self.now = 1
         self.epoch = np.zeros(blocks, dtype=np.int64)  # a mark: the instant of the last barrier, lane 0
         self._lines = np.zeros(1024, dtype=np.int64)
@@ -188,10 +190,11 @@ class Order:
 
     def line(self, marks: Ints) -> Ints:
         """The source lines of accesses."""
-        return self._lines[marks >> 32]
+        lines: Ints = self._lines[marks >> 32]
+        return lines
 
     def block_of(self, lanes: Ints) -> Ints:
-        return lanes // self.lanes_per_block
+        return lanes >> self._shift if self._shift is not None else lanes // self.lanes_per_block
 
     @property
     def has_clocks(self) -> bool:
@@ -200,7 +203,7 @@ class Order:
     def warp_before(self, marks: Ints, lanes: Ints) -> Bools:
         """Whether accesses happened before `lanes` now, as far as one warp or one thread decides it."""
         others = lane_of(marks)
-        before = (others == lanes) & (marks != 0)
+        before: Bools = (others == lanes) & (marks != 0)
         if self._clocks is not None:
             same = (others >> 5 == lanes >> 5) & (marks != 0)
             mine = lanes[same]
@@ -216,7 +219,7 @@ class Order:
         others = lane_of(marks)
         blocks = self.block_of(lanes)
         same_block = self.block_of(others) == blocks
-        open_ = (marks != 0) & ~self.warp_before(marks, lanes)
+        open_: Bools = (marks != 0) & ~self.warp_before(marks, lanes)
         open_ &= ~(same_block & (marks < self.epoch[blocks]))
         if self._acquired and (open_ & ~same_block).any():
             across = np.flatnonzero(open_ & ~same_block)

@@ -20,7 +20,8 @@ MAPS = 8  # pictures of one sort at most
 
 @dataclass
 class Request:
-    """The first requests of a line: `offsets` and `active` are (a few warps, 32)."""
+    """The first requests of a line: `offsets` (from the start of the allocation; the array begins at `low`)
+    and `active` are (a few warps, 32). `item` is the size of an element."""
 
     line: int
     kind: str
@@ -28,6 +29,7 @@ class Request:
     space: str
     size: int
     item: int
+    low: int
     offsets: Ints
     active: Bools
     warps: Ints
@@ -79,7 +81,7 @@ def pictures(trace: Trace, source: list[str]) -> list[tuple[str, str]]:
     return made
 
 
-# ---------------------------------------------------------------------------------------------------- access map
+# ------------------------------------------------------------------------------------------------- access map
 
 
 def access_title(request: Request) -> str:
@@ -87,7 +89,8 @@ def access_title(request: Request) -> str:
     _, sectors, _, ideal = requests(request.offsets[worst], request.size, request.active[worst])
     verb = "reads" if request.kind == "load" else "writes"
     best = "which is the least possible" if sectors == ideal else f"{ideal} would do"
-    return f"Line {request.line} {verb} {request.array}: a warp touches {_plural(sectors, 'sector')} of 32 bytes, {best}"
+    touched = _plural(sectors, "sector")
+    return f"Line {request.line} {verb} {request.array}: a warp touches {touched} of 32 bytes, {best}"
 
 
 def _one_warp(request: Request) -> slice:
@@ -100,11 +103,19 @@ def access_map(request: Request) -> str:
     offsets, active, size = request.offsets, request.active, request.size
     low = int(offsets[active].min()) // 32 * 32
     high = -(-(int(offsets[active].max()) + size) // 32) * 32
-    left, top, width = 78.0, 18.0, 640.0
+    left, top, width = 100.0, 18.0, 640.0
     height = 2.5 * 32
     scale = width / (high - low)
+    bar = max(2.0, size * scale - 0.6)
     rows = len(offsets)
-    out = [_text(left, 12, f"bytes {low} to {high - 1} of {request.array}", MUTED)]
+    first, last = (
+        (at - request.low) // request.item for at in (int(offsets[active].min()), int(offsets[active].max()))
+    )
+    out = [
+        _text(
+            left, 12, f"{request.array}[{first}] to {request.array}[{last + size // request.item - 1}]", MUTED
+        )
+    ]
     if (high - low) // 32 <= 160:
         for sector in range((high - low) // 32 + 1):
             x = left + sector * 32 * scale
@@ -116,15 +127,15 @@ def access_map(request: Request) -> str:
         out.append(_text(left - 5, y0 + 9, "lane 0", MUTED, "end"))
         out.append(_text(left - 5, y0 + height - 1, "31", MUTED, "end"))
         marks = "".join(
-            f"M{left + (int(offsets[row, lane]) - low) * scale:.1f},{y0 + 2.5 * lane:.1f}h{max(2.0, size * scale - 0.6):.1f}"
-            f"v2.1h-{max(2.0, size * scale - 0.6):.1f}z"
+            f"M{left + (int(offsets[row, lane]) - low) * scale:.1f},{y0 + 2.5 * lane:.1f}h{bar:.1f}"
+            f"v2.1h-{bar:.1f}z"
             for lane in np.flatnonzero(active[row])
         )
         out.append(f"<path d='{marks}' fill='{colour}'/>")
     return _svg(left + width + 10, top + rows * (height + 6), out)
 
 
-# ------------------------------------------------------------------------------------------------------ bank map
+# --------------------------------------------------------------------------------------------------- bank map
 
 
 def bank_title(request: Request) -> str:
@@ -160,20 +171,20 @@ def bank_map(request: Request) -> str:
         for (_, bank), words in (item for item in stacks.items() if item[0][0] == group):
             for level, lanes in enumerate(words.values()):
                 colour = WARPS[0] if level == 0 else WRONG
-                x, top = 72 + bank * cell, y - 4 + level * 16
+                x, top = 72 + bank * cell, y - 4 + level * 14
                 text = str(lanes[0]) if len(lanes) == 1 else f"{len(lanes)}x"
-                out.append(f"<rect x='{x:.0f}' y='{top:.0f}' width='18' height='14' rx='2' fill='{colour}'/>")
-                out.append(_text(x + 9, top + 11, text, "#ffffff", "middle"))
-        y += 16 * max(deepest, 1) + 8
+                out.append(f"<rect x='{x:.0f}' y='{top:.0f}' width='18' height='13' rx='2' fill='{colour}'/>")
+                out.append(_text(x + 9, top + 10, text, "#ffffff", "middle"))
+        y += 14 * max(deepest, 1) + 8
     return _svg(72 + 32 * cell + 8, y, out)
 
 
-# ----------------------------------------------------------------------------------------------------- time line
+# -------------------------------------------------------------------------------------------------- time line
 
 
 def timeline(events: list[Event]) -> str:
-    """Warps downwards, steps to the right: accesses as ticks, barriers as bars, red where somebody is missing."""
-    warps = min(16, len(events[0].lanes))
+    """Warps downwards, steps to the right: accesses are ticks, barriers bars, red where one is missing."""
+    warps = min(32, len(events[0].lanes))
     left, top, row = 60.0, 22.0, 14.0
     step = max(3.0, min(14.0, 640 / max(1, len(events))))
     out = []
@@ -217,7 +228,7 @@ def timeline(events: list[Event]) -> str:
     return _svg(max(left + step * len(events), x) + 8, y + 6, out)
 
 
-# ----------------------------------------------------------------------------------------------------------- SVG
+# -------------------------------------------------------------------------------------------------------- SVG
 
 
 def _svg(width: float, height: float, parts: list[str]) -> str:

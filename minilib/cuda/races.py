@@ -19,24 +19,25 @@ from numpy.typing import NDArray
 from minilib.cuda.counters import alignment
 from minilib.cuda.order import Bools, Ints, Order, lane_of
 
-__all__ = ["Conflicts", "Shadow", "bits"]
+__all__ = ["KINDS", "Conflicts", "Shadow", "bits"]
 
 Bytes = NDArray[np.uint8]
 Array = NDArray[Any]
+KINDS = ("load", "store", "atomic")
 
 
 @dataclass
 class Conflicts:
-    """Of each access (n,): the mark of one earlier access that it races with (0: none), what that was ("load",
-    "store", "atomic"), and whether both write the same value."""
+    """Of each access (n,): the mark of one earlier access that it races with (0: none), what that was (an
+    index of `KINDS`), and whether both write the same value."""
 
     marks: Ints
-    kinds: NDArray[np.str_]
+    kinds: NDArray[np.int8]
     same_value: Bools
 
     @classmethod
     def none(cls, count: int) -> Conflicts:
-        return cls(np.zeros(count, np.int64), np.full(count, "", "U6"), np.zeros(count, bool))
+        return cls(np.zeros(count, np.int64), np.zeros(count, np.int8), np.zeros(count, bool))
 
     def add(self, access: Ints, marks: Ints, kind: str, same: Bools | None = None) -> None:
         """Take what races into account: one for each access, and a true race before a harmless one."""
@@ -44,12 +45,12 @@ class Conflicts:
             chosen = (same if harmless else ~same) if same is not None else np.full(len(marks), not harmless)
             free = chosen & ((self.marks[access] == 0) | (self.same_value[access] & (not harmless)))
             self.marks[access[free]] = marks[free]
-            self.kinds[access[free]] = kind
+            self.kinds[access[free]] = KINDS.index(kind)
             self.same_value[access[free]] = harmless
 
 
 class Shadow:
-    """The shadow of `copies` copies of `nbytes` bytes: one of global memory, one per block of shared memory."""
+    """The shadow of `copies` copies of `nbytes` bytes: one of global memory, one per block of shared."""
 
     def __init__(self, nbytes: int, copies: int, order: Order, within_block: bool) -> None:
         self.order = order
@@ -108,7 +109,7 @@ class Shadow:
             self._tables[name] = np.zeros(self.nbytes // self._unit, dtype=np.int64)
         return self._tables[name]
 
-    # -------------------------------------------------------------------------------------------- who came before
+    # ---------------------------------------------------------------------------------------- who came before
 
     def _racing(self, step: _Step, marks: Ints, atomic: bool = False) -> Ints:
         """Which of the earlier accesses `marks`, one for each cell, race with the step."""
@@ -120,7 +121,7 @@ class Shadow:
         near = np.flatnonzero(maybe)
         if len(near) == 0:
             return _NONE
-        cells = None
+        cells: list[Hashable] | None = None
         if atomic and not self.within_block:
             cells = [(step.key, cell * self._unit) for cell in step.cells[near].tolist()]
         return near[self.order.unordered(marks[near], step.lanes[near], cells)]
@@ -178,7 +179,7 @@ class Shadow:
         equal: Bools = (self._image().reshape(-1, self._unit)[step.cells[chosen]] == pieces).all(axis=1)
         return equal
 
-    # ----------------------------------------------------------------------------------- two of those who came
+    # ---------------------------------------------------------------------------------- two of those who came
 
     def _remember(self, kind: str, step: _Step) -> None:
         """Keep this load or atomic, if the two that are kept of its cell do not stand for it."""

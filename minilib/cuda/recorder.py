@@ -1,6 +1,6 @@
 """The recorder of a profiled launch: checks every access, counts what it costs, and finds races.
 
-All that happens arrives as matrices (warps, 32). Warps and blocks are numbered over the whole grid, x fastest.
+All that happens comes as matrices (warps, 32). Warps and blocks are numbered over the whole grid, x fastest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minilib.cuda.counters import LANES, Bools, Counters, Ints, alignment, bank_
 from minilib.cuda.messages import Actor, Triple
 from minilib.cuda.order import Order, lane_of
 from minilib.cuda.pictures import Event, Request, Trace
-from minilib.cuda.races import Conflicts, Shadow, bits
+from minilib.cuda.races import KINDS, Conflicts, Shadow, bits
 from minilib.cuda.report import Finding, LineCounters, Lines, Race, Report
 
 __all__ = ["Memory", "Recorder"]
@@ -28,7 +28,10 @@ Value = Array | Sequence[Array] | None
 
 
 class Memory(Protocol):
-    """What the recorder asks of a memory. One that has a `shape` gets its elements named by it: tile[2][1]."""
+    """What the recorder asks of a memory; with a `shape` as well, elements are named tile[2][1].
+
+    Shared and local memory is told apart by the object: one for each array and chunk of blocks.
+    """
 
     name: str
     space: str  # "global", "shared" (one copy per block), "local" (one per thread), "constant"
@@ -78,7 +81,7 @@ class Recorder:
         self._shared_bytes = 0
         self._trace = Trace()
 
-    # ------------------------------------------------------------------------------------------------- accesses
+    # ----------------------------------------------------------------------------------------------- accesses
 
     def access(
         self, line: int, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, warps: Ints,
@@ -88,7 +91,8 @@ class Recorder:
         `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a vector.
         Returns the active lanes that may go on: in bounds and aligned."""
         active = self._matrix(active, warps)
-        offset = np.asarray(np.broadcast_to(offset, active.shape), dtype=np.int64)
+        if offset.shape != active.shape:
+            offset = np.broadcast_to(offset, active.shape)
         here = self._line(line)
         self._come(here, active, warps)
         allowed = self._allowed(line, kind, memory, offset, size, active, warps)
@@ -198,7 +202,6 @@ class Recorder:
             rows = np.flatnonzero(active.any(axis=1))[: Trace.MAX_WARPS]
             if conflicts is not None and worst:
                 rows = np.array([int(conflicts.argmax())])
-            low = memory.low if memory.space == "global" else 0
             self._trace.request(
                 Request(
                     line,
@@ -207,11 +210,12 @@ class Recorder:
                     memory.space,
                     size,
                     memory.dtype.itemsize,
-                    offset[rows] - low,
+                    memory.low,
+                    offset[rows],
                     active[rows],
                     warps[rows],
                     worst,
-                )  # fmt: skip
+                )
             )
 
     def _event(self, kind: str, line: int, active: Bools, warps: Ints, live: Bools | None = None) -> None:
@@ -226,7 +230,7 @@ class Recorder:
             if lanes.any():
                 self._trace.event(Event(kind, line, lanes, alive))
 
-    # ------------------------------------------------------------------------------------------ state of memories
+    # -------------------------------------------------------------------------------------- state of memories
 
     def _state(self, memory: Memory) -> _State:
         key = ("global", memory.base) if memory.space == "global" else (memory.space, id(memory))
@@ -251,8 +255,8 @@ class Recorder:
         return 0
 
     def _check_written(
-        self, line: int, kind: str, memory: Memory, state: _State, at: Ints, size: int, lanes: Ints, offset: Ints,
-        chosen: Array | None,
+        self, line: int, kind: str, memory: Memory, state: _State, at: Ints, size: int, lanes: Ints,
+        offset: Ints, chosen: Array | None,
     ) -> None:  # fmt: skip
         assert state.written is not None
         if kind != "store":
@@ -280,7 +284,7 @@ class Recorder:
         self._shared_bytes = max(self._shared_bytes, sum(self._shared.values()))
         self._shared = {}
 
-    # ---------------------------------------------------------------------------------------------------- races
+    # -------------------------------------------------------------------------------------------------- races
 
     def _report_races(
         self, line: int, kind: str, memory: Memory, offset: Ints, lanes: Ints, instant: int, found: Conflicts
@@ -301,8 +305,9 @@ class Recorder:
             me, other = self._actor(int(mine[first])), self._actor(int(others[first]))
             index = self._index(memory, int(offset[i]))
             text = messages.race(
-                self._element(memory, index), kind, line, str(found.kinds[i]), other_line, me, other,
-                bool(code & 2), int(marks[first]) >> 32 == instant, self._order.waits_for_fence(int(mine[first])),
+                self._element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
+                bool(code & 2), int(marks[first]) >> 32 == instant,
+                self._order.waits_for_fence(int(mine[first])),
             )  # fmt: skip
             race = Race(
                 name, text, line, self._source(line), memory.name, index, me.block, me.thread, len(members),
@@ -310,7 +315,7 @@ class Recorder:
             )  # fmt: skip
             self._add("races", race, other_line)
 
-    # ------------------------------------------------------------------------------- barriers, warps and branches
+    # --------------------------------------------------------------------------- barriers, warps and branches
 
     def barrier(self, line: int, active: Bools, warps: Ints, exited: Bools) -> None:
         """`__syncthreads()`: `active` lanes arrive, `exited` ones have returned before."""
@@ -389,9 +394,9 @@ class Recorder:
             i, who = self._example(missing, warps)
             lanes = messages.lanes_text(np.flatnonzero(missing[i // LANES]).tolist())
             text = (
-                f"the mask {int(named[i // LANES]):#010x} of {name} names lanes of warp {who.warp % self._per_block} "
-                f"that do not execute it: {lanes}. {who} is one of them. Call it where all lanes of the mask pass, "
-                "or name only those that do."
+                f"the mask {int(named[i // LANES]):#010x} of {name} names lanes of warp "
+                f"{who.warp % self._per_block} that do not execute it: {lanes}. {who} is one of them. "
+                "Call it where all lanes of the mask pass, or name only those that do."
             )
             self._find("warp_sync", "warp-sync", line, text, who, missing)
         outside = active & ~_lane_bits(masks, np.arange(LANES))
@@ -412,8 +417,8 @@ class Recorder:
         if bad.any():
             i, who = self._example(bad, warps)
             text = (
-                f"{who} (lane {i % LANES}) reads lane {int(source.flat[i])} with {name}, but that lane does not "
-                "execute it, so the value is undefined. Let the whole warp call it."
+                f"{who} (lane {i % LANES}) reads lane {int(source.flat[i])} with {name}, but that lane does "
+                "not execute it, so the value is undefined. Let the whole warp call it."
             )
             self._find("warp_sync", "warp-sync", line, text, who, bad, other=2)
 
@@ -455,9 +460,11 @@ class Recorder:
             _, who = self._example(bad, warps)
             self._find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
 
-    # -------------------------------------------------------------------------------------------------- helpers
+    # ------------------------------------------------------------------------------------------------ helpers
 
     def _matrix(self, active: Bools, warps: Ints) -> Bools:
+        if isinstance(active, np.ndarray) and active.shape == (len(warps), LANES):
+            return active
         return np.broadcast_to(np.asarray(active, dtype=bool), (len(warps), LANES))
 
     def _line(self, line: int) -> _Line:
@@ -506,7 +513,7 @@ class Recorder:
             self._findings[key] = finding
             self._sections.setdefault(section, []).append(finding)
 
-    # --------------------------------------------------------------------------------------------------- report
+    # ------------------------------------------------------------------------------------------------- report
 
     def report(self, outputs: list[Array | None]) -> Report:
         """All that was found and counted. `outputs`: the array arguments after the run."""
@@ -528,7 +535,7 @@ class Recorder:
         total.shared_bytes = self._shared_bytes
         total.unique_bytes = sum(int(np.count_nonzero(t)) for t in everything.values())
         findings: dict[str, Any] = {
-            name: sorted(found, key=lambda f: (f.kind == "same-value", f.line))
+            name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
             for name, found in self._sections.items()
         }
         return Report(
@@ -573,4 +580,6 @@ def _set(marked: NDArray[np.uint8], at: Ints, size: int) -> None:
 def _all_set(marked: NDArray[np.uint8], at: Ints, size: int) -> Bools:
     words, where, ones = _words(marked, at, size)
     full: Bools = words[where] == ones
-    return full if full.ndim == 1 else full.all(axis=1)
+    if full.ndim == 2:
+        full = np.all(full, axis=1)
+    return full

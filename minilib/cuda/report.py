@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import wrap
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from minilib.cuda.counters import Counters
@@ -37,7 +37,8 @@ class Finding:
 
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count:,} times)"
-        return f"line {self.line}: {self.message}{times}\n    {self.source}"
+        told = wrap(f"line {self.line}: {self.message}{times}", 100, subsequent_indent="  ")
+        return "\n".join([*told, f"    {self.source}"])
 
 
 @dataclass
@@ -113,7 +114,7 @@ COLUMNS = (
 )
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Report(Counters):
     """The counters of a whole launch, its findings, and `lines`: the counters of each source line."""
 
@@ -151,7 +152,8 @@ class Report(Counters):
     def _headline(self) -> str:
         (gx, gy, gz), (bx, by, bz) = self.grid, self.block
         blocks, threads = gx * gy * gz, bx * by * bz
-        shape = f"{_plural(blocks, 'block')} ({gx}, {gy}, {gz}) of {_plural(threads, 'thread')} ({bx}, {by}, {bz})"
+        shape = f"{_plural(blocks, 'block')} ({gx}, {gy}, {gz})"
+        shape += f" of {_plural(threads, 'thread')} ({bx}, {by}, {bz})"
         wrong = sum(f.kind not in ("same-value", "early-return") for f in self.findings)
         verdict = "ok" if self.ok else _plural(wrong, "problem")
         return f"{self.program}: {shape}: {verdict}"
@@ -172,24 +174,29 @@ class Report(Counters):
     __repr__ = __str__
 
     def _line_table(self) -> list[str]:
-        rows = [[str(c.line), *map(_cell, _row(c)), c.source.rstrip()] for c in self._busy()]
-        head = [["line", *(a for a, _ in COLUMNS), ""], ["", *(b for _, b in COLUMNS), "source"]]
-        width = [max(len(row[i]) for row in head + rows) for i in range(len(COLUMNS) + 1)]
+        busy, columns = [self.lines[line] for line in sorted(self.lines)], self._columns()
+        rows = [[str(c.line), *(_cell(_row(c)[i]) for i in columns), c.source] for c in busy]
+        head = [
+            ["line", *(COLUMNS[i][0] for i in columns), ""],
+            ["", *(COLUMNS[i][1] for i in columns), "source"],
+        ]
+        width = [max(len(row[i]) for row in head + rows) for i in range(len(columns) + 1)]
         return [
             "  ".join([*(text.rjust(w) for text, w in zip(row, width)), row[-1]]).rstrip()
             for row in head + rows
         ]
 
-    def _busy(self) -> list[LineCounters]:
-        return [self.lines[line] for line in sorted(self.lines)]
+    def _columns(self) -> list[int]:
+        """Which columns say anything."""
+        return [i for i in range(len(COLUMNS)) if any(_row(c)[i][0] for c in self.lines.values())]
 
     # --------------------------------------------------------------------------------------------------- HTML
 
     def _repr_html_(self) -> str:
-        verdict = "ok" if self.ok else "wrong"
+        verdict, mark = ("ok", "&#10003;") if self.ok else ("wrong", "&#10007;")
         parts = [
             f'<div class="cuda-report">{_CSS}',
-            f'<p class="{verdict}"><b>{"&#10003;" if self.ok else "&#10007;"} {escape(self._headline())}</b></p>',
+            f'<p class="{verdict}"><b>{mark} {escape(self._headline())}</b></p>',
         ]
         for name, title in SECTIONS:
             if found := getattr(self, name):
@@ -204,17 +211,16 @@ class Report(Counters):
         return "".join(parts) + "</div>"
 
     def _lines_html(self) -> str:
-        head = "".join(f"<th>{a}<br>{b}</th>" for a, b in COLUMNS)
+        columns = self._columns()
+        head = "".join(f"<th>{COLUMNS[i][0]}<br>{COLUMNS[i][1]}</th>" for i in columns)
         problems = {f.line for f in self.findings if f.kind not in ("same-value", "early-return")}
         problems |= {race.other_line for race in self.races if race.kind != "same-value"}
         rows = ""
         for number, text in enumerate(self.source.splitlines(), 1):
-            cells = [""] * len(COLUMNS)
-            if number in self.lines:
-                cells = [_cell_html(cell) for cell in _row(self.lines[number])]
+            row = _row(self.lines[number])
             mark = ' class="wrong"' if number in problems else ""
-            columns = "".join(f"<td>{cell}</td>" for cell in cells)
-            rows += f"<tr{mark}><th>{number}</th>{columns}<td class=source>{escape(text)}</td></tr>"
+            cells = "".join(f"<td>{_cell_html(row[i])}</td>" for i in columns)
+            rows += f"<tr{mark}><th>{number}</th>{cells}<td class=source>{escape(text)}</td></tr>"
         return f"<table><tr><th>line</th>{head}<th class=source>source</th></tr>{rows}</table>"
 
 
@@ -273,12 +279,14 @@ def _finding_html(finding: Finding) -> str:
 
 
 _CSS = """<style>
-.cuda-report {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933; background: #fff; padding: 8px}
+.cuda-report {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933;
+  background: #fff; padding: 8px}
 .cuda-report h4 {margin: 10px 0 2px}
 .cuda-report ul {margin: 2px 0 8px}
-.cuda-report table {border-collapse: collapse; margin: 6px 0; background: #fff}
+.cuda-report table {border-collapse: collapse; font-size: 13px; line-height: 1.35; margin: 6px 0;
+  background: #fff}
 .cuda-report td, .cuda-report th {padding: 1px 8px; text-align: right; border: none; font-weight: normal;
-  color: #1f2933; background: none; vertical-align: bottom}
+  color: #1f2933; background: none; vertical-align: bottom; white-space: nowrap}
 .cuda-report tr {background: #fff} .cuda-report tr:hover td {background: #f1f3f5}
 .cuda-report th {color: #56616c}
 .cuda-report td.source, .cuda-report th.source {text-align: left; white-space: pre; font-family: monospace}
