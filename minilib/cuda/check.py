@@ -28,7 +28,6 @@ class Checker:
         self.top = Statements(self, self.scope)
         self.functions: list[FunctionName] = []
         self.variables: list[Variable] = []
-        self.host_variables: set[Variable] = set()
         self.callees: dict[tree.Function, list[tree.Function]] = {}
         self.depth = 0
 
@@ -101,16 +100,18 @@ class Checker:
             raise Fault(at, f"incomplete type is not allowed: '{name}' cannot be void")
         if "extern" in words:
             raise unsupported(at, "extern variables")
-        if ("__constant__" in words and "__device__" not in words) or "__constant__" in words:
-            storage = "constant"
-        else:
-            storage = "device"
         constexpr = "constexpr" in words
         const = written.const or constexpr
-        if const and storage == "device" and not one.style:
+        device = "__constant__" in words or "__device__" in words
+        if not device and not const:
+            hint = "write __device__ or __constant__ before it, or const where it never changes"
+            message = f"the variable '{name}' belongs to the host, and a kernel's source has no host variables"
+            raise Fault(at, message, hint)
+        storage = "constant" if "__constant__" in words or not device else "device"
+        if const and not one.style and "__constant__" not in words:
             raise Fault(at, f"const variable '{name}' requires an initializer")
-        variable = Variable(name, written.type, storage, at, const or storage == "constant")
-        meaning = VariableName(variable, written.type, const or storage == "constant")
+        variable = Variable(name, written.type, storage, at, const)
+        meaning = VariableName(variable, written.type, const)
         self.top.declare(name, meaning, at)
         initial = self.top.initial(written.type, one) if one.style else None
         if isinstance(written.type, Array) and written.type.length is None:
@@ -118,38 +119,21 @@ class Checker:
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array")
             variable.type = meaning.type = Array(written.type.of, len(initial))
         variable.initial = initial
-        device = "__constant__" in words or "__device__" in words
         if isinstance(initial, tree.Expression) and isinstance(written.type, Scalar):
-            self._remember(meaning, initial, constexpr, device)
-        self._must_be_constant(initial, device or constexpr, at)
-        if device:
-            self.variables.append(variable)
-        else:
-            self.host_variables.add(variable)
-
-    def _remember(
-        self, meaning: VariableName, initial: tree.Expression, constexpr: bool, device: bool
-    ) -> None:
-        value = fold(initial)
-        is_integer = isinstance(meaning.type, Scalar) and meaning.type.is_integer
-        if meaning.variable.const and meaning.variable.storage != "constant" and value is not None:
-            if is_integer or constexpr:
+            value = fold(initial)
+            if const and "__constant__" not in words and value is not None:
                 meaning.constant = value
+        self._must_be_constant(initial, at)
+        self.variables.append(variable)
 
-    def _must_be_constant(self, initial: object, needed: bool, at: At) -> None:
-        if isinstance(initial, list):
-            for part in initial:
-                self._must_be_constant(part, needed, at)
-        elif isinstance(initial, tree.MakeRecord):
-            self._must_be_constant(list(initial.parts), needed, at)
-        elif isinstance(initial, tree.Expression) and fold(initial) is None and needed:
-            raise Fault(initial.at, "dynamic initialization is not supported for a variable at file scope", "its first value is a constant")  # fmt: skip
-
-    def use(self, meaning: VariableName, at: At) -> None:
-        """A variable is named; one of the host does not exist in a kernel."""
-        if meaning.variable in self.host_variables and meaning.constant is None:
-            hint = "write __device__ or __constant__ before it, or pass it as an argument"
-            raise Fault(at, f"identifier '{meaning.variable.name}' is undefined in device code", hint)
+    def _must_be_constant(self, initial: object, at: At) -> None:
+        parts = initial.parts if isinstance(initial, tree.MakeRecord) else initial
+        if isinstance(parts, list):
+            for part in parts:
+                self._must_be_constant(part, at)
+        elif isinstance(parts, tree.Expression) and fold(parts) is None:
+            message = "dynamic initialization is not supported for a variable at file scope"
+            raise Fault(parts.at, message, "its first value is a constant")
 
     # ---------------------------------------------------------------------------------------------- functions
 
@@ -244,6 +228,9 @@ class Checker:
         ):
             if word in words:
                 raise Fault(words[word], f"'{word}' is not allowed on a function")
+        if not words.keys() & {"__global__", "__device__", "__host__", "constexpr"}:
+            message = f"'{node.declarator.name}' is a host function, and a kernel's source has none"
+            raise Fault(node.declarator.at, message, "write __global__ before a kernel, __device__ before a helper")
         if "__global__" in words:
             for word in ("__device__", "__host__"):
                 if word in words:
@@ -273,11 +260,7 @@ class Checker:
         if written.reference == "&&":
             raise unsupported(at, "references with &&")
         if written.reference and kernel:
-            raise Fault(
-                at,
-                "a __global__ function cannot have a parameter of reference type",
-                "take a pointer or a value",
-            )
+            raise unsupported(at, "parameters of a kernel that are references", "take a pointer or a value")
         reference = "" if not written.reference else "const" if written.const else "plain"
         return ParameterType(type_, written.const, reference)
 
@@ -285,9 +268,7 @@ class Checker:
         values = [
             checker.constant_integer(n, "__launch_bounds__ takes numbers") for n in node.specifiers.bounds
         ]
-        if values and values[0] <= 0:
-            raise Fault(node.specifiers.bounds[0].at, "__launch_bounds__ takes a number greater than zero")
-        return values[0] if values else None
+        return values[0] or None if values else None
 
     def _defaults(
         self, checker: Statements, written: list[syntax.Parameter], kinds: list[ParameterType]
@@ -385,11 +366,8 @@ class Checker:
         seen.add(function)
         for callee in self.callees.get(function, []):
             if callee.body is None:
-                raise Fault(
-                    names[callee].at,
-                    f"function '{callee.name}' is declared and never defined",
-                    "write its body",
-                )
+                what = f"the function '{callee.name}', which is declared and never defined"
+                raise unsupported(names[callee].at, what, "write its body")
             self._reach(callee, seen, program, names)
         if not function.kernel:
             program.functions.append(function)

@@ -66,7 +66,9 @@ class Calls(Expressions):
             result = [
                 Candidate(f.parameters, len(f.parameters) - f.defaults, f) for f in callee.function.functions
             ]
-            result += self._built_in_candidates(callee.name)
+            own = [[parameter.type for parameter in one.parameters] for one in result]
+            built_in = self._built_in_candidates(callee.name)
+            result += [one for one in built_in if [p.type for p in one.parameters] not in own]
         for template in callee.function.templates:
             bindings = deduced(self, template.definition, explicit or [], arguments)
             if bindings is not None:

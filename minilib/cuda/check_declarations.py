@@ -6,12 +6,12 @@ from minilib.cuda import syntax, tree
 from minilib.cuda.check_calls import Calls
 from minilib.cuda.check_expressions import type_hint
 from minilib.cuda.check_types import Written, first_at
-from minilib.cuda.constant import fold, in_type
+from minilib.cuda.constant import fold
 from minilib.cuda.conversion import Value, address, implicit, rvalue
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.scope import TypeMeaning, VariableName
 from minilib.cuda.tree import At, Variable
-from minilib.cuda.types import BOOL, DIM3, UINT, Array, Pointer, Record, Scalar, Type, Void
+from minilib.cuda.types import DIM3, UINT, Array, Pointer, Record, Scalar, Type, Void
 
 Initial = tree.Expression | list[object]
 
@@ -37,6 +37,8 @@ class Declarations(Calls):
             if word in words:
                 raise Fault(words[word], f"'{word}' is not allowed on a variable")
         result: list[tree.Statement] = []
+        if node.specifiers.base == "auto" and len(node.ones) > 1:
+            raise unsupported(node.at, "several variables in one declaration with auto")
         for one in node.ones:
             statement = self._shared(node, one) if "__shared__" in words else self._automatic(node, one)
             result += [statement] if statement else []

@@ -54,6 +54,21 @@ def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
     raise Fault(at, f"expression must have arithmetic type, and it has type '{node.type}'", hint)
 
 
+def root(place: tree.Place) -> str:
+    """The storage of the variable that an element or a member belongs to."""
+    node: object = place
+    while not isinstance(node, tree.VariablePlace):
+        if isinstance(node, tree.MemberPlace):
+            node = node.record
+        elif isinstance(node, tree.Deref | tree.PointerAdd):
+            node = node.pointer
+        elif isinstance(node, tree.Decay):
+            node = node.place
+        else:
+            return ""
+    return node.variable.storage
+
+
 class Expressions(Types):
     def call(self, node: syntax.CallOf) -> Value:
         raise NotImplementedError
@@ -134,7 +149,6 @@ class Expressions(Types):
 
     def _variable(self, meaning: VariableName, node: syntax.Name) -> Value:
         variable, at = meaning.variable, node.at
-        self.file.use(meaning, at)
         place: tree.Place = tree.VariablePlace(at, variable.type, variable)
         if meaning.reference:
             place = tree.Deref(at, meaning.type, tree.Load(at, variable.type, place))
@@ -226,6 +240,8 @@ class Expressions(Types):
         if value.const:
             hint = f"'{value.name}' is const" if value.name else "it is const: it can only be read"
             raise Fault(at, "expression must be a modifiable lvalue", hint)
+        if root(value.place) == "constant":
+            raise unsupported(at, "writing to __constant__ memory in a kernel", "the host fills it")
         if isinstance(value.place.type, Array):
             raise Fault(
                 at, "expression must be a modifiable lvalue", "an array is changed element by element"
@@ -282,6 +298,8 @@ class Expressions(Types):
     def _compare_pointers(self, op: str, left: Value, right: Value, at: At) -> tree.Expression:
         a, b = rvalue(left), rvalue(right)
         if op not in ("==", "!=") and (left.null or right.null):
+            if "nullptr" in (left.name, right.name):
+                raise unsupported(at, f"nullptr compared by '{op}'", "compare with == or !=")
             raise Fault(at, f"a pointer cannot be compared with 0 by '{op}'", "compare with == or !=")
         type_ = self.composite(left, right)
         if type_ is None:

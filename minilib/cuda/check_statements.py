@@ -57,6 +57,10 @@ class Statements(Declarations):
         return self._other(node)
 
     def _other(self, node: syntax.Node) -> list[tree.Statement]:
+        if isinstance(node, syntax.Unroll):
+            if node.count is not None:
+                self.constant_integer(node.count, "the number of #pragma unroll is known when compiling")
+            return self.statement(node.statement)
         if isinstance(node, syntax.StaticAssert):
             self.static_assert(node)
         elif isinstance(node, syntax.Alias):
@@ -137,7 +141,7 @@ class Statements(Declarations):
         to = self.current.returns
         if node.value is None:
             if not isinstance(to, Void):
-                raise Fault(node.at, f"'{self.current.name}' must return a value", f"it returns '{to}'")
+                raise unsupported(node.at, f"return without a value in a function that returns '{to}'")
             return tree.Return(node.at)
         if isinstance(node.value, syntax.Braces):
             return tree.Return(node.at, self.braces_value(node.value, to))

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minilib.cuda import syntax
-from minilib.cuda.conversion import Value, known
+from minilib.cuda.conversion import Value, has_call, known
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.parse_tokens import BUILT_IN_TYPES
-from minilib.cuda.parse_types import undefined_type
 from minilib.cuda.scope import Meaning, Scope, TypeMeaning
 from minilib.cuda.tree import At
 from minilib.cuda.types import Array, Pointer, Scalar, Type, Void
@@ -71,7 +70,7 @@ class Types:
             if meaning is None and base.name in BUILT_IN_TYPES:
                 return Written(BUILT_IN_TYPES[base.name], specifiers.const)
             if meaning is None:
-                raise undefined_type(base.name, base.at)
+                raise unsupported(base.at, f"the struct '{base.name}' within itself")
             raise Fault(base.at, f"'{base.name}' is not the name of a type")
         assert isinstance(base, Scalar | Void)
         return Written(base, specifiers.const)
@@ -121,10 +120,15 @@ class Types:
         value = self.value(node)
         number = known(value)
         if number is None:
+            self.no_calls(value, node)
             raise Fault(first_at(node), "expression must have a constant value", hint)
         if isinstance(number, float):
             raise Fault(first_at(node), "expression must have integral type", f"it has type '{value.type}'")
         return int(number)
+
+    def no_calls(self, value: Value, node: syntax.Node) -> None:
+        if value.expression is not None and has_call(value.expression):
+            raise unsupported(first_at(node), "calling a function in a constant expression")
 
     def type_name(self, node: syntax.TypeName) -> Written:
         return self.written(node.specifiers, node.declarator)

@@ -135,7 +135,7 @@ def implicit(value: Value, to: Type) -> tree.Expression | None:
         if isinstance(source, Pointer) and points_alike(source, to):
             return node if source == to else tree.Reinterpret(node.at, to, node)
         return None
-    if to == BOOL and isinstance(source, Pointer):
+    if to == BOOL and isinstance(source, Pointer) and value.name != "nullptr":
         return tree.Convert(node.at, BOOL, node)
     if to == DIM3 and isinstance(source, Scalar):
         x = number(node, UINT)
@@ -278,3 +278,14 @@ def known(value: Value) -> bool | int | float | None:
     if value.function is not None or (value.place is None and value.expression is None):
         return None
     return fold(rvalue(value))
+
+
+def has_call(node: object) -> bool:
+    """Whether a function is called in an expression."""
+    if isinstance(node, tree.Call):
+        return True
+    if isinstance(node, list):
+        return any(has_call(part) for part in node)
+    if isinstance(node, tree.Expression | tree.Place):
+        return any(has_call(part) for part in vars(node).values())
+    return False

@@ -84,8 +84,6 @@ class TypeParser(TokenStream):
                 words.append(text)
                 self.place += 1
             elif text in ("const", "volatile"):
-                if text == "const" and result.const:
-                    raise Fault(at, "type qualifier specified more than once")
                 result.const = result.const or text == "const"
                 self.place += 1
             elif text in STORAGE_WORDS:
@@ -131,8 +129,6 @@ class TypeParser(TokenStream):
             self.must(")", opened)
         elif text in ("register", "mutable", "friend", "virtual", "explicit"):
             raise Fault(token.at, f"'{text}' is not allowed here")
-        elif text in result.words and text not in ("__device__", "__global__", "__host__", "__forceinline__"):
-            raise Fault(token.at, f"duplicate specifier '{text}'")
         result.words.setdefault(text, token.at)
 
     # ------------------------------------------------------------------------------------------- declarators

@@ -7,9 +7,11 @@ from minilib.cuda.lexer import Token, unquoted
 from minilib.cuda.parse_expressions import ExpressionParser
 from minilib.cuda.parse_tokens import KEYWORDS
 from minilib.cuda.parse_types import undefined_type
+from minilib.cuda.preprocess import UNROLL, UNROLL_END
 from minilib.cuda.syntax import (
     Alias,
     BlockOf,
+    Braces,
     CaseLabel,
     Declaration,
     Declarator,
@@ -31,6 +33,7 @@ from minilib.cuda.syntax import (
     SwitchOf,
     TemplateParameter,
     Unit,
+    Unroll,
     While,
 )
 from minilib.cuda.tree import At
@@ -51,6 +54,10 @@ class Parser(ExpressionParser):
 
     def _top(self, external_c: bool = False) -> list[Node]:
         if self.takes(";"):
+            return []
+        if self.takes(UNROLL):
+            while not self.takes(UNROLL_END):
+                self.next()
             return []
         if self.sees("}"):
             raise Fault(self.at, "expected a declaration", "this '}' has no '{'")
@@ -188,7 +195,7 @@ class Parser(ExpressionParser):
         at = self.at
         specifiers = self._base_specifiers()
         if self.sees(";"):
-            raise Fault(at, "declaration does not declare anything")
+            raise unsupported(at, "a declaration that declares nothing", "a name is missing")
         declarator = self.declarator()
         if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
             self.declare(declarator.name)
@@ -240,8 +247,6 @@ class Parser(ExpressionParser):
             if not parts:
                 raise Fault(at, "expected an expression")
             if len(parts) > 1:
-                from minilib.cuda.syntax import Braces
-
                 return One(declarator, Braces(at, parts), "(")
             return One(declarator, parts[0], "(")
         return One(declarator)
@@ -390,6 +395,8 @@ class Parser(ExpressionParser):
             return self.block()
         if self.takes(";"):
             return Nothing(at)
+        if self.sees(UNROLL):
+            return self._unroll()
         if token.kind == "name":
             method = {
                 "if": self._if, "for": self._for, "while": self._while, "do": self._do, "switch": self._switch,
@@ -415,12 +422,19 @@ class Parser(ExpressionParser):
         self._end_of_statement()
         return ExpressionStatement(at, node)
 
+    def _unroll(self) -> Node:
+        at = self.next().at
+        count = None if self.sees(UNROLL_END) else self.expression()
+        if not self.takes(UNROLL_END):
+            raise Fault(self.at, "extra text after the number of #pragma unroll")
+        return Unroll(at, count, Nothing(at) if self.sees("}") else self.statement())
+
     def _starts_declaration(self) -> bool:
         if not self.starts_type():
             return False
         after = self.ahead()
         if after.text == "(":
-            return self.ahead(2).text in ("*", "&") and self.token.text not in ("alignas", "__align__")
+            return self.ahead(2).text in ("*", "&") or self.token.text in ("alignas", "__align__")
         return after.text != "{" or self.token.text == "struct"
 
     def _undefined_type(self) -> None:
@@ -439,7 +453,7 @@ class Parser(ExpressionParser):
         at = self.at
         specifiers = self._base_specifiers()
         if self.sees(";"):
-            raise Fault(at, "declaration does not declare anything")
+            raise unsupported(at, "a declaration that declares nothing", "a name is missing")
         declarator = self.declarator()
         if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
             if self.sees("{"):

@@ -13,6 +13,8 @@ from minilib.cuda.lexer import Token, number, tokens, unquoted
 from minilib.cuda.tree import At
 
 _START = At(1, 1)
+# Stand around what follows #pragma unroll.
+UNROLL, UNROLL_END = "#pragma unroll", "#end"
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,15 @@ class _Preprocessor:
                 continue
             result += self._expand(text)
             text = []
-            self._directive(line, conditions, active)
+            result += self._directive(line, conditions, active)
         if conditions:
             raise Fault(conditions[-1].at, "this #if is never closed", "write #endif where it ends")
         return [*result, *self._expand(text), stream[-1]]
 
-    def _directive(self, line: list[Token], conditions: list[_Condition], active: bool) -> None:
+    def _directive(self, line: list[Token], conditions: list[_Condition], active: bool) -> list[Token]:
+        """Obeys one line that begins with #; gives what it leaves for the parser."""
         if len(line) == 1:
-            return
+            return []
         name, at, rest = line[1].text, line[0].at, line[2:]
         if name in ("if", "ifdef", "ifndef"):
             holds = active and self._test(name, rest, at)
@@ -84,7 +87,7 @@ class _Preprocessor:
         elif name in ("elif", "else", "endif"):
             self._next_branch(name, rest, at, conditions)
         elif not active:
-            return
+            return []
         elif name == "define":
             self._define(rest, at)
         elif name == "undef":
@@ -96,11 +99,19 @@ class _Preprocessor:
         elif name == "error":
             raise Fault(at, "#error " + _spelled(rest))
         elif name == "pragma":
-            pass
+            return self._pragma(rest, at)
         elif name in ("line", "warning"):
             raise unsupported(at, f"#{name}")
         else:
             raise Fault(at, f"unrecognized preprocessing directive '#{name}'")
+        return []
+
+    def _pragma(self, rest: list[Token], at: At) -> list[Token]:
+        """#pragma unroll, whose number the parser reads; others mean nothing here."""
+        if not rest or rest[0].text != "unroll":
+            return []
+        number = self._expand(rest[1:])
+        return [Token("mark", UNROLL, at), *number, Token("mark", UNROLL_END, rest[-1].at)]
 
     def _next_branch(self, name: str, rest: list[Token], at: At, conditions: list[_Condition]) -> None:
         if not conditions:
@@ -152,9 +163,6 @@ class _Preprocessor:
         if body and body[0].text == "(" and not body[0].space:
             parameters, body = _macro_parameters(body)
         macro = Macro(name, parameters, tuple(body))
-        old = self.macros.get(name)
-        if old and not _same(old, macro) and at != _START:
-            raise Fault(rest[0].at, f"the macro {name!r} is defined differently above", "#undef it first")
         self.macros[name] = macro
 
     # -------------------------------------------------------------------------------------------- expansion
@@ -308,10 +316,6 @@ def _pasted(left: Token, right: Token, at: At) -> list[Token]:
 
 def _spelled(line: list[Token]) -> str:
     return "".join((" " if token.space and i else "") + token.text for i, token in enumerate(line))
-
-
-def _same(a: Macro, b: Macro) -> bool:
-    return a.parameters == b.parameters and _spelled(list(a.body)) == _spelled(list(b.body))
 
 
 _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),

@@ -254,6 +254,14 @@ class IfElse(Node):
 
 
 @dataclass(eq=False)
+class Unroll(Node):
+    """#pragma unroll before a statement."""
+
+    count: Node | None
+    statement: Node
+
+
+@dataclass(eq=False)
 class For(Node):
     initial: list[Node]
     test: Node | None

@@ -143,7 +143,7 @@ def _deduce(
         else:
             if not isinstance(type_, Pointer):
                 return not generic
-            type_, const = type_.to, type_.const
+            const, type_ = type_.const, type_.to
     if not generic:
         return True
     assert isinstance(base, syntax.Name)
