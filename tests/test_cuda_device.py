@@ -119,6 +119,7 @@ def test_an_array_can_be_made_of_a_pointer() -> None:
     assert part.tolist() == [[2, 3], [4, 5]] and part.data.ptr == x.data.ptr + 8
     part[0, 0] = 9
     assert x[2] == 9
+    assert part[1].data.mem is x.data.mem and part[1].data.ptr == x.data.ptr + 16
     assert isinstance(x.data + 4, MemoryPointer) and (x.data + 4 - 4).ptr == int(x.data)
 
 
@@ -189,6 +190,23 @@ def test_only_what_was_written_counts_as_written() -> None:
     assert x.data.mem.written.reshape(2, 3, 4).any(-1).tolist() == expected
     x[cp.isnan(x)] = 3
     assert not x.data.mem.poisoned and x.tolist() == [[2, 1, 1], [2, 3, 3]]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (..., 0), (0, ...), (slice(None, None, -1), 1), (..., slice(1, None), 2), ([0, 1], [2, 0]), (None, 1),
+        ((True, False),), (slice(0, 0),), (1, 1), (..., None, 1),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("turn", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, 1:]])
+def test_a_write_at_any_index_counts_where_it_went(index: Any, turn: Callable[[Any], Any]) -> None:
+    x = cp.empty((3, 3), cp.int16)
+    try:
+        turn(x)[index] = 5
+    except IndexError:  # not all indices fit all views
+        pytest.skip("out of range")
+    assert ((x == 5).get()[..., None] == x.data.mem.written.reshape(3, 3, 2)).all()
 
 
 # -------------------------------------------------------------------------------------- to and from the host

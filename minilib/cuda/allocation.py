@@ -72,14 +72,14 @@ class Allocation:
         if where is None:
             self.written = None
             return
-        strides = (*where.strides, 1)
-        shape = (*where.shape, where.itemsize)
+        chosen = np.zeros(where.shape, np.bool_)
+        chosen[index] = True
         if where.size:
-            offset = address_of(where) - self.address
-            mark = np.ndarray(shape, np.bool_, self.written.data, offset, strides)
-            mark[index] = True
-            if self.written.all():
-                self.written = None
+            shape, strides = (*where.shape, where.itemsize), (*where.strides, 1)
+            mark = np.ndarray(shape, np.bool_, self.written.data, address_of(where) - self.address, strides)
+            mark[chosen] = True
+        if self.written.all():
+            self.written = None
 
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes at {self.base:#x}>"

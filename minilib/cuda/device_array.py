@@ -49,8 +49,7 @@ class ndarray:
             self._array = np.full(shape, poison(kind), kind, order)
             self.data = MemoryPointer(Allocation.of(self._array, written=False), 0)
         else:
-            memory = memptr.mem.bytes.data
-            self._array = np.ndarray(shape, kind, memory, memptr.offset, strides, order)
+            self._array = np.ndarray(shape, kind, memptr.mem.bytes, memptr.offset, strides, order)
             self.data = memptr
 
     # What it is
