@@ -662,6 +662,20 @@ def test_the_last_block_needs_every_part_of_the_pattern():
     assert not last_block(Run(grid=4, block=64), barrier=False).ok  # only thread 0 knows
 
 
+def test_syncwarp_passes_on_what_fences_publish():
+    run = Run(grid=2, block=32)
+    parts = FakeMemory("parts", 64, base=0x7000_0000_0000)
+    counter = FakeMemory("counter", 1, "uint32", base=0x7000_0001_0000)
+    run.store(1, parts, run.g)
+    run.syncwarp(2)
+    run.fence(3, where=run.t == 0)
+    run.atomic(4, counter, 0, where=run.t == 0)
+    run.fence(5, where=run.t == 0)
+    run.syncwarp(6)
+    run.load(7, parts, 63 - run.g, where=run.b == 1)
+    assert run.report().ok
+
+
 def test_a_block_that_is_not_the_last_may_not_read():
     run = Run(grid=4, block=64)
     parts = FakeMemory("parts", 8, base=0x7000_0000_0000)

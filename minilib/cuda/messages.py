@@ -144,9 +144,10 @@ def barrier_divergence(missing: Actor, arrived: int, live: int) -> str:
 
 
 def early_return(who: Actor, returned: int) -> str:
+    first = f"thread {triple(who.thread)} of block {triple(who.block)}"
     return (
-        f"{returned} threads of block {triple(who.block)}, the first of them {triple(who.thread)}, have "
-        "returned before this __syncthreads(). It does not wait for them; what they would have stored is missing."
+        f"{returned} threads, {first} the first of them, have returned before this __syncthreads(). "
+        "It does not wait for them; what they would have loaded or stored is missing."
     )
 
 

@@ -121,8 +121,13 @@ class Order:
         """All threads of `blocks` meet."""
         self.epoch[blocks] = self.now << 32
         if self._fenced is not None:
-            lanes = (blocks[:, None] * self.lanes_per_block + np.arange(self.lanes_per_block)).ravel()
-            self._settled[lanes] = self._fenced[lanes]
+            lanes = blocks[:, None] * self.lanes_per_block + np.arange(self.lanes_per_block)
+            before = self._fence_epoch[lanes].max(axis=1, keepdims=True)
+            self._settled[lanes] = np.maximum(self._settled[lanes], np.maximum(self._fenced[lanes], before))
+            meeting = set(blocks.tolist()) if self._fence_clocks else set()
+            for lane in [lane for lane in self._fence_clocks if lane // self.lanes_per_block in meeting]:
+                warp = slice(lane // 32 * 32, lane // 32 * 32 + 32)
+                self._settled[warp] = np.maximum(self._settled[warp], self._fence_clocks.pop(lane))
         for block in blocks.tolist() if self._acquired else ():
             if block in self._acquired:
                 acquired = self._acquired[block]
@@ -132,14 +137,14 @@ class Order:
         """In each of `warps`, the lanes that are `joined` (warps, 32) meet."""
         if self._clocks is None:
             self._clocks = np.zeros((self._chunk_warps, 32, 32), dtype=np.int32)
-        rows = warps - self._first_warp
-        if joined.all():
-            self._clocks[rows] = self.now
-        else:
+        rows, whole = warps - self._first_warp, joined.all(axis=1)
+        self._clocks[rows[whole]] = self.now
+        if not whole.all():
+            rows, part = rows[~whole], joined[~whole]
             known = self._clocks[rows]
-            most = np.where(joined[:, :, None], known, 0).max(axis=1)  # (warps, of lane)
-            most[joined] = self.now
-            self._clocks[rows] = np.where(joined[:, :, None], most[:, None, :], known)
+            most = np.where(part[:, :, None], known, 0).max(axis=1)  # (warps, of lane)
+            most[part] = self.now
+            self._clocks[rows] = np.where(part[:, :, None], most[:, None, :], known)
         for warp, lanes in zip(warps.tolist(), joined) if self._acquired else ():
             if (acquired := self._acquired.get(warp // self.warps_per_block)) is not None:
                 together = (warp * 32 + np.flatnonzero(lanes)).tolist()
@@ -151,7 +156,7 @@ class Order:
             self._fenced, self._settled, self._fence_epoch = np.zeros(
                 (3, self.blocks * self.lanes_per_block), dtype=np.int64
             )
-        self._fenced[lanes] = self.now
+        self._fenced[lanes] = self.tick(0)
         self._fence_epoch[lanes] = self.epoch[lanes // self.lanes_per_block] >> 32
         if self._clocks is not None:
             for lane in lanes.tolist():
@@ -178,13 +183,26 @@ class Order:
         """What `lane` publishes: what came before its own fence, and before fences that a barrier settled."""
         assert self._fenced is not None
         others = np.arange(block * self.lanes_per_block, (block + 1) * self.lanes_per_block)
-        until = np.maximum(self._settled[others], self._fence_epoch[lane])
-        until[lane - others[0]] = max(int(until[lane - others[0]]), int(self._fenced[lane]))
-        if lane in self._fence_clocks:
-            warp = slice(lane // 32 * 32 - int(others[0]), lane // 32 * 32 - int(others[0]) + 32)
-            until[warp] = np.maximum(until[warp], self._fence_clocks[lane])
+        until = self._settled[others]
+        start = lane // 32 * 32  # of the warp
+        warp = slice(start - int(others[0]), start - int(others[0]) + 32)
+        for other in self._fences_before(lane):
+            until = np.maximum(until, self._fence_epoch[other])
+            until[other - others[0]] = max(int(until[other - others[0]]), int(self._fenced[other]))
+            if other in self._fence_clocks:
+                until[warp] = np.maximum(until[warp], self._fence_clocks[other])
         if until.any():
             releases.entries.append((lane, instant, others, until))
+
+    def _fences_before(self, lane: int) -> list[int]:
+        """Which lanes of the warp have fenced before `lane` now: itself, or joined by `__syncwarp` since."""
+        assert self._fenced is not None
+        if self._clocks is None:
+            return [lane]
+        start = lane // 32 * 32
+        known = self._clocks[lane // 32 - self._first_warp, lane % 32]
+        fenced = self._fenced[start : start + 32]
+        return sorted({lane, *(start + np.flatnonzero((fenced > 0) & (fenced < known))).tolist()})
 
     # -------------------------------------------------------------------------------------------------- asked
 
@@ -195,6 +213,10 @@ class Order:
 
     def block_of(self, lanes: Ints) -> Ints:
         return lanes >> self._shift if self._shift is not None else lanes // self.lanes_per_block
+
+    @property
+    def has_fences(self) -> bool:
+        return self._fenced is not None
 
     @property
     def has_clocks(self) -> bool:

@@ -122,7 +122,7 @@ class Shadow:
         if len(near) == 0:
             return _NONE
         cells: list[Hashable] | None = None
-        if atomic and not self.within_block:
+        if atomic and not self.within_block and self.order.has_fences:
             cells = [(step.key, cell * self._unit) for cell in step.cells[near].tolist()]
         return near[self.order.unordered(marks[near], step.lanes[near], cells)]
 

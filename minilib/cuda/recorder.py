@@ -24,7 +24,7 @@ from minilib.cuda.report import Finding, LineCounters, Lines, Race, Report
 __all__ = ["Memory", "Recorder"]
 
 Array = NDArray[Any]
-Value = Array | Sequence[Array] | None
+Value = Array | Sequence[Array] | int | float | None
 
 
 class Memory(Protocol):
@@ -88,7 +88,8 @@ class Recorder:
         value: Value = None,
     ) -> Bools:  # fmt: skip
         """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
-        `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a vector.
+        `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a
+        vector (None: unknown).
         Returns the active lanes that may go on: in bounds and aligned."""
         active = self._matrix(active, warps)
         if offset.shape != active.shape:
@@ -114,9 +115,11 @@ class Recorder:
         if state.written is not None:
             self._check_written(line, kind, memory, state, at, size, lanes, offset.ravel(), chosen)
         if state.shadow is not None:
+            if isinstance(value, int | float):
+                value = np.asarray(value).astype(memory.dtype)
             data = bits(value, chosen, active.shape, size) if kind == "store" else None
             key = (memory.space, memory.base)
-            if kind == "atomic" and memory.space == "global":
+            if kind == "atomic" and memory.space == "global" and self._order.has_fences:
                 self._order.atomic(instant, lanes, [(key, position) for position in at.tolist()])
             found = state.shadow.access(kind, at, size, lanes, instant, data, key)
             if found is not None:
