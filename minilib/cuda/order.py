@@ -36,20 +36,40 @@ def lane_of(marks: Ints) -> Ints:
 
 
 @dataclass
+class _Release:
+    """An atomic by a thread that had fenced: of the lanes from `first` on, all accesses before `until`."""
+
+    first: int
+    until: Ints
+    atomics: dict[int, int]  # by lane: when
+
+
+@dataclass
 class _Releases:
     """The atomics on one cell by threads that had fenced before: which accesses each of them publishes."""
 
-    entries: list[tuple[int, int, Ints, Ints]] = field(default_factory=list)  # lane, instant, lanes, until
+    entries: list[_Release] = field(default_factory=list)
+    by_block: dict[int, list[_Release]] = field(default_factory=dict)
     seen: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    EACH = 4  # releases of one block that are told apart; more count as one, so that a race may be missed
+
+    def full(self, block: int) -> bool:
+        return len(self.by_block.get(block, ())) == self.EACH
+
+    def add(self, block: int, release: _Release) -> None:
+        self.entries.append(release)
+        self.by_block.setdefault(block, []).append(release)
 
     def until(self, count: int, lanes: int) -> tuple[Ints, Ints]:
         """By lane of the grid, before which instant the first `count` releases publish all its accesses, and
         all its atomics on this cell."""
         if count not in self.seen:
             accesses, atomics = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
-            for lane, instant, others, until in self.entries[:count]:
-                accesses[others] = np.maximum(accesses[others], until)
-                atomics[lane] = instant + 1
+            for release in self.entries[:count]:
+                mine = slice(release.first, release.first + len(release.until))
+                accesses[mine] = np.maximum(accesses[mine], release.until)
+                for lane, instant in release.atomics.items():
+                    atomics[lane] = instant + 1
             self.seen = {count: (accesses, atomics)}
         return self.seen[count]
 
@@ -182,17 +202,23 @@ class Order:
     def _release(self, releases: _Releases, lane: int, block: int, instant: int) -> None:
         """What `lane` publishes: what came before its own fence, and before fences that a barrier settled."""
         assert self._fenced is not None
-        others = np.arange(block * self.lanes_per_block, (block + 1) * self.lanes_per_block)
-        until = self._settled[others]
-        start = lane // 32 * 32  # of the warp
-        warp = slice(start - int(others[0]), start - int(others[0]) + 32)
+        first = block * self.lanes_per_block
+        settled = self._settled[first : first + self.lanes_per_block]
+        full = releases.full(block)
+        release = releases.by_block[block][-1] if full else _Release(first, settled.copy(), {})
+        until = release.until
+        warp = slice(lane // 32 * 32 - first, lane // 32 * 32 - first + 32)
+        if full:
+            np.maximum(until, settled, out=until)
+            releases.seen = {}
+        release.atomics[lane] = instant
         for other in self._fences_before(lane):
-            until = np.maximum(until, self._fence_epoch[other])
-            until[other - others[0]] = max(int(until[other - others[0]]), int(self._fenced[other]))
+            np.maximum(until, self._fence_epoch[other], out=until)
+            until[other - first] = max(int(until[other - first]), int(self._fenced[other]))
             if other in self._fence_clocks:
                 until[warp] = np.maximum(until[warp], self._fence_clocks[other])
-        if until.any():
-            releases.entries.append((lane, instant, others, until))
+        if not full and until.any():
+            releases.add(block, release)
 
     def _fences_before(self, lane: int) -> list[int]:
         """Which lanes of the warp have fenced before `lane` now: itself, or joined by `__syncwarp` since."""
