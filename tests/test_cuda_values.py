@@ -151,7 +151,11 @@ def test_masks_collapse_as_soon_as_all_lanes_agree() -> None:
 
 def test_selecting_keeps_the_type() -> None:
     mask = np.array([True, False, True])
-    for dtype, a, b in ((np.int32, 1, 2), (np.uint32, 2**32 - 1, 0), (np.float32, np.float32(1), np.float32(2))):
+    for dtype, a, b in (
+        (np.int32, 1, 2),
+        (np.uint32, 2**32 - 1, 0),
+        (np.float32, np.float32(1), np.float32(2)),
+    ):
         out = select(mask, a, b, np.dtype(dtype))
         assert out.dtype == dtype and out.tolist() == [a, b, a]
     assert select(True, 1, 2, np.dtype(np.int32)) == 1 and select(False, 1, 2, np.dtype(np.int32)) == 2
@@ -172,7 +176,9 @@ def test_pointers_of_two_memories() -> None:
 # ------------------------------------------------------------------------------------------------- mathematics
 
 
-@pytest.mark.parametrize("name", [n for n in mathematics.FUNCTIONS if n.endswith("f") and n[:-1] in mathematics.FUNCTIONS])
+@pytest.mark.parametrize(
+    "name", [n for n in mathematics.FUNCTIONS if n.endswith("f") and n[:-1] in mathematics.FUNCTIONS]
+)
 def test_float_functions_stay_float_and_agree_with_double(name: str) -> None:
     single, double = mathematics.FUNCTIONS[name], mathematics.FUNCTIONS[name[:-1]]
     for count in (1, 2, 3):

@@ -630,8 +630,10 @@ class Generator:
         if not terms:
             return base
         index, unit = self._combined(terms, place.type)
-        return f"advance({base}, ({index}) * {unit})" if len(terms) > 1 or terms[0][0] == "1" else (
-            f"advance({base}, wide({index}) * {unit})"
+        return (
+            f"advance({base}, ({index}) * {unit})"
+            if len(terms) > 1 or terms[0][0] == "1"
+            else (f"advance({base}, wide({index}) * {unit})")
         )
 
     def register(self, place: Place) -> tuple[Variable, list[int]] | None:
@@ -674,7 +676,9 @@ class Generator:
         if found:
             variable, path = found
             if self.watched and variable in self.unset:
-                self.emit(f"L.unset({variable.name!r}, {self.name(variable)}_set, {self.mask}, {place.at.line})")
+                self.emit(
+                    f"L.unset({variable.name!r}, {self.name(variable)}_set, {self.mask}, {place.at.line})"
+                )
             return self.name(variable) + "".join(f"[{i}]" for i in path)
         kind = place.type
         line = place.at.line
@@ -1122,6 +1126,7 @@ class Code:
         generator = Generator(program, kernel, mode)
         self.text = generator.source()
         self.suspends = mode == "warps" and _suspends(kernel)
+        self.sharing = bool(shared_variables(kernel))
         self.globals: dict[Variable, Pointer] = {}
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
@@ -1133,5 +1138,3 @@ class Code:
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
         exec(compile(self.text, file, "exec"), namespace)
         self.run: Callable[..., Any] = namespace[generator.name(kernel)]
-
-

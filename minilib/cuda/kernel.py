@@ -125,7 +125,9 @@ def _dtype(to: Type, value: Any) -> np.dtype[Any]:
     return element_of(to) if to.__class__.__name__ != "Void" else np.dtype(getattr(value, "dtype", np.uint8))
 
 
-def _values(kernel: Kernel, args: Any, bound: list[Any], copies: dict[int, np.ndarray[Any, Any]] | None) -> list[Any]:
+def _values(
+    kernel: Kernel, args: Any, bound: list[Any], copies: dict[int, np.ndarray[Any, Any]] | None
+) -> list[Any]:
     """Arguments as generated code takes them; with `copies`, over copies of the allocations, kept there."""
     made: list[Any] = []
     for parameter, given, value in zip(kernel.function.parameters, args, bound):
@@ -136,7 +138,12 @@ def _values(kernel: Kernel, args: Any, bound: list[Any], copies: dict[int, np.nd
             if copies is not None:
                 content = copies.setdefault(id(allocation), content.copy())
             memory = Global(
-                parameter.name, content, _dtype(parameter.type.to, given), allocation.base, value.low, value.high
+                parameter.name,
+                content,
+                _dtype(parameter.type.to, given),
+                allocation.base,
+                value.low,
+                value.high,
             )
             memory.initialised = True if allocation.written is None else allocation.written
             made.append(Pointer(memory, value.offset))

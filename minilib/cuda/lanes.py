@@ -1,7 +1,8 @@
 """The threads that run together, and what they do to memory and to each other.
 
-`Blocks` runs all threads of some neighbouring blocks in lockstep; its lanes have the axes (bz, by, bx, tz, ty,
-tx), in the order of CUDA's numbering. `Warp` runs one warp; its lanes have one axis. Generated code calls the methods.
+A value that differs between threads is an array with an axis for each coordinate: threads along x, y, z and
+blocks along x, y, z; what does not depend on a coordinate has length 1 there. `Blocks` runs all threads of some
+neighbouring blocks in lockstep, `Warp` one warp, on one axis. Generated code calls the methods.
 """
 
 from __future__ import annotations
@@ -47,16 +48,27 @@ class Launch:
 
 
 class Lanes:
-    """Threads that run together. `shape` is that of a value that differs in all of them."""
+    """Threads that run together.
 
-    def __init__(self, launch: Launch, first_block: int, blocks: Triple | tuple[()], shape: tuple[int, ...]) -> None:
+    `shape` is that of a value that differs in all of them, `block_shape` of one that differs between blocks only.
+    `order` puts the axes into (bz, by, bx, tz, ty, tx), in which threads are numbered.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        first_block: int,
+        shape: tuple[int, ...],
+        block_shape: tuple[int, ...],
+        order: Any,
+    ) -> None:
         self.launch, self.first_block, self.shape = launch, first_block, shape
-        self.block_shape = blocks
-        self.axes = len(blocks)  # how many of the axes count blocks
-        self.blocks = math.prod(blocks)
+        self.block_shape, self.order = block_shape, order
+        self.back = np.argsort(order)
+        self.blocks = math.prod(block_shape)
         self.recorder = launch.recorder
         self.memories: dict[int, Pointer] = {}
-        self.slots = np.arange(self.blocks).reshape(*blocks, *(1,) * (len(shape) - len(blocks)))
+        self.slots = np.arange(self.blocks).reshape(block_shape)
         self.exited: Mask = False
         self.bdim_x, self.bdim_y, self.bdim_z = launch.block
         self.gdim_x, self.gdim_y, self.gdim_z = launch.grid
@@ -73,14 +85,16 @@ class Lanes:
         """The block's array of that declaration; all threads get the same."""
         found = self.memories.get(id(variable))
         if found is None:
-            found = self.memories[id(variable)] = Pointer(Shared(variable.name, nbytes, dtype, self.blocks))
+            found = self.memories[id(variable)] = Pointer(
+                Shared(variable.name, nbytes, dtype, (self.blocks,))
+            )
         return found
 
     def dynamic(self, variable: Variable, dtype: np.dtype[Any]) -> Pointer:
         """extern __shared__: one memory under all names."""
         found = self.memories.get(0)
         if found is None:
-            memory = Shared(variable.name, self.launch.shared_bytes, dtype, self.blocks)
+            memory = Shared(variable.name, self.launch.shared_bytes, dtype, (self.blocks,))
             found = self.memories[0] = Pointer(memory)
         return found
 
@@ -102,30 +116,39 @@ class Lanes:
         index = self._element(p, index, kind.size, mask, line, "load")
         if type(index) is int:
             return self._load_one(memory, index, dtype)
-        if memory.space == "local":
-            view = memory.view(dtype)
-            return np.take_along_axis(view, np.broadcast_to(index, self.shape)[None], 0)[0]
-        if memory.space != "shared":
-            return memory.view(dtype).take(index)
         view = memory.view(dtype)
-        if index.shape[: self.axes] == (1,) * self.axes:
-            inner = index.shape[self.axes :]
-            return view.take(index.reshape(inner), axis=1).reshape(*self.block_shape, *inner)
-        return view.reshape(-1).take(self.slots * view.shape[1] + index)
+        if memory.space == "local":
+            return np.take_along_axis(view, np.broadcast_to(index, self.shape)[None], 0)[0]
+        if memory.space == "shared":
+            if self.same_in_blocks(index):
+                shape = np.broadcast_shapes(index.shape, self.block_shape)
+                return view.take(index.reshape(-1), axis=0).reshape(shape)
+            return view[index, self.slots]
+        first = run_of(index)
+        if first is None:
+            return view.take(index)
+        return view[first : first + index.size].copy().reshape(index.shape)
+
+    def same_in_blocks(self, value: Value) -> bool:
+        """Whether a value is the same in all blocks."""
+        if self.blocks == 1 or type(value) is not ndarray:
+            return True
+        return all([m == 1 for m, n in zip(value.shape, self.block_shape) if n > 1])
 
     def _load_one(self, memory: Any, index: int, dtype: np.dtype[Any]) -> Value:
         view = memory.view(dtype)
+        found = view[index]
         if memory.space == "local":
-            return view[index].copy()
+            return found.copy()
         if memory.space == "shared":
             if self.blocks > 1:
-                return view[:, index].copy().reshape(self.slots.shape)
-            found = view[0, index]
-        else:
-            found = view[index]
+                return found.copy().reshape(self.block_shape)
+            found = found[0]
         return found if dtype.kind == "f" else found.item()
 
-    def load_vector(self, p: Pointer, index: Value, record: Record, mask: Mask, line: int) -> tuple[Value, ...]:
+    def load_vector(
+        self, p: Pointer, index: Value, record: Record, mask: Mask, line: int
+    ) -> tuple[Value, ...]:
         """All fields of a vector such as float4, in one access."""
         if type(p) is not Pointer:
             dtype = record.fields[0].type.dtype  # type: ignore[attr-defined]
@@ -170,48 +193,55 @@ class Lanes:
             np.put_along_axis(view, places, np.broadcast_to(value, self.shape)[None], 0)
             return
         if memory.space == "shared":
-            inner = index.shape[self.axes :] if type(index) is ndarray else ()
-            if mask is True and type(index) is ndarray and index.shape[: self.axes] == (1,) * self.axes:
-                self._write_rows(view, index.reshape(inner), value)
+            if type(index) is ndarray and self.same_in_blocks(index) and self.same_in_blocks(mask):
+                self._write_rows(view, index, value, mask)
                 return
-            index = self.slots * view.shape[1] + index
+            if self.blocks > 1:
+                self._scatter(view, (index, self.slots), value, mask)
+                return
             view = view.reshape(-1)
-        self._scatter(view, index, value, mask)
+        if mask is True and type(index) is ndarray and (first := run_of(index)) is not None:
+            shape = np.broadcast_shapes(index.shape, np.shape(value))
+            if shape == index.shape:
+                view[first : first + index.size].reshape(shape)[...] = value
+                return
+        self._scatter(view, (index,), value, mask)
 
-    def _write_rows(self, view: Any, index: Any, value: Value) -> None:
-        """The same elements of each block's copy."""
-        threads = self.shape[self.axes :]
-        if type(value) is ndarray:
-            inner = tuple(max(a, b) for a, b in zip(index.shape, value.shape[self.axes :]))
-            value = np.broadcast_to(value, (*self.block_shape, *inner)).reshape(self.blocks, -1)
-            index = np.broadcast_to(index, inner)
-        assert len(index.shape) == len(threads)
-        flat = index.reshape(-1)
-        if self.launch.reverse:
-            flat, value = flat[::-1], value[:, ::-1] if type(value) is ndarray else value
-        n = flat.size
-        first = int(flat[0])
-        if int(flat[-1]) - first == n - 1 and (n < 3 or bool((flat[1:] - flat[:-1] == 1).all())):
-            view[:, first : first + n] = value
+    def _write_rows(self, view: Any, index: Any, value: Value, mask: Mask) -> None:
+        """The same elements of each block's copy: here blocks are the last axes."""
+        shapes = [index.shape, np.shape(value), np.shape(mask)]
+        threads = [tuple([1 if n > 1 else m for m, n in zip(shape, self.block_shape)]) for shape in shapes]
+        inner = np.broadcast_shapes(*threads)
+        index = np.broadcast_to(index, inner).reshape(-1)
+        if self.same_in_blocks(value):
+            value = np.broadcast_to(value, inner).reshape(-1, 1) if type(value) is ndarray else value
         else:
-            view[:, flat] = value
-
-    def _scatter(self, view: Any, index: Index, value: Value, mask: Mask) -> None:
-        if type(index) is int and type(value) is not ndarray:
-            view[index] = value
-            return
-        if mask is True and type(value) is not ndarray:
-            view[index] = value
-            return
-        arrays = [np.asarray(index), np.asarray(value)]
+            shape = np.broadcast_shapes(inner, self.block_shape)
+            value = np.broadcast_to(value, shape).reshape(index.size, self.blocks)
         if mask is not True:
-            arrays.append(mask)
-        index, value, *rest = np.broadcast_arrays(*arrays)
-        if rest:
-            index, value = index[rest[0]], value[rest[0]]
+            chosen = np.broadcast_to(mask, inner).reshape(-1)
+            index = index[chosen]
+            value = value[chosen] if type(value) is ndarray else value
         if self.launch.reverse:
-            index, value = index.reshape(-1)[::-1], value.reshape(-1)[::-1]
-        view[index] = value
+            index = index[::-1]
+            value = value[::-1] if type(value) is ndarray else value
+        first = run_of(index)
+        if first is None:
+            view[index] = value
+        else:
+            view[first : first + index.size] = value
+
+    def _scatter(self, view: Any, places: tuple[Any, ...], value: Value, mask: Mask) -> None:
+        arrays = [*places, value] if mask is True else [*places, value, mask]
+        if not any([type(a) is ndarray for a in arrays]):
+            view[places] = value
+            return
+        spread = np.broadcast_arrays(*arrays)
+        if mask is not True:
+            spread = [a[spread[-1]] for a in spread[:-1]]
+        if self.launch.reverse:
+            spread = [a.reshape(-1)[::-1] for a in spread]
+        view[tuple(spread[:-1])] = spread[-1]
 
     def store_vector(
         self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
@@ -304,20 +334,26 @@ class Lanes:
 
     def rows(self, value: Value, dtype: np.dtype[Any] = INT64) -> np.ndarray[Any, Any]:
         """A value as a matrix of warps and lanes, (W, 32); what is beyond the last thread is 0."""
-        whole = np.broadcast_to(np.asarray(value, dtype), self.shape).reshape(self.blocks, -1)
-        threads, padded = self.launch.threads, 32 * self.launch.warps
-        if self.axes == 0:
-            threads, padded = whole.shape[1], 32
-        if threads != padded:
-            out = np.zeros((self.blocks, padded), dtype)
+        whole = self.linear(value, dtype).reshape(self.blocks, -1)
+        threads = whole.shape[1]
+        if threads % 32:
+            out = np.zeros((self.blocks, -(-threads // 32) * 32), dtype)
             out[:, :threads] = whole
             whole = out
         return whole.reshape(-1, 32)
 
+    def linear(self, value: Value, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """A value for each thread, in the order of their numbers."""
+        return np.broadcast_to(np.asarray(value, dtype), self.shape).transpose(self.order).reshape(-1)
+
     def spread(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The other way round: (W, 32) as a value over lanes."""
         threads = math.prod(self.shape) // self.blocks
-        return rows.reshape(self.blocks, -1)[:, :threads].reshape(self.shape)
+        return self.unlinear(rows.reshape(self.blocks, -1)[:, :threads])
+
+    def unlinear(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What `linear` gives, over lanes again."""
+        return values.reshape([self.shape[i] for i in self.order]).transpose(self.back)
 
     def active(self, mask: Mask) -> np.ndarray[Any, Any]:
         """A mask as (W, 32)."""
@@ -330,7 +366,15 @@ class Lanes:
     # --------------------------------------------------------------------------------------- within a warp
 
     def shuffle(
-        self, name: str, lanes: Value, value: Value, by: Value, width: Value, kind: Scalar, mask: Mask, line: int
+        self,
+        name: str,
+        lanes: Value,
+        value: Value,
+        by: Value,
+        width: Value,
+        kind: Scalar,
+        mask: Mask,
+        line: int,
     ) -> Value:
         """What another lane of the warp holds; its own where there is no such lane."""
         own = np.arange(32)
@@ -379,7 +423,14 @@ class Lanes:
     # --------------------------------------------------------------------------------------------- atomics
 
     def atomic(
-        self, name: str, p: Pointer, values: tuple[Value, ...], kind: Scalar, mask: Mask, wanted: bool, line: int
+        self,
+        name: str,
+        p: Pointer,
+        values: tuple[Value, ...],
+        kind: Scalar,
+        mask: Mask,
+        wanted: bool,
+        line: int,
     ) -> Value:
         """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
         if type(p) is not Pointer:
@@ -390,44 +441,53 @@ class Lanes:
         return self._atomic(name, p.memory, index, values, kind.dtype, mask, wanted)
 
     def _atomic(
-        self, name: str, memory: Any, index: Index, values: Any, dtype: np.dtype[Any], mask: Mask, wanted: bool
+        self,
+        name: str,
+        memory: Any,
+        index: Index,
+        values: Any,
+        dtype: np.dtype[Any],
+        mask: Mask,
+        wanted: bool,
     ) -> Value:
-        shape = self.shape
         view = memory.view(dtype)
         if memory.space == "local":
-            old = self.load(Pointer(memory), index, _scalar(dtype), mask, 0)
-            new = _CHANGES[name](np.broadcast_to(old, shape), *[np.asarray(v, dtype) for v in values])
+            old = np.take_along_axis(view, np.broadcast_to(index, self.shape)[None], 0)[0]
+            new = _CHANGES[name](old, *[np.asarray(v, dtype) for v in values])
             self._write(memory, index, new, dtype, mask)
             return old
         if memory.space == "shared":
-            index = self.slots * view.shape[1] + index
+            index = index * self.blocks + self.slots
             view = view.reshape(-1)
-        places = np.broadcast_to(index, shape)
-        given = [np.broadcast_to(np.asarray(v, dtype), shape) for v in values]
+        places = self.linear(index, INT64)
+        given = [
+            self.linear(v, dtype) if type(v) is ndarray else np.broadcast_to(dtype.type(v), places.shape)
+            for v in values
+        ]
+        chosen = None
         if mask is not True:
-            chosen = np.broadcast_to(mask, shape)
-            places, given = places[chosen], [v[chosen] for v in given]
-        else:
-            places, given = places.reshape(-1), [v.reshape(-1) for v in given]
+            chosen = self.linear(mask, BOOLEAN)
+            places = places[chosen]
+            given = [v[chosen] if v.strides[0] else v[: len(places)] for v in given]
         if self.launch.reverse:
             places, given = places[::-1], [v[::-1] for v in given]
-        before = None if self.launch.changes < 0 else view[places]
+        before = view[places]
         if wanted or name not in _AT:
             old = one_by_one(name, view, places, given)
         else:
             _AT[name](view, places, given[0])
             old = None
-        if before is not None and not np.array_equal(before, view[places]):
+        if not np.array_equal(before, view[places]):
             self.launch.changes += 1
         if not wanted or old is None:
             return None
         if self.launch.reverse:
             old = old[::-1]
-        if mask is True:
-            return old.reshape(shape)
-        out = np.zeros(shape, dtype)
-        out[np.broadcast_to(mask, shape)] = old
-        return out
+        if chosen is not None:
+            out = np.zeros(len(chosen), dtype)
+            out[chosen] = old
+            old = out
+        return self.unlinear(old)
 
     # ----------------------------------------------------------------------------------------------- loops
 
@@ -514,23 +574,45 @@ def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarr
     return old
 
 
+def run_of(index: Any) -> int | None:
+    """Where a run of neighbours begins: first, first + 1, ..., in the order of memory; None for anything else."""
+    n = index.size
+    if n < 2:
+        return None
+    flat = index.reshape(-1)
+    first = int(flat[0])
+    if int(flat[-1]) - first != n - 1 or first < 0 or int(flat[1]) != first + 1:
+        return None
+    return first if bool((flat[1:] - flat[:-1] == 1).all()) else None
+
+
+# The axes of lanes, as places in (bz, by, bx, tz, ty, tx). Where blocks share memory, the copies of one element lie
+# side by side, so the blocks come last; elsewhere neighbours along x do, as they mostly do in global memory.
+SHARING = (3, 4, 5, 0, 1, 2)
+INTERLEAVED = (0, 3, 1, 4, 2, 5)
+
+
 class Blocks(Lanes):
     """All threads of neighbouring blocks, in lockstep."""
 
-    def __init__(self, launch: Launch, first: Triple, count: Triple) -> None:
+    def __init__(self, launch: Launch, first: Triple, count: Triple, sharing: bool) -> None:
         """`first` and `count` along x, y, z: a run of blocks that lie one after the other."""
         gx, gy, _ = launch.grid
         number = first[0] + gx * (first[1] + gy * first[2])
-        bx, by, bz = launch.block
-        super().__init__(launch, number, (count[2], count[1], count[0]), (count[2], count[1], count[0], bz, by, bx))
+        lengths = (*count[::-1], *launch.block[::-1])
+        layout = SHARING if sharing else INTERLEAVED
+        shape = tuple([lengths[i] for i in layout])
+        block_shape = tuple([lengths[i] if i < 3 else 1 for i in layout])
+        super().__init__(launch, number, shape, block_shape, np.argsort(layout))
 
-        def along(axis: int, start: int, length: int) -> Value:
-            shape = [1] * 6
-            shape[axis] = length
-            return start if length == 1 else np.arange(start, start + length, dtype=np.uint32).reshape(shape)
+        def along(axis: int, start: int) -> Value:
+            length = lengths[axis]
+            sizes = [1] * 6
+            sizes[layout.index(axis)] = length
+            return start if length == 1 else np.arange(start, start + length, dtype=np.uint32).reshape(sizes)
 
-        self.tid_x, self.tid_y, self.tid_z = along(5, 0, bx), along(4, 0, by), along(3, 0, bz)
-        self.bid_x, self.bid_y, self.bid_z = (along(2 - i, first[i], count[i]) for i in range(3))
+        self.tid_x, self.tid_y, self.tid_z = along(5, 0), along(4, 0), along(3, 0)
+        self.bid_x, self.bid_y, self.bid_z = along(2, first[0]), along(1, first[1]), along(0, first[2])
 
 
 class Warp(Lanes):
@@ -540,17 +622,20 @@ class Warp(Lanes):
         first = 32 * number
         threads = np.arange(first, min(first + 32, launch.threads))
         gx, gy, _ = launch.grid
-        super().__init__(launch, block[0] + gx * (block[1] + gy * block[2]), (), (len(threads),))
-        self.blocks = 1
+        number_of_block = block[0] + gx * (block[1] + gy * block[2])
+        super().__init__(launch, number_of_block, threads.shape, (1,), np.zeros(1, int))
         self.number = number
         self.memories = memories
-        self.slots = np.zeros(1, np.int64)
         bx, by, _ = launch.block
 
         def of(values: Any) -> Value:
             return int(values[0]) if (values == values[0]).all() else values.astype(np.uint32)
 
-        self.tid_x, self.tid_y, self.tid_z = of(threads % bx), of(threads // bx % by), of(threads // (bx * by))
+        self.tid_x, self.tid_y, self.tid_z = (
+            of(threads % bx),
+            of(threads // bx % by),
+            of(threads // (bx * by)),
+        )
         self.bid_x, self.bid_y, self.bid_z = block
 
     def warp_numbers(self) -> np.ndarray[Any, Any]:
@@ -593,7 +678,9 @@ class Watched(Blocks):
         value = super().load(Pointer(memory), element, kind, True, line)
         return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
 
-    def load_vector(self, p: Pointer, index: Value, record: Record, mask: Mask, line: int) -> tuple[Value, ...]:
+    def load_vector(
+        self, p: Pointer, index: Value, record: Record, mask: Mask, line: int
+    ) -> tuple[Value, ...]:
         if type(p) is not Pointer:
             return super().load_vector(p, index, record, mask, line)
         memory: Any = p.memory
@@ -632,7 +719,14 @@ class Watched(Blocks):
             self._store_parts(Pointer(p.memory), element, value, record, good, line)
 
     def atomic(
-        self, name: str, p: Pointer, values: tuple[Value, ...], kind: Scalar, mask: Mask, wanted: bool, line: int
+        self,
+        name: str,
+        p: Pointer,
+        values: tuple[Value, ...],
+        kind: Scalar,
+        mask: Mask,
+        wanted: bool,
+        line: int,
     ) -> Value:
         if type(p) is not Pointer:
             return super().atomic(name, p, values, kind, mask, wanted, line)
@@ -675,4 +769,3 @@ class Watched(Blocks):
         if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
             bad = self.rows(zero, BOOLEAN) & self.active(mask)
             self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass, replace
 
 from minilib.cuda.errors import Fault, unsupported
@@ -56,7 +57,7 @@ def tokens(source: str) -> list[Token]:
     while place < len(source):
         match = _PATTERN.match(source, place)
         at = At(line, place - start + 1)
-        if match is None:
+        if match is None or source.startswith("/*", place) and match.lastgroup == "mark":
             raise _strange(source, place, at)
         kind, text = str(match.lastgroup), match.group()
         place = match.end()
@@ -98,7 +99,9 @@ def number(token: Token) -> tuple[int | float, Scalar]:
             suffix = match.group(2).lower()
             if suffix == "l":
                 raise unsupported(token.at, "long double", "write the number without the L")
-            return read(match.group(1)), FLOAT if suffix == "f" else DOUBLE
+            if suffix == "f":
+                return struct.unpack("f", struct.pack("f", read(match.group(1))))[0], FLOAT
+            return read(match.group(1)), DOUBLE
     hint = "a float has a point or an exponent: 1.0f, not 1f" if text.lower().endswith("f") else ""
     raise Fault(token.at, f"{token.text!r} is not a number", hint)
 

@@ -1,8 +1,7 @@
 """Memory as a kernel sees it: global arrays, shared memory of each block, local arrays of each thread.
 
-Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. Lanes have
-axes: (bz, by, bx, tz, ty, tx) where all threads of several blocks run together, one axis in a single warp; what
-does not depend on an axis has length 1 there. See `lanes`.
+Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. How lanes
+are laid out, `lanes` says.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ import numpy as np
 
 from minilib.cuda.types import Array, Record, Scalar, Type
 
-Value: TypeAlias = Any  # a bool, an int, a NumPy scalar (floats), an array over lanes, a Pointer, a tuple (record)
+Value: TypeAlias = (
+    Any  # a bool, an int, a NumPy scalar (floats), an array over lanes, a Pointer, a tuple (record)
+)
 Index: TypeAlias = Any  # an int, or an int64 array over lanes
 
 POISON_INT = -0x7452_0FF3  # what is in memory that nobody wrote to: looks wrong, and is no index
@@ -75,48 +76,39 @@ class Constant(Global):
     space = "constant"
 
 
-class Shared(Memory):
-    """One copy for each of `blocks` blocks, side by side."""
+class Copies(Memory):
+    """Memory of which there are several copies: `rows` has the shape (elements, *copies).
+
+    So the same element of all copies lies side by side, and is read and written in one go.
+    """
+
+    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], copies: tuple[int, ...]) -> None:
+        super().__init__(name, nbytes, dtype)
+        length = -(-nbytes // 16) * 16 // dtype.itemsize
+        self.rows = np.full((max(1, length), *copies), poison(dtype), dtype)
+
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """`rows` in elements of another dtype, over the same memory."""
+        if dtype is self.dtype:
+            return self.rows
+        if dtype.itemsize == self.dtype.itemsize:
+            return self.rows.view(dtype)
+        # Now the bytes of one copy must lie side by side: from here on they do.
+        inner = np.ascontiguousarray(np.moveaxis(self.rows, 0, -1))
+        self.rows = np.moveaxis(inner, -1, 0)
+        return np.moveaxis(inner.view(dtype), -1, 0)
+
+
+class Shared(Copies):
+    """A copy for each block."""
 
     space = "shared"
 
-    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], blocks: int) -> None:
-        super().__init__(name, nbytes, dtype)
-        self.row = -(-nbytes // 16) * 16  # bytes from one block's copy to the next
-        whole = np.full(self.row * blocks // dtype.itemsize, poison(dtype), dtype)
-        self.bytes = whole.view(np.uint8).reshape(blocks, self.row)
-        self.views: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """(blocks, elements of one copy); as many elements as fit, and a few more bytes to round it up."""
-        found = self.views.get(dtype)
-        if found is None:
-            found = self.views[dtype] = self.bytes.view(dtype)
-        return found
-
-
-class Local(Memory):
-    """An array, or a variable whose address is taken, in a copy for each thread: (elements, *lanes)."""
+class Local(Copies):
+    """An array, or a variable whose address is taken: a copy for each thread."""
 
     space = "local"
-
-    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], lanes: tuple[int, ...]) -> None:
-        super().__init__(name, nbytes, dtype)
-        self.lanes = lanes
-        self.rows = np.full((max(1, nbytes // dtype.itemsize), *lanes), poison(dtype), dtype)
-
-    def view(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """(elements, *lanes) in elements of `dtype`, over the same memory."""
-        if dtype == self.dtype:
-            return self.rows
-        if dtype.itemsize != self.dtype.itemsize:
-            # The bytes of an element must lie side by side: from here on they do, lane by lane.
-            count = len(self.rows)
-            inner = np.ascontiguousarray(np.moveaxis(self.rows, 0, -1))
-            self.rows = np.moveaxis(inner, -1, 0)
-            assert count
-            return np.moveaxis(inner.view(dtype), -1, 0)
-        return self.rows.view(dtype)
 
 
 class Pointer:

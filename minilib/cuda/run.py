@@ -40,7 +40,7 @@ def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """All threads of many blocks together."""
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads):
-            code.run(Blocks(launch, first, count), True, *arguments)
+            code.run(Blocks(launch, first, count, code.sharing), True, *arguments)
 
 
 def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: Recorder) -> None:
@@ -48,7 +48,7 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
     launch.recorder = recorder
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads):
-            lanes = Watched(launch, first, count)
+            lanes = Watched(launch, first, count, code.sharing)
             recorder.chunk(lanes.first_block, lanes.blocks)
             code.run(lanes, True, *arguments)
 

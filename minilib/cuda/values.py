@@ -99,7 +99,9 @@ def select_pointer(mask: Mask, new: Pointer, old: Pointer) -> Pointer:
     which = select(mask, numbers[0], numbers[1], np.dtype(np.int64))
     if type(which) is not ndarray:
         return Pointer(memories[which], offset)
-    return Choice(memories, which, np.broadcast_to(offset, np.broadcast_shapes(np.shape(offset), which.shape)))
+    return Choice(
+        memories, which, np.broadcast_to(offset, np.broadcast_shapes(np.shape(offset), which.shape))
+    )
 
 
 def select_record(
