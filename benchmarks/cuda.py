@@ -14,7 +14,6 @@ left out. PoCL may use all cores, the others use one. Each result is checked aga
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -42,7 +41,7 @@ LIBRARIES = {
     "pocl": "PoCL",
     "numba": "numba's simulator, extrapolated",
 }
-PACKAGES = {"minilib": (), "pocl": ("pyopencl", "pocl-binary-distribution"), "numba": ("numba",)}
+PACKAGES = {"pocl": "pyopencl pocl-binary-distribution", "numba": "numba"}
 # Our time divided by theirs, at most.
 TARGETS: dict[str, Any] = {"pocl": {"tiled": 2.0}, "numba": 1e-3}
 
@@ -216,6 +215,15 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Ready:
+    """What is timed, how its result is read, and what it ran on."""
+
+    call: Call
+    result: Callable[[], Any]
+    version: str
+
+
+@dataclass(frozen=True)
 class Case:
     """One row: `launch(size)` of a source that is there for all libraries; numba gets the size `small`."""
 
@@ -284,16 +292,20 @@ CASES = {
 # The libraries ----------------------------------------------------------------------------------------------
 
 
-def minilib(case: Case, launch: Launch) -> tuple[Call, Callable[[], Any]]:
-    """The launch, and how to read its result."""
+def minilib(case: Case, launch: Launch) -> Ready:
+    """The simulator."""
     from minilib.cuda import RawKernel, cp
 
     kernel = RawKernel(case.source, case.name)
     args = tuple(cp.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in launch.args)
-    return lambda: kernel(launch.grid, launch.block, args), lambda: cp.asnumpy(args[-1])
+    return Ready(
+        lambda: kernel(launch.grid, launch.block, args),
+        lambda: cp.asnumpy(args[-1]),
+        f"NumPy {np.__version__}",
+    )
 
 
-def pocl(case: Case, launch: Launch) -> tuple[Call, Callable[[], Any]]:
+def pocl(case: Case, launch: Launch) -> Ready:
     """PoCL through pyopencl."""
     try:
         import pyopencl as cl
@@ -321,19 +333,25 @@ def pocl(case: Case, launch: Launch) -> tuple[Call, Callable[[], Any]]:
         cl.enqueue_copy(queue, out, args[-1])
         return out
 
-    return call, result
+    return Ready(
+        call, result, f"{devices[0].platform.version.strip()}, {devices[0].max_compute_units} threads"
+    )
 
 
-def numba(case: Case, launch: Launch) -> tuple[Call, Callable[[], Any]]:
+def numba(case: Case, launch: Launch) -> Ready:
     """numba with NUMBA_ENABLE_CUDASIM=1."""
     global cuda
     try:
-        from numba import cuda
+        from numba import __version__, cuda
     except ImportError:
         sys.exit("error: numba is missing: pip install numba")
     kernel = cuda.jit(case.python)
     args = [cuda.to_device(arg) if isinstance(arg, np.ndarray) else arg for arg in launch.args]
-    return lambda: kernel[launch.grid, launch.block](*args), lambda: args[-1].copy_to_host()
+    return Ready(
+        lambda: kernel[launch.grid, launch.block](*args),
+        lambda: args[-1].copy_to_host(),
+        f"numba {__version__}",
+    )
 
 
 LOADERS = {"minilib": minilib, "pocl": pocl, "numba": numba}
@@ -362,15 +380,15 @@ def measure_here(case: Case, library: str) -> dict[str, Any]:
     """Seconds of one launch in this process, and how many times it was multiplied to stand for all blocks."""
     small = library == "numba"
     launch = case.launch(case.small if small else case.size)
-    call, result = LOADERS[library](case, launch)
-    call()
-    check(case, library, result(), launch.expected)
-    times = one_call(call) if small else call_times(call)
+    ready = LOADERS[library](case, launch)
+    ready.call()
+    check(case, library, ready.result(), launch.expected)
+    times = few_times(ready.call) if small else call_times(ready.call)
     factor = case.launch(case.size).blocks / launch.blocks if small else 1
-    return {"value": statistics.median(times) * factor, "factor": factor}
+    return {"value": statistics.median(times) * factor, "factor": factor, "version": ready.version}
 
 
-def one_call(call: Call) -> list[float]:
+def few_times(call: Call) -> list[float]:
     """Seconds of three calls: these are long."""
     seconds = []
     for _ in range(3):
@@ -404,6 +422,7 @@ def measure(names: Sequence[str], libraries: Sequence[str], rounds: int) -> list
         values = {lib: [each["value"] for each in found[name, lib]] for lib in libraries}
         row: dict[str, Any] = {"case": name}
         row |= {lib: rounded(statistics.median(each)) for lib, each in values.items()}
+        row["versions"] = {lib: found[name, lib][0]["version"] for lib in libraries}
         if "numba" in libraries:
             row["numba_factor"] = rounded(found[name, "numba"][0]["factor"])
         for peer in ("pocl", "numba"):
@@ -438,18 +457,13 @@ def ratio(row: Mapping[str, Any], peer: str) -> str:
     return text + (f" (target {target:g}: missed)" if target is not None and value > target else "")
 
 
-def versions(libraries: Sequence[str]) -> dict[str, str]:
-    names = ["numpy", *(package for library in libraries for package in PACKAGES[library])]
-    return {name: importlib.metadata.version(name) for name in names}
-
-
 def installed() -> list[str]:
     """The libraries that are here; a peer that is missing is said so."""
     modules = {"minilib": "minilib", "pocl": "pyopencl", "numba": "numba"}
     here = [name for name, module in modules.items() if importlib.util.find_spec(module)]
-    for name in modules:
+    for name in PACKAGES:
         if name not in here:
-            print(f"{name} is left out: pip install {' '.join(PACKAGES[name])}", file=sys.stderr)
+            print(f"{name} is left out: pip install {PACKAGES[name]}", file=sys.stderr)
     return here
 
 
@@ -474,12 +488,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     libraries = args.library or installed()
     rows = measure(args.case or list(CASES), libraries, args.rounds)
     print(table(rows))
-    if args.case or args.library or "minilib" not in libraries:
+    if args.case or args.library:
         return
+    versions = [row.pop("versions") for row in rows]
     data = {
         "machine": machine(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "versions": versions(libraries),
+        "versions": versions[0],
         "rounds": args.rounds,
         "seconds": "median over the rounds of each process's median launch; numba's times numba_factor",
         "rows": rows,
