@@ -6,6 +6,7 @@ from minilib.cuda import syntax, tree
 from minilib.cuda.check_statements import Statements
 from minilib.cuda.constant import fold
 from minilib.cuda.errors import Fault, unsupported
+from minilib.cuda.intrinsics import INTRINSICS
 from minilib.cuda.scope import (
     FunctionName,
     Overloads,
@@ -105,7 +106,9 @@ class Checker:
         device = "__constant__" in words or "__device__" in words
         if not device and not const:
             hint = "write __device__ or __constant__ before it, or const where it never changes"
-            message = f"the variable '{name}' belongs to the host, and a kernel's source has no host variables"
+            message = (
+                f"the variable '{name}' belongs to the host, and a kernel's source has no host variables"
+            )
             raise Fault(at, message, hint)
         storage = "constant" if "__constant__" in words or not device else "device"
         if const and not one.style and "__constant__" not in words:
@@ -158,10 +161,21 @@ class Checker:
                 made = other
                 break
         else:
+            self._one_c_name(node, overloads)
             overloads.functions.append(made)
             self.functions.append(made)
         if node.body is not None:
             self._body(made)
+
+    def _one_c_name(self, node: syntax.FunctionDefinition, others: Overloads) -> None:
+        """Of the functions of one name, one may have a C name, and those that are built in have one."""
+        name = node.declarator.name
+        if node.external_c and (
+            any(other.definition.external_c for other in others.functions) or name in INTRINSICS
+        ):
+            hint = f"'{name}' is built in; take another name" if name in INTRINSICS else ""
+            message = f"more than one instance of overloaded function '{name}' has \"C\" linkage"
+            raise Fault(node.declarator.at, message, hint)
 
     def _again(self, old: FunctionName, new: FunctionName) -> None:
         """A function declared before is declared or defined now."""
@@ -208,6 +222,7 @@ class Checker:
                 Variable(written.declarator.name, stored, "param", written.declarator.at, kind.const)
             )
         function = tree.Function(name, returned.type, variables, at, kernel)
+        function.external_c = node.external_c
         function.max_threads = self._bounds(checker, node, kernel)
         defaults = self._defaults(checker, part.parameters, parameters)
         device = kernel or "__device__" in words
@@ -230,7 +245,9 @@ class Checker:
                 raise Fault(words[word], f"'{word}' is not allowed on a function")
         if not words.keys() & {"__global__", "__device__", "__host__", "constexpr"}:
             message = f"'{node.declarator.name}' is a host function, and a kernel's source has none"
-            raise Fault(node.declarator.at, message, "write __global__ before a kernel, __device__ before a helper")
+            raise Fault(
+                node.declarator.at, message, "write __global__ before a kernel, __device__ before a helper"
+            )
         if "__global__" in words:
             for word in ("__device__", "__host__"):
                 if word in words:

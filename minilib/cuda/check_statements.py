@@ -58,7 +58,9 @@ class Statements(Declarations):
 
     def _other(self, node: syntax.Node) -> list[tree.Statement]:
         if isinstance(node, syntax.Unroll):
-            if node.count is not None:
+            if node.count is not None and isinstance(
+                node.statement, syntax.For | syntax.While | syntax.DoWhile
+            ):
                 self.constant_integer(node.count, "the number of #pragma unroll is known when compiling")
             return self.statement(node.statement)
         if isinstance(node, syntax.StaticAssert):

@@ -196,7 +196,16 @@ class TypeParser(TokenStream):
             ):
                 parts.append(FunctionPart(self.at, self.parameters()))
             else:
+                if self.sees("(") and not parts:
+                    self._unknown_parameter_type()
                 return parts
+
+    def _unknown_parameter_type(self) -> None:
+        """`void k(flaot* x)`: an unknown name where the first parameter's type would stand."""
+        token, after = self.ahead(), self.ahead(2)
+        unknown = token.kind == "name" and token.text not in KEYWORDS and not self.kind_of(token.text)
+        if unknown and (after.kind == "name" or (after.text == "*" and self.ahead(3).kind == "name")):
+            raise undefined_type(token.text, token.at)
 
     def _inside(self) -> Node:
         before, self.no_greater = self.no_greater, False

@@ -38,6 +38,8 @@ from minilib.cuda.syntax import (
 )
 from minilib.cuda.tree import At
 
+FOR_HINT = "the three parts of a for are separated by ;"
+
 
 class Parser(ExpressionParser):
     def __init__(self, stream: list[Token]) -> None:
@@ -169,11 +171,7 @@ class Parser(ExpressionParser):
     def _no_type(self, specifiers: Specifiers) -> Fault:
         token, after = self.token, self.ahead()
         if token.kind == "name" and token.text not in KEYWORDS and not self.kind_of(token.text):
-            if (
-                (after.kind == "name"
-                and after.text not in KEYWORDS | {"__launch_bounds__"})
-                or after.text in ("*", "&", "::")
-            ):
+            if after.kind == "name" or after.text in ("*", "&", "::"):
                 return undefined_type(token.text, token.at)
             if after.text == "(" and specifiers.words:
                 message = f"the type that '{token.text}' returns is missing"
@@ -227,12 +225,14 @@ class Parser(ExpressionParser):
         self.scopes.pop()
         return node
 
-    def _rest_of_declaration(self, at: At, specifiers: Specifiers, first: Declarator) -> Declaration:
+    def _rest_of_declaration(
+        self, at: At, specifiers: Specifiers, first: Declarator, hint: str = "a statement ends with ;"
+    ) -> Declaration:
         kind = "type" if "typedef" in specifiers.words else "other"
         ones = [self._one(first, kind)]
         while self.takes(","):
             ones.append(self._one(self.declarator(), kind))
-        self._end_of_statement()
+        self._end_of_statement(hint)
         return Declaration(at, specifiers, ones)
 
     def _one(self, declarator: Declarator, kind: str) -> One:
@@ -251,10 +251,9 @@ class Parser(ExpressionParser):
             return One(declarator, parts[0], "(")
         return One(declarator)
 
-    def _end_of_statement(self) -> None:
+    def _end_of_statement(self, hint: str = "a statement ends with ;") -> None:
         if self.takes(";"):
             return
-        hint = "a statement ends with ;"
         if self.token.kind == "name" and self.token.text not in KEYWORDS and self.place:
             last = self.stream[self.place - 1]
             if last.at.line == self.at.line and last.kind == "name":
@@ -426,7 +425,7 @@ class Parser(ExpressionParser):
         at = self.next().at
         count = None if self.sees(UNROLL_END) else self.expression()
         if not self.takes(UNROLL_END):
-            raise Fault(self.at, "extra text after the number of #pragma unroll")
+            raise unsupported(self.at, "text after the number of #pragma unroll")
         return Unroll(at, count, Nothing(at) if self.sees("}") else self.statement())
 
     def _starts_declaration(self) -> bool:
@@ -502,7 +501,7 @@ class Parser(ExpressionParser):
         return For(at, initial, test, step, body)
 
     def _for_semicolon(self) -> None:
-        self.must(";", hint="the three parts of a for are separated by ;")
+        self.must(";", hint=FOR_HINT)
 
     def _for_declaration(self) -> Node:
         at = self.at
@@ -510,7 +509,7 @@ class Parser(ExpressionParser):
         declarator = self.declarator()
         if self.sees(":"):
             raise unsupported(self.at, "for over a range", "count with an index")
-        return self._rest_of_declaration(at, specifiers, declarator)
+        return self._rest_of_declaration(at, specifiers, declarator, FOR_HINT)
 
     def _while(self) -> Node:
         at = self.next().at

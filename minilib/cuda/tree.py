@@ -321,6 +321,7 @@ class Function:
     kernel: bool
     body: Block | None = None
     max_threads: int | None = None  # __launch_bounds__
+    external_c: bool = False  # extern "C": CuPy finds it by its name
 
 
 @dataclass(eq=False)
