@@ -798,6 +798,14 @@ def test_poisoned_global_and_local_memory():
     assert "cp.zeros" in found[1].message
 
 
+def test_memory_of_which_a_part_was_written_before_the_launch():
+    run = Run()
+    x = FakeMemory("x", 32, initialised=np.arange(128) < 80)
+    run.load(1, x, run.t)
+    found = only(run.report().uninitialised)
+    assert (found.index, found.count) == (20, 12)
+
+
 def test_a_float4_fills_four_floats():
     run = Run(block=8)
     tile = shared("tile", 32, initialised=False)

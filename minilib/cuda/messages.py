@@ -101,8 +101,8 @@ def _missing(me: Actor, other: Actor, waits_for_fence: bool) -> str:
         )
     if me.warp == other.warp:
         return (
-            " with no __syncwarp() between them. The threads of a warp run in no fixed order: "
-            "put __syncwarp() or __syncthreads() between the two."
+            " with neither __syncthreads() nor __syncwarp() between them. "
+            "The threads of a warp run in no fixed order either."
         )
     return " with no __syncthreads() between them."
 

@@ -40,7 +40,10 @@ class Memory(Protocol):
     base: int
     low: int
     high: int
-    initialised: bool
+
+    @property
+    def initialised(self) -> bool | Bools:
+        """Whether its bytes were written before the launch; of global memory also byte by byte."""
 
 
 @dataclass
@@ -245,7 +248,12 @@ class Recorder:
             if memory.space != "local":
                 shadow = Shadow(memory.nbytes, copies, self._order, memory.space == "shared")
             stride = -(-memory.nbytes // 16) * 16
-            written = None if memory.initialised else np.zeros(stride * copies, dtype=np.uint8)
+            written = None
+            if isinstance(memory.initialised, np.ndarray):
+                written = np.zeros(stride, dtype=np.uint8)
+                written[: memory.nbytes] = memory.initialised
+            elif not memory.initialised:
+                written = np.zeros(stride * copies, dtype=np.uint8)
             self._states[key] = _State(memory, shadow, stride, written)
         return self._states[key]
 
