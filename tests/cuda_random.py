@@ -1,10 +1,11 @@
 """Random kernels without races and without undefined behaviour, and a shrinker for those that fail.
 
-`make(seed)` gives the same kernel everywhere. Integer expressions carry the interval of their values, so that
-signed arithmetic never overflows, shifts stay in range and divisors are not zero. Floats never feed conditions
-or indices; a cast of a float to an integer has a value in range that a float holds exactly. Functions whose
-last bits differ between libraries add to variables of their own (`m0`, `m1`), which nothing else reads: all
-other results are the same bits wherever floating point follows IEEE 754 and no product is fused with a sum.
+`make(seed)` gives the same kernel everywhere. Integer expressions carry the interval of their values, so
+that signed arithmetic never overflows, shifts stay in range and divisors are not zero. Floats never feed
+conditions or indices; a cast of a float to an integer has a value in range that a float holds exactly.
+Functions whose last bits differ between libraries add to variables of their own (`m0`, `m1`), which nothing
+else reads: all other results are the same bits wherever floating point follows IEEE 754 and no product is
+fused with a sum.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-# ---------------------------------------------------------------------------------------- types and intervals
+# ---------------------------------------------------------------------------- types and intervals
 
 INTEGERS = {  # bits, signed
     "bool": (1, False),
@@ -73,7 +74,7 @@ def converted(e: Expression, kind: str) -> tuple[int, int]:
     return e.low, e.high
 
 
-# ------------------------------------------------------------------------------------------------- statements
+# ------------------------------------------------------------------------------------- statements
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ def lines(nodes: tuple[Node, ...], depth: int = 1) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class RandomKernel:
-    """`source` has one kernel, `name`; `arguments()` makes new ones. `exact`: the outputs that are the same bits
-    everywhere; the others agree within 1e-4."""
+    """`source` has one kernel, `name`; `arguments()` makes new ones. What comes out in `exact` is the same
+    bits everywhere; `inexact` agrees within 1e-4."""
 
     seed: int
     name: str
@@ -214,7 +215,7 @@ class Maker:
         self.names += 1
         return f"{letter}{self.names}"
 
-    # ------------------------------------------------------------------------------------ integer expressions
+    # ------------------------------------------------------------------------ integer expressions
 
     def wrap(self, e: Expression, level: int) -> str:
         return f"({e.text})" if e.level < level or (e.level < UNARY and self.chance(0.3)) else e.text
@@ -451,7 +452,7 @@ class Maker:
             return a
         return Expression(f"{self.pick(self.values)}((int)({a.text}), {b.text})", "int", *limits("int"))
 
-    # ------------------------------------------------------------------------------------- float expressions
+    # ------------------------------------------------------------------------- float expressions
 
     def real(self, scope: Scope, depth: int) -> Expression:
         if depth <= 0 or self.chance(0.1):
@@ -507,7 +508,7 @@ class Maker:
         name, kind = self.pick(scope.floats)
         return Expression(name, kind)
 
-    # -------------------------------------------------------------------------------------------- statements
+    # -------------------------------------------------------------------------------- statements
 
     def assign(self, place: str, e: Expression) -> Node:
         """place = e, which shrinks to its parts."""
@@ -567,7 +568,7 @@ class Maker:
         return Node(f"{name} {self.pick(['+=', '-=', '*='])} {e.text};")
 
     def assign_real(self, scope: Scope) -> Node:
-        name, kind = self.pick(scope.floats)
+        name, _ = self.pick(scope.floats)
         if self.chance(0.3):
             return Node(f"{name} {self.pick(['+=', '-=', '*='])} {self.real(scope, 1).text};")
         return self.assign(name, self.real(scope, 2))
@@ -606,7 +607,8 @@ class Maker:
         value = f"(int)({self.integer(scope, 2).text})"
         if self.chance(0.25):
             return Node(
-                f"atomicAdd(&acc_q[{self.index(scope, 8)}], (unsigned long long)({self.integer(scope, 2).text}));"
+                f"atomicAdd(&acc_q[{self.index(scope, 8)}], "
+                f"(unsigned long long)({self.integer(scope, 2).text}));"
             )
         cell = str(first) if count == 1 else f"{first} + ({self.index(scope, count)})"
         place = f"&acc[{cell}]" if self.chance(0.7) else f"acc + ({cell})"
@@ -666,8 +668,9 @@ class Maker:
         pragma = "#pragma unroll\n" if bound.isdigit() and self.chance(0.2) else ""
         # The bound is computed once: the body may change what it is made of.
         end = self.name("e")
-        head = f"{pragma}for (int {name} = 0, {end} = {bound}; {name} < {end}; {self.pick(['++{}', '{}++', '{} += 1'])}) {{"
-        return Node(head.replace("{}", name), body, "}")
+        step = self.pick([f"++{name}", f"{name}++", f"{name} += 1"])
+        head = f"{pragma}for (int {name} = 0, {end} = {bound}; {name} < {end}; {step}) {{"
+        return Node(head, body, "}")
 
     def while_loop(self, scope: Scope, depth: int) -> Node:
         name = self.name("w")
@@ -685,7 +688,7 @@ class Maker:
         return Node("{", (Node(f"int {name} = 0;", fixed=True), Node("do {", body, end, fixed=True)), "}")
 
     def switch(self, scope: Scope, depth: int) -> Node:
-        """Cases with and without a break at the end; `continue` inside would be the loop's, so it may stay."""
+        """Cases with and without a break at the end; neither `break` nor `continue` of a loop inside."""
         inner = scope.inside(in_loop=False)
         cases = []
         for label in self.random.sample(range(5), self.random.randint(1, 4)):
@@ -698,7 +701,7 @@ class Maker:
             )
         return Node(f"switch ((int)(({self.integer(scope, 1).text}) & 7)) {{", tuple(cases), "}")
 
-    # ------------------------------------------------------- statements that all threads of a block execute
+    # ------------------------------------------- statements that all threads of a block execute
 
     def together(self, scope: Scope, warps: bool, depth: int) -> Node:
         choices = [self.exchange] * 3 + [self.shared_atomic]
@@ -781,7 +784,8 @@ class Maker:
             return Node(f"{name} = __ballot_sync(0xffffffffu, {self.test(scope)});")
         if what == 1:
             return Node(
-                f"{self.pick(['p0', 'i0'])} = {self.pick(['__any_sync', '__all_sync'])}(0xffffffff, {self.test(scope)});"
+                f"{self.pick(['p0', 'i0'])} = "
+                f"{self.pick(['__any_sync', '__all_sync'])}(0xffffffff, {self.test(scope)});"
             )
         name, kind = self.pick(
             [
@@ -819,7 +823,8 @@ class Maker:
             body.insert(
                 1,
                 Node(
-                    f"if ({name} + (int)blockIdx.x == {self.random.randint(0, 2)}) {self.pick(['break', 'continue'])};"
+                    f"if ({name} + (int)blockIdx.x == {self.random.randint(0, 2)}) "
+                    f"{self.pick(['break', 'continue'])};"
                 ),
             )
         return Node(f"for (int {name} = 0; {name} < {count}; ++{name}) {{", tuple(body), "}")
@@ -829,7 +834,7 @@ class Maker:
         body = (self.together(scope, warps, depth), *self.statements(scope, 1, 1))
         return Node(f"if ({test}) {{", body, "}", hoist=True)
 
-    # ---------------------------------------------------------------------------------------- whole programs
+    # ---------------------------------------------------------------------------- whole programs
 
     def device_functions(self) -> None:
         peek = f"peek_{self.seed}"
@@ -948,7 +953,7 @@ def make(seed: int, second: bool = False) -> RandomKernel:
     return Maker(seed, second).kernel()
 
 
-# ----------------------------------------------------------------------------------------------------- shrink
+# ----------------------------------------------------------------------------------------- shrink
 
 
 def smaller(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
