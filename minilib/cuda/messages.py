@@ -22,9 +22,9 @@ DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
 DO = {"load": "read", "store": "write", "atomic": "update atomically"}
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
-    "shared": "shared memory starts with garbage: write it first, then wait with __syncthreads()",
-    "local": "a local array starts with garbage: give every element a value first",
-    "global": "cp.empty does not clear memory: write it first, or allocate it with cp.zeros",
+    "shared": "Shared memory starts with garbage: write it first, then wait with __syncthreads()",
+    "local": "A local array starts with garbage: give every element a value first",
+    "global": "cp.empty does not clear memory. Write it first, or allocate it with cp.zeros",
 }
 
 

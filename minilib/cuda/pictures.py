@@ -15,6 +15,7 @@ INK, MUTED, GRID, WRONG = "#1f2933", "#56616c", "#d5dade", "#c2480c"
 WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96", "#1f2933", "#c2480c", "#6b8fb3", "#8a7a3a")
 EVENTS = {"load": "#2b6ca3", "store": "#d98f00", "atomic": "#9b4f96"}
 FONT = "font-family='Helvetica, Arial, sans-serif' font-size='11'"
+LANE = 1.8  # the height of a lane in an access map
 MAPS = 8  # pictures of one sort at most
 
 
@@ -104,7 +105,7 @@ def access_map(request: Request) -> str:
     low = int(offsets[active].min()) // 32 * 32
     high = -(-(int(offsets[active].max()) + size) // 32) * 32
     left, top, width = 100.0, 18.0, 640.0
-    height = 2.5 * 32
+    height = LANE * 32
     scale = width / (high - low)
     bar = max(2.0, size * scale - 0.6)
     rows = len(offsets)
@@ -127,8 +128,8 @@ def access_map(request: Request) -> str:
         out.append(_text(left - 5, y0 + 9, "lane 0", MUTED, "end"))
         out.append(_text(left - 5, y0 + height - 1, "31", MUTED, "end"))
         marks = "".join(
-            f"M{left + (int(offsets[row, lane]) - low) * scale:.1f},{y0 + 2.5 * lane:.1f}h{bar:.1f}"
-            f"v2.1h-{bar:.1f}z"
+            f"M{left + (int(offsets[row, lane]) - low) * scale:.1f},{y0 + LANE * lane:.1f}h{bar:.1f}"
+            f"v1.6h-{bar:.1f}z"
             for lane in np.flatnonzero(active[row])
         )
         out.append(f"<path d='{marks}' fill='{colour}'/>")
@@ -174,7 +175,8 @@ def bank_map(request: Request) -> str:
                 x, top = 72 + bank * cell, y - 4 + level * 14
                 text = str(lanes[0]) if len(lanes) == 1 else f"{len(lanes)}x"
                 out.append(f"<rect x='{x:.0f}' y='{top:.0f}' width='18' height='13' rx='2' fill='{colour}'/>")
-                out.append(_text(x + 9, top + 10, text, "#ffffff", "middle"))
+                size = 11 if len(text) < 3 else 9
+                out.append(_text(x + 9, top + 10, text, "#ffffff", "middle", size))
         y += 14 * max(deepest, 1) + 8
     return _svg(72 + 32 * cell + 8, y, out)
 
@@ -239,8 +241,9 @@ def _svg(width: float, height: float, parts: list[str]) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, colour: str, anchor: str = "start") -> str:
-    return f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}' text-anchor='{anchor}'>{escape(text)}</text>"
+def _text(x: float, y: float, text: str, colour: str, anchor: str = "start", size: int = 11) -> str:
+    place = f"x='{x:.1f}' y='{y:.1f}' fill='{colour}' text-anchor='{anchor}' font-size='{size}'"
+    return f"<text {place}>{escape(text)}</text>"
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:

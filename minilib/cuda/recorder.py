@@ -278,7 +278,7 @@ class Recorder:
                 index = self._index(memory, int(offset[i if chosen is None else chosen[i]]))
                 text = (
                     f"{who} {messages.DOES[kind]} {self._element(memory, index)} before anything was written "
-                    f"there: {messages.GARBAGE[memory.space]}."
+                    f"there. {messages.GARBAGE[memory.space]}."
                 )
                 self._find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
         if kind != "load":
