@@ -1,5 +1,5 @@
-"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, or name the
-folder of such an installation in MINILIB_NVRTC."""
+"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, or name
+the folder of such an installation in MINILIB_NVRTC."""
 
 from __future__ import annotations
 

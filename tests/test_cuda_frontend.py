@@ -1,10 +1,13 @@
 """The front end of the CUDA simulator: the tree of small sources, and what beginners get to read."""
 
+# ruff: noqa: E501  (one mistake to a line)
+
 from __future__ import annotations
 
 import pytest
 
 from minilib.cuda import tree
+from minilib.cuda.constant import fold
 from minilib.cuda.errors import CompileError
 from minilib.cuda.frontend import compile_source
 from minilib.cuda.types import (
@@ -267,8 +270,6 @@ def test_macros_and_conditions(head: str, text: str, value: int) -> None:
     source = f"{head}__device__ const int z = {text}; __global__ void k(int* p) {{ p[0] = z; }}"
     initial = compile_source(source, options=["-DLIMIT=4"]).variables[0].initial
     assert isinstance(initial, tree.Expression)
-    from minilib.cuda.constant import fold
-
     assert fold(initial) == value
 
 

@@ -317,7 +317,7 @@ class Checker:
                 checker.declare(variable.name, meaning, variable.at)
         function.body = checker.block(node.body, scope=False)
 
-    # ------------------------------------------------------------------------------------------ calls, templates
+    # ---------------------------------------------------------------------------------------------- templates
 
     def instance(self, template: TemplateName, bindings: Bindings, at: At) -> FunctionName:
         node = template.definition
@@ -347,7 +347,8 @@ class Checker:
             raise unsupported(at, f"calling the __global__ function '{name}' from a kernel", hint)
         if caller.current.device and not target.device:
             word = "__global__" if caller.current.kernel else "__device__"
-            message = f"calling a __host__ function('{name}') from a {word} function('{caller.current.name}') is not allowed"
+            by = f"a {word} function('{caller.current.name}')"
+            message = f"calling a __host__ function('{name}') from {by} is not allowed"
             raise Fault(at, message, f"write __device__ before the definition of '{name}'")
         assert caller.current.function is not None
         self.callees.setdefault(caller.current.function, []).append(target.function)

@@ -132,7 +132,8 @@ class Calls(Expressions):
         count, want = len(arguments), len(candidate.parameters)
         if not candidate.least <= count <= want:
             few = "few" if count < want else "many"
-            hint = f"'{name}' takes {want} argument{'s' * (want != 1)}, and here {'is' if count == 1 else 'are'} {count}"
+            here = f"here {'is' if count == 1 else 'are'} {count}"
+            hint = f"'{name}' takes {want} argument{'s' * (want != 1)}, and {here}"
             raise Fault(node.at, f"too {few} arguments in function call", hint)
         for value, parameter, written in zip(arguments, candidate.parameters, node.arguments):
             if quality(value, parameter.type, parameter.reference) is None:
@@ -144,7 +145,8 @@ class Calls(Expressions):
             if value.type == parameter.type and (value.const or value.place is None):
                 hint = "the function may change it, so it must be a variable that is not const"
                 return Fault(at, "initial value of reference to non-const must be an lvalue", hint)
-            message = f"a reference of type '{parameter.type} &' cannot be initialized with a value of type '{source}'"
+            wanted = f"a reference of type '{parameter.type} &'"
+            message = f"{wanted} cannot be initialized with a value of type '{source}'"
             return Fault(at, message)
         source = rvalue(value).type
         message = f"argument of type '{source}' is incompatible with parameter of type '{parameter.type}'"

@@ -15,6 +15,11 @@ from minilib.cuda.types import DIM3, UINT, Array, Pointer, Record, Scalar, Type,
 
 Initial = tree.Expression | list[object]
 
+_SHARED_HINT = (
+    "a __shared__ array has a length that is known when compiling; "
+    "for one that the launch chooses write extern __shared__ float name[];"
+)
+
 
 class Declarations(Calls):
     def local(self, node: syntax.Declaration) -> list[tree.Statement]:
@@ -79,7 +84,7 @@ class Declarations(Calls):
             written = self.written(specifiers, declarator)
         except Fault as fault:
             if fault.message == "expression must have a constant value":
-                fault.hint = "a __shared__ array has a length that is known when compiling; for one that the launch chooses write extern __shared__ float name[];"  # fmt: skip
+                fault.hint = _SHARED_HINT
             raise
         if written.reference or written.auto or isinstance(written.type, Void):
             raise Fault(declarator.at, "a __shared__ variable needs a type that can be stored")
@@ -135,7 +140,9 @@ class Declarations(Calls):
         value = fold(initial)
         if value is None and constexpr:
             hint = "a constexpr is worked out when compiling; use const for a value of the running kernel"
-            raise Fault(first_at(one.initial) if one.initial else one.declarator.at, "expression must have a constant value", hint)  # fmt: skip
+            assert one.initial is not None
+            self.no_calls(Value(initial), one.initial)
+            raise Fault(first_at(one.initial), "expression must have a constant value", hint)
         if value is not None and (meaning.type.is_integer or constexpr):
             meaning.constant = value
 
@@ -186,14 +193,16 @@ class Declarations(Calls):
                 raise unsupported(at, "a reference to the result of an assignment")
             message = "initial value of reference to non-const must be an lvalue"
             if value.place is not None:
-                message = f"a reference of type '{written.type} &' cannot be initialized with a value of type '{'const ' * value.const}{value.type}'"  # fmt: skip
+                source = f"{'const ' * value.const}{value.type}"
+                wanted = f"a reference of type '{written.type} &'"
+                message = f"{wanted} cannot be initialized with a value of type '{source}'"
             raise Fault(at, message, hint)
         initial = self.converted(value, written.type, at)
         variable = Variable(name, written.type, "register", at, True)
         self.declare(name, VariableName(variable, written.type, True), at)
         return tree.Declare(at, variable, initial)
 
-    # -------------------------------------------------------------------------------------------- first values
+    # ------------------------------------------------------------------------------------------- first values
 
     def initial(self, type_: Type, one: syntax.One) -> Initial:
         node = one.initial

@@ -419,7 +419,8 @@ class Expressions(Types):
         if not isinstance(a.type, Pointer):
             hint = "only arrays and pointers have elements"
             if isinstance(a.type, Record):
-                raise Fault(node.at, f"no operator '[]' matches an operand of type '{a.type}'", "its members are " + ", ".join("." + f.name for f in a.type.fields))  # fmt: skip
+                hint = "its members are " + ", ".join("." + field.name for field in a.type.fields)
+                raise Fault(node.at, f"no operator '[]' matches an operand of type '{a.type}'", hint)
             raise Fault(
                 first_at(node.base),
                 f"expression must have pointer-to-object type, and it has type '{a.type}'",

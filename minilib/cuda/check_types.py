@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """A type as declared: `const` is that of the thing itself, `reference` "", "&" or "&&"; `auto`: to be found out.
+    """A type as declared: `const` is that of the thing itself, `reference` "", "&" or "&&".
 
-    With `auto`, `type` is Void where the initial value gives the whole type, else the pointer around it.
+    With `auto` the initial value gives the type: `type` is Void, or the pointer around it.
     """
 
     type: Type

@@ -1,4 +1,4 @@
-"""Values, and what one type may become: implicitly, by a cast, and how good a match that is for an overload."""
+"""Values, and what one type may become: implicitly, by a cast, and how well that fits an overload."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from minilib.cuda.types import (
 class Value:
     """What an expression stands for: a value, a place, a function, or threadIdx and its like (`special`).
 
-    `const`: the place must not be written. `constant`: the place holds a number that is known. `null`: it is 0 or
-    nullptr as written. `lost`: C++ could write to it, the tree cannot.
+    `const`: the place must not be written. `constant`: the place holds a number that is known. `null`: it
+    is 0 or nullptr as written. `lost`: C++ could write to it, the tree cannot.
     """
 
     expression: tree.Expression | None = None

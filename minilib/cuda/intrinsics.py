@@ -128,16 +128,15 @@ _add("ldexp", Signature("ldexpf", FLOAT, (FLOAT, INT), 1), Signature("ldexp", DO
 
 # ---------------------------------------------------------------------------------------- smaller and larger
 
-_PAIRS: tuple[tuple[Scalar, Scalar, Scalar], ...] = tuple(
-    (a, b, result)
-    for signed, unsigned in ((INT, UINT), (LONG, ULONG), (LLONG, ULLONG))
-    for a, b, result in (
-        (signed, signed, signed),
-        (unsigned, unsigned, unsigned),
-        (signed, unsigned, unsigned),
-        (unsigned, signed, unsigned),
-    )
-) + ((FLOAT, FLOAT, FLOAT), (DOUBLE, DOUBLE, DOUBLE), (FLOAT, DOUBLE, DOUBLE), (DOUBLE, FLOAT, DOUBLE))
+_PAIRS: tuple[tuple[Scalar, Scalar, Scalar], ...] = (
+    *(
+        (a, b, signed if a == b == signed else unsigned)
+        for signed, unsigned in ((INT, UINT), (LONG, ULONG), (LLONG, ULLONG))
+        for a in (signed, unsigned)
+        for b in (signed, unsigned)
+    ),
+    *((a, b, a if a == b else DOUBLE) for a in (FLOAT, DOUBLE) for b in (FLOAT, DOUBLE)),
+)
 for _name in ("min", "max"):
     _add(_name, *(Signature(_name, _result, (_a, _b), int(_result.is_float)) for _a, _b, _result in _PAIRS))
 _add("abs", *(Signature("abs", _t, (_t,)) for _t in (INT, LONG, LLONG)))
@@ -221,7 +220,7 @@ _add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), 0, (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
 
-# ----------------------------------------------------------------------------------------------- known, not had
+# --------------------------------------------------------------------------------------------- known, not had
 
 UNSUPPORTED = set(
     [
@@ -405,8 +404,10 @@ UNSUPPORTED = set(
 )
 for _name in ["fadd", "fsub", "fmul", "fdiv", "fsqrt", "frcp"]:
     UNSUPPORTED |= {f"__{_name}_{mode}" for mode in ("rn", "rz", "ru", "rd")}
-for _a in ("float", "double", "int", "uint", "ll", "ull"):
-    UNSUPPORTED |= {f"__{_a}2{_b}_{_m}" for _b in ("float", "double", "int", "uint", "ll", "ull") for _m in ("rn", "rz", "ru", "rd")}  # fmt: skip
+_KINDS = ("float", "double", "int", "uint", "ll", "ull")
+UNSUPPORTED |= {
+    f"__{source}2{to}_{mode}" for source in _KINDS for to in _KINDS for mode in ("rn", "rz", "ru", "rd")
+}
 UNSUPPORTED -= set(INTRINSICS)
 
 HOST_ONLY = {

@@ -15,8 +15,8 @@ from minilib.cuda.types import DOUBLE, FLOAT, INT, LLONG, LONG, UINT, ULLONG, UL
 class Token:
     """`kind`: "name", "number", "string", "char", "mark" (an operator or a bracket) or "end".
 
-    `space`: white space stands before it; `first`: it is the first of its line; `hidden`: macros that must not
-    expand it again.
+    `space`: white space stands before it; `first`: it is the first of its line; `hidden`: macros that must
+    not expand it again.
     """
 
     kind: str
@@ -57,7 +57,7 @@ def tokens(source: str) -> list[Token]:
     while place < len(source):
         match = _PATTERN.match(source, place)
         at = At(line, place - start + 1)
-        if match is None or source.startswith("/*", place) and match.lastgroup == "mark":
+        if match is None or (source.startswith("/*", place) and match.lastgroup == "mark"):
             raise _strange(source, place, at)
         kind, text = str(match.lastgroup), match.group()
         place = match.end()

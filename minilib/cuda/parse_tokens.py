@@ -9,10 +9,12 @@ from minilib.cuda.types import DIM3, LONG, ULONG, VECTORS, Type
 
 TYPE_WORDS = {"void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "auto"}
 STORAGE_WORDS = {
-    "static", "extern", "inline", "constexpr", "typedef", "__global__", "__device__", "__host__", "__shared__",
-    "__constant__", "__forceinline__", "__noinline__", "__inline__", "__inline", "__launch_bounds__",
+    "static", "extern", "inline", "constexpr", "typedef", "__global__", "__device__", "__host__",
+    "__shared__", "__constant__", "__forceinline__",
+    "__noinline__", "__inline__", "__inline", "__launch_bounds__",
     "__restrict__", "__restrict", "__align__", "alignas", "register", "thread_local", "friend", "virtual",
-    "explicit", "mutable", "__managed__", "__grid_constant__", "__tile_static__", "__cluster_dims__", "__maxnreg__",
+    "explicit", "mutable", "__managed__", "__grid_constant__", "__cluster_dims__",
+    "__maxnreg__",
 }  # fmt: skip
 STATEMENT_WORDS = {
     "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "goto",
@@ -21,22 +23,28 @@ OTHER_WORDS = {
     "true", "false", "nullptr", "sizeof", "alignof", "static_cast", "reinterpret_cast", "const_cast",
     "dynamic_cast", "static_assert", "template", "typename", "class", "struct", "union", "enum", "using",
     "namespace", "const", "volatile", "new", "delete", "throw", "try", "catch", "asm", "__asm__", "__asm",
-    "operator", "decltype", "typeid", "this", "public", "private", "protected", "noexcept", "export", "and", "or",
+    "operator", "decltype", "typeid", "this", "public", "private", "protected", "noexcept", "export", "and",
+    "or",
     "not", "xor", "bitand", "bitor", "compl", "and_eq", "or_eq", "xor_eq", "not_eq", "wchar_t", "char16_t",
     "char32_t", "__volatile__", "__attribute__", "__declspec", "__alignof__",
 }  # fmt: skip
 KEYWORDS = TYPE_WORDS | STORAGE_WORDS | STATEMENT_WORDS | OTHER_WORDS
-TYPE_START = TYPE_WORDS | STORAGE_WORDS | {"const", "volatile", "struct", "typename", "enum", "union", "class", "decltype", "wchar_t", "char16_t", "char32_t"}  # fmt: skip
+TYPE_START = TYPE_WORDS | STORAGE_WORDS | {
+    "const", "volatile", "struct", "typename", "enum", "union", "class", "decltype", "wchar_t",
+    "char16_t", "char32_t",
+}  # fmt: skip
 
 BUILT_IN_TYPES: dict[str, Type] = {**VECTORS, "dim3": DIM3, "size_t": ULONG, "ptrdiff_t": LONG}
 
 REFUSED_WORDS = {
     "goto": "goto", "asm": "inline PTX (asm)", "__asm__": "inline PTX (asm)", "__asm": "inline PTX (asm)",
-    "new": "new", "delete": "delete", "throw": "exceptions", "try": "exceptions", "operator": "operators of your own",
+    "new": "new", "delete": "delete", "throw": "exceptions", "try": "exceptions",
+    "operator": "operators of your own",
     "decltype": "decltype", "typeid": "typeid", "enum": "enum", "union": "union", "class": "class",
     "namespace": "namespace", "wchar_t": "wchar_t", "char16_t": "char16_t", "char32_t": "char32_t",
     "__attribute__": "__attribute__", "dynamic_cast": "dynamic_cast", "__managed__": "__managed__",
-    "__grid_constant__": "__grid_constant__", "__cluster_dims__": "__cluster_dims__", "__maxnreg__": "__maxnreg__",
+    "__grid_constant__": "__grid_constant__", "__cluster_dims__": "__cluster_dims__",
+    "__maxnreg__": "__maxnreg__",
     "thread_local": "thread_local", "this": "classes with methods", "noexcept": "noexcept",
 }  # fmt: skip
 OPENING = {")": "(", "]": "[", "}": "{"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, TokenStream
 from minilib.cuda.syntax import (
@@ -33,6 +35,7 @@ from minilib.cuda.types import (
     ULLONG,
     ULONG,
     USHORT,
+    VECTORS,
     VOID,
     Scalar,
     Void,
@@ -262,10 +265,13 @@ class TypeParser(TokenStream):
 _OTHER_TYPES = {
     "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long long", "uint64_t": "unsigned long long",
     "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
-    "string": "const char *", "boolean": "bool", "Float": "float", "Int": "int", "integer": "int", "byte": "unsigned char",
+    "string": "const char *", "boolean": "bool", "Float": "float", "Int": "int", "integer": "int",
+    "byte": "unsigned char",
     "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint": "unsigned int",
     "uint32": "unsigned int", "str": "const char *", "real": "float",
 }  # fmt: skip
+
+_WORDS = (*TYPE_WORDS, *VECTORS, "const", "__shared__", "__global__", "__device__", "__constant__")
 
 
 def undefined_type(name: str, at: At) -> Fault:
@@ -276,8 +282,6 @@ def undefined_type(name: str, at: At) -> Fault:
     elif name in _OTHER_TYPES:
         hint = f"write {_OTHER_TYPES[name]!r}: there are no headers that define {name!r}"
     else:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, ["float", "double", "int", "unsigned", "bool", "char", "void", "const", "__shared__", "__global__", "__device__", "float4", "float2", "long", "short"], 1, 0.7)  # fmt: skip
+        close = get_close_matches(name, _WORDS, 1, 0.7)
         hint = f"did you mean {close[0]!r}?" if close else "a declaration begins with a type, as in 'int n'"
     return Fault(at, f"identifier '{name}' is undefined", hint)

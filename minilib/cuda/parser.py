@@ -398,7 +398,8 @@ class Parser(ExpressionParser):
             return self._unroll()
         if token.kind == "name":
             method = {
-                "if": self._if, "for": self._for, "while": self._while, "do": self._do, "switch": self._switch,
+                "if": self._if, "for": self._for, "while": self._while, "do": self._do,
+                "switch": self._switch,
                 "return": self._return, "break": self._jump, "continue": self._jump,
                 "static_assert": self._static_assert, "using": self._using,
             }.get(token.text)  # fmt: skip

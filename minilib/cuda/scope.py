@@ -41,7 +41,7 @@ class TypeMeaning:
 
 @dataclass(frozen=True)
 class ParameterType:
-    """What a caller sees. `reference`: "" (by value), "const" or "plain"; `const` is that of the parameter."""
+    """What a caller sees. `reference`: "" (by value), "const" or "plain"; `const`: of the parameter."""
 
     type: Type
     const: bool = False
