@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from minilib.cuda import messages
 from minilib.cuda.counters import LANES, Bools, Counters, Ints, alignment, bank_conflicts, requests
-from minilib.cuda.messages import Actor, Triple
+from minilib.cuda.findings import Findings
+from minilib.cuda.marks import all_set, set_bytes
+from minilib.cuda.messages import Triple
 from minilib.cuda.order import Order, lane_of
 from minilib.cuda.pictures import Event, Request, Trace
 from minilib.cuda.races import KINDS, Conflicts, Shadow, bits
-from minilib.cuda.report import Finding, LineCounters, Lines, Race, Report
+from minilib.cuda.report import LineCounters, Lines, Race, Report
 
 __all__ = ["Memory", "Recorder"]
 
@@ -69,7 +71,6 @@ class _State:
 class Recorder:
     def __init__(self, program_name: str, source: str, grid: Triple, block: Triple) -> None:
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
-        self._text = source.splitlines()
         self._blocks, self._threads = math.prod(grid), math.prod(block)
         self._per_block = -(-self._threads // LANES)  # warps
         self._order = Order(self._blocks, self._per_block)
@@ -77,8 +78,7 @@ class Recorder:
         self._exists = np.arange(self._per_block * LANES).reshape(-1, LANES) < self._threads
         self._first, self._count = 0, self._blocks  # blocks of the chunk
         self._lines: dict[int, _Line] = {}
-        self._findings: dict[tuple[object, ...], Finding] = {}
-        self._sections: dict[str, list[Finding]] = {}
+        self._found = Findings(source, grid, block)
         self._states: dict[tuple[str, int], _State] = {}
         self._shared: dict[int, int] = {}
         self._shared_bytes = 0
@@ -137,24 +137,24 @@ class Recorder:
         allowed = active
         bad = active & ((offset < memory.low) | (offset > memory.high - size))
         if bad.any():
-            i, who = self._example(bad, warps)
+            i, who = self._found.example(bad, warps)
             item = memory.dtype.itemsize
             index = (int(offset.flat[i]) - memory.low) // item
             text = messages.bounds(
                 self._element(memory, index), memory.name, who, kind, index, max(1, size // item),
                 (memory.high - memory.low) // item,
             )  # fmt: skip
-            self._find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
+            self._found.find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
             allowed = allowed & ~bad
         align = alignment(size)
         if align > 1:
             bad = allowed & (((offset + memory.base) & (align - 1)) != 0)
             if bad.any():
-                i, who = self._example(bad, warps)
+                i, who = self._found.example(bad, warps)
                 index = self._index(memory, int(offset.flat[i]))
                 address = int(offset.flat[i]) + memory.base
                 text = messages.misaligned(self._element(memory, index), who, kind, size, align, address)
-                self._find("misaligned", "misaligned", line, text, who, bad, memory.name, index)
+                self._found.find("misaligned", "misaligned", line, text, who, bad, memory.name, index)
                 allowed = allowed & ~bad
         return allowed
 
@@ -183,7 +183,7 @@ class Recorder:
             counters.bytes_written += size * len(at)
         if memory.base not in here.touched:
             here.touched[memory.base] = np.zeros(-(-memory.nbytes // 16) * 16, dtype=np.uint8)
-        _set(here.touched[memory.base], at, size)
+        set_bytes(here.touched[memory.base], at, size)
         return None
 
     def _bank_conflicts(self, offset: Ints, size: int, active: Bools) -> Ints:
@@ -271,18 +271,18 @@ class Recorder:
     ) -> None:  # fmt: skip
         assert state.written is not None
         if kind != "store":
-            bad = ~_all_set(state.written, at, size)
+            bad = ~all_set(state.written, at, size)
             if bad.any():
                 i = int(bad.argmax())
-                who = self._actor(int(lanes[i]))
+                who = self._found.actor(int(lanes[i]))
                 index = self._index(memory, int(offset[i if chosen is None else chosen[i]]))
                 text = (
                     f"{who} {messages.DOES[kind]} {self._element(memory, index)} before anything was written "
                     f"there. {messages.GARBAGE[memory.space]}."
                 )
-                self._find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
+                self._found.find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
         if kind != "load":
-            _set(state.written, at, size)
+            set_bytes(state.written, at, size)
 
     def chunk(self, first_block: int, blocks: int) -> None:
         """`blocks` blocks from `first_block` on begin; their shared and local memory is fresh."""
@@ -313,7 +313,7 @@ class Recorder:
             i = int(racing[first])
             name = "same-value" if code & 2 else "warp" if code & 1 else memory.space
             other_line = code >> 2
-            me, other = self._actor(int(mine[first])), self._actor(int(others[first]))
+            me, other = self._found.actor(int(mine[first])), self._found.actor(int(others[first]))
             index = self._index(memory, int(offset[i]))
             text = messages.race(
                 self._element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
@@ -321,10 +321,10 @@ class Recorder:
                 self._order.waits_for_fence(int(mine[first])),
             )  # fmt: skip
             race = Race(
-                name, text, line, self._source(line), memory.name, index, me.block, me.thread, len(members),
-                other_line, other.block, other.thread,
+                name, text, line, self._found.source_line(line), memory.name, index, me.block, me.thread,
+                len(members), other_line, other.block, other.thread,
             )  # fmt: skip
-            self._add("races", race, other_line)
+            self._found.add("races", race, other_line)
 
     # --------------------------------------------------------------------------- barriers, warps and branches
 
@@ -347,10 +347,10 @@ class Recorder:
         self._check_barrier(line, active, live & meeting, warps, blocks)
         returned = exists & ~live & meeting
         if returned.any():
-            _, who = self._example(returned, warps)
-            mine = warps // self._per_block == self._number(who.block)
+            _, who = self._found.example(returned, warps)
+            mine = warps // self._per_block == self._found.number(who.block)
             text = messages.early_return(who, int(returned[mine].sum()))
-            self._find("notes", "early-return", line, text, who, returned)
+            self._found.find("notes", "early-return", line, text, who, returned)
 
     def _check_barrier(self, line: int, active: Bools, live: Bools, warps: Ints, blocks: Ints) -> None:
         """Every live thread of a block that has threads at a barrier must be there."""
@@ -367,13 +367,13 @@ class Recorder:
                 absent = len(gone)
         if not missing.any():
             return
-        _, who = self._example(missing, warps)
-        mine = warps // self._per_block == self._number(who.block)
+        _, who = self._found.example(missing, warps)
+        mine = warps // self._per_block == self._found.number(who.block)
         arrived = int(active[mine[: len(mine) - absent]].sum())
         text = messages.barrier_divergence(who, arrived, int(live[mine].sum()))
         bad = np.zeros(self._blocks, dtype=bool)
         bad[warps[missing.any(axis=1)] // self._per_block] = True
-        self._find("barrier_divergence", "barrier-divergence", line, text, who, bad)
+        self._found.find("barrier_divergence", "barrier-divergence", line, text, who, bad)
 
     def syncwarp(self, line: int, mask: Array, active: Bools, warps: Ints, exited: Bools) -> None:
         """`__syncwarp(mask)`: orders the lanes of the mask that execute it."""
@@ -402,22 +402,22 @@ class Recorder:
         named = np.bitwise_or.reduce(np.where(active, masks, np.uint32(0)), axis=1)
         missing = _lane_bits(named[:, None], np.arange(LANES)) & live & ~active
         if missing.any():
-            i, who = self._example(missing, warps)
+            i, who = self._found.example(missing, warps)
             lanes = messages.lanes_text(np.flatnonzero(missing[i // LANES]).tolist())
             text = (
                 f"the mask {int(named[i // LANES]):#010x} of {name} names lanes of warp "
                 f"{who.warp % self._per_block} that do not execute it: {lanes}. {who} is one of them. "
                 "Call it where all lanes of the mask pass, or name only those that do."
             )
-            self._find("warp_sync", "warp-sync", line, text, who, missing)
+            self._found.find("warp_sync", "warp-sync", line, text, who, missing)
         outside = active & ~_lane_bits(masks, np.arange(LANES))
         if outside.any():
-            i, who = self._example(outside, warps)
+            i, who = self._found.example(outside, warps)
             text = (
                 f"{who} calls {name} with the mask {int(masks.flat[i]):#010x}, which lacks its own lane "
                 f"{i % LANES}. The mask must name every lane that calls."
             )
-            self._find("warp_sync", "warp-sync", line, text, who, outside, other=1)
+            self._found.find("warp_sync", "warp-sync", line, text, who, outside, other=1)
         if source_lane is not None:
             self._check_source(line, name, np.broadcast_to(source_lane, active.shape), active, warps)
 
@@ -426,12 +426,12 @@ class Recorder:
         answers = np.take_along_axis(active, np.where(reads, source, 0) % LANES, axis=1)
         bad = reads & ~answers
         if bad.any():
-            i, who = self._example(bad, warps)
+            i, who = self._found.example(bad, warps)
             text = (
                 f"{who} (lane {i % LANES}) reads lane {int(source.flat[i])} with {name}, but that lane does "
                 "not execute it, so the value is undefined. Let the whole warp call it."
             )
-            self._find("warp_sync", "warp-sync", line, text, who, bad, other=2)
+            self._found.find("warp_sync", "warp-sync", line, text, who, bad, other=2)
 
     def fence(self, line: int, active: Bools, warps: Ints) -> None:
         """`__threadfence()`."""
@@ -460,16 +460,16 @@ class Recorder:
         """A variable is read before it was written, in the lanes `bad`."""
         bad = self._matrix(bad, warps)
         if bad.any():
-            _, who = self._example(bad, warps)
+            _, who = self._found.example(bad, warps)
             text = f"{who} reads the variable {name} before it has a value. Give it one where it is declared."
-            self._find("uninitialised", "uninitialised", line, text, who, bad, name)
+            self._found.find("uninitialised", "uninitialised", line, text, who, bad, name)
 
     def arithmetic(self, line: int, message: str, bad: Bools, warps: Ints) -> None:
         """Division by zero, in the lanes `bad`."""
         bad = self._matrix(bad, warps)
         if bad.any():
-            _, who = self._example(bad, warps)
-            self._find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
+            _, who = self._found.example(bad, warps)
+            self._found.find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
 
     # ------------------------------------------------------------------------------------------------ helpers
 
@@ -480,49 +480,18 @@ class Recorder:
 
     def _line(self, line: int) -> _Line:
         if line not in self._lines:
-            counters = LineCounters(line=line, source=self._source(line))
+            counters = LineCounters(line=line, source=self._found.source_line(line))
             self._lines[line] = _Line(counters, np.zeros((self._blocks * self._per_block, LANES), dtype=bool))
         return self._lines[line]
 
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
         here.came[warps] |= active
 
-    def _source(self, line: int) -> str:
-        return self._text[line - 1].strip() if 0 < line <= len(self._text) else ""
-
     def _index(self, memory: Memory, offset: int) -> int:
         return (offset - memory.low) // memory.dtype.itemsize
 
     def _element(self, memory: Memory, index: int) -> str:
         return messages.element(memory.name, index, getattr(memory, "shape", None))
-
-    def _example(self, bad: Bools, warps: Ints) -> tuple[int, Actor]:
-        """The first lane of `bad`: its place in the matrix, and its thread."""
-        i = int(bad.argmax())
-        return i, self._actor(int(warps[i // LANES]) * LANES + i % LANES)
-
-    def _actor(self, lane: int) -> Actor:
-        block, thread = divmod(lane, self._per_block * LANES)
-        return Actor(_triple(block, self.grid), _triple(thread, self.block), lane // LANES, self._blocks == 1)
-
-    def _number(self, block: Triple) -> int:
-        return block[0] + self.grid[0] * (block[1] + self.grid[1] * block[2])
-
-    def _find(
-        self, section: str, kind: str, line: int, text: str, who: Actor, bad: Bools, array: str | None = None,
-        index: int | None = None, other: object = 0,
-    ) -> None:  # fmt: skip
-        count = int(bad.sum())
-        finding = Finding(kind, text, line, self._source(line), array, index, who.block, who.thread, count)
-        self._add(section, finding, other)
-
-    def _add(self, section: str, finding: Finding, other: object) -> None:
-        key = (section, finding.kind, finding.line, other, finding.array)
-        if key in self._findings:
-            self._findings[key].count += finding.count
-        else:
-            self._findings[key] = finding
-            self._sections.setdefault(section, []).append(finding)
 
     # ------------------------------------------------------------------------------------------------- report
 
@@ -547,7 +516,7 @@ class Recorder:
         total.unique_bytes = sum(int(np.count_nonzero(t)) for t in everything.values())
         findings: dict[str, Any] = {
             name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
-            for name, found in self._sections.items()
+            for name, found in self._found.sections.items()
         }
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
@@ -555,42 +524,6 @@ class Recorder:
         )  # fmt: skip
 
 
-def _triple(number: int, shape: Triple) -> Triple:
-    x, y, _ = shape
-    return number % x, number // x % y, number // (x * y)
-
-
 def _lane_bits(masks: Array, lanes: Array) -> Bools:
     bit: Bools = (masks >> lanes.astype(np.uint32)) & np.uint32(1) != 0
     return bit
-
-
-_ONES = {
-    1: (np.uint8, 0x01),
-    2: (np.uint16, 0x0101),
-    4: (np.uint32, 0x01010101),
-    8: (np.uint64, 0x0101010101010101),
-}
-
-
-def _words(marked: NDArray[np.uint8], at: Ints, size: int) -> tuple[Array, Ints, int]:
-    """The bytes `marked` in the widest words that fit accesses of `size` bytes, and which words those are."""
-    width = min(8, alignment(size))
-    kind, ones = _ONES[width]
-    words = at // width
-    if size > width:
-        words = words[:, None] + np.arange(size // width)
-    return marked.view(kind), words, ones
-
-
-def _set(marked: NDArray[np.uint8], at: Ints, size: int) -> None:
-    words, where, ones = _words(marked, at, size)
-    words[where] = ones
-
-
-def _all_set(marked: NDArray[np.uint8], at: Ints, size: int) -> Bools:
-    words, where, ones = _words(marked, at, size)
-    full: Bools = words[where] == ones
-    if full.ndim == 2:
-        full = np.all(full, axis=1)
-    return full
