@@ -149,6 +149,7 @@ class Checker:
         self.scope.names[name] = overloads
         self.scope.places.setdefault(name, node.declarator.at)
         if node.template is not None:
+            self._words(node)
             overloads.templates = [t for t in overloads.templates if t.definition.body is not None]
             overloads.templates.append(TemplateName(node))
             return
@@ -243,7 +244,7 @@ class Checker:
         ):
             if word in words:
                 raise Fault(words[word], f"'{word}' is not allowed on a function")
-        if not words.keys() & {"__global__", "__device__", "__host__", "constexpr"}:
+        if not words.keys() & {"__global__", "__device__"}:
             message = f"'{node.declarator.name}' is a host function, and a kernel's source has none"
             raise Fault(
                 node.declarator.at, message, "write __global__ before a kernel, __device__ before a helper"
@@ -263,9 +264,9 @@ class Checker:
 
     def _parameter(self, checker: Statements, node: syntax.Parameter, kernel: bool) -> ParameterType:
         at = node.declarator.at
-        if node.specifiers.words.keys() - {"__restrict__", "__restrict"}:
-            word = next(iter(node.specifiers.words.keys() - {"__restrict__", "__restrict"}))
-            raise Fault(node.specifiers.words[word], f"'{word}' is not allowed on a parameter")
+        for word, place in node.specifiers.words.items():
+            hint = "it stands behind the *: float* __restrict__ x" if "restrict" in word else ""
+            raise Fault(place, f"'{word}' is not allowed here", hint)
         written = checker.written(node.specifiers, node.declarator)
         type_: Type = written.type
         if written.auto:

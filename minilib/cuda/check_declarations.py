@@ -56,6 +56,9 @@ class Declarations(Calls):
                 raise Fault(one.declarator.at, "a typedef has no initial value")
             if written.reference or written.auto:
                 raise unsupported(one.declarator.at, "typedefs of references")
+            old = self.scope.names.get(one.declarator.name)
+            if isinstance(old, TypeMeaning) and (old.type, old.const) == (written.type, written.const):
+                continue
             self.declare(one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at)
 
     # ------------------------------------------------------------------------------------------------ shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from minilib.cuda import syntax, tree
 from minilib.cuda.check_declarations import Declarations
@@ -101,6 +102,12 @@ class Statements(Declarations):
         return statement
 
     def _if(self, node: syntax.IfElse) -> tree.Statement:
+        if node.initial is not None:
+            self.push()
+            first = self.statement(node.initial)
+            result = self._if(replace(node, initial=None))
+            self.pop()
+            return tree.Block(node.at, [*first, result])
         test = self.condition(node.test)
         if node.constexpr:
             holds = fold(test)

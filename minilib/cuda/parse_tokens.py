@@ -11,7 +11,8 @@ TYPE_WORDS = {"void", "bool", "char", "short", "int", "long", "signed", "unsigne
 STORAGE_WORDS = {
     "static", "extern", "inline", "constexpr", "typedef", "__global__", "__device__", "__host__",
     "__shared__", "__constant__", "__forceinline__",
-    "__noinline__", "__inline__", "__inline", "__launch_bounds__",
+    "__noinline__", "__inline__", "__inline",
+    "__launch_bounds__",
     "__restrict__", "__restrict", "__align__", "alignas", "register", "thread_local", "friend", "virtual",
     "explicit", "mutable", "__managed__", "__grid_constant__", "__cluster_dims__",
     "__maxnreg__",

@@ -132,6 +132,8 @@ class TypeParser(TokenStream):
             self.must(")", opened)
         elif text in ("register", "mutable", "friend", "virtual", "explicit"):
             raise Fault(token.at, f"'{text}' is not allowed here")
+        elif text in result.words and text in ("inline", "static", "extern", "constexpr", "typedef"):
+            raise Fault(token.at, f"duplicate specifier '{text}'")
         result.words.setdefault(text, token.at)
 
     # ------------------------------------------------------------------------------------------- declarators

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.lexer import Token, unquoted
 from minilib.cuda.parse_expressions import ExpressionParser
-from minilib.cuda.parse_tokens import KEYWORDS
+from minilib.cuda.parse_tokens import KEYWORDS, STORAGE_WORDS
 from minilib.cuda.parse_types import undefined_type
 from minilib.cuda.preprocess import UNROLL, UNROLL_END
 from minilib.cuda.syntax import (
@@ -196,7 +196,8 @@ class Parser(ExpressionParser):
             raise unsupported(at, "a declaration that declares nothing", "a name is missing")
         declarator = self.declarator()
         if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
-            self.declare(declarator.name)
+            if self.kind_of(declarator.name) != "template":
+                self.declare(declarator.name)
             return [self._function(specifiers, declarator, external_c)]
         return [self._rest_of_declaration(at, specifiers, declarator)]
 
@@ -254,6 +255,8 @@ class Parser(ExpressionParser):
     def _end_of_statement(self, hint: str = "a statement ends with ;") -> None:
         if self.takes(";"):
             return
+        if self.token.text in STORAGE_WORDS and self.ahead().text in (";", ",", "="):
+            raise unsupported(self.at, f"'{self.token.text}' behind a name", "it stands before the type")
         if self.token.kind == "name" and self.token.text not in KEYWORDS and self.place:
             last = self.stream[self.place - 1]
             if last.at.line == self.at.line and last.kind == "name":
@@ -474,11 +477,29 @@ class Parser(ExpressionParser):
         at = self.next().at
         constexpr = self.takes("constexpr")
         self.scopes.append({})
-        test = self._condition()
+        initial, test = self._if_condition()
         yes = self._scoped()
         no = self._scoped() if self.takes("else") else None
         self.scopes.pop()
-        return IfElse(at, None, test, yes, no, constexpr)
+        return IfElse(at, initial, test, yes, no, constexpr)
+
+    def _if_condition(self) -> tuple[Node | None, Node]:
+        """(test) or (first; test)"""
+        opened = self.must("(", hint="a condition stands between ( and )").at
+        initial: Node | None = None
+        if self.starts_type() and self._starts_declaration():
+            at, specifiers = self.at, self._base_specifiers()
+            one = self._one(self.declarator(), "other")
+            if not self.takes(";"):
+                raise unsupported(at, "a declaration as a condition", "declare it on the line before")
+            initial = Declaration(at, specifiers, [one])
+        elif self.takes(";"):
+            initial = Nothing(opened)
+        test = self.expression()
+        if initial is None and self.takes(";"):
+            initial, test = ExpressionStatement(test.at, test), self.expression()
+        self.must(")", opened)
+        return initial, test
 
     def _for(self) -> Node:
         at = self.next().at
