@@ -1,4 +1,6 @@
-"""Kernels run: what C says comes out, under every schedule; what stops a kernel; the traps of running in lockstep."""
+"""Kernels run: what C says comes out, under every schedule; what stops a kernel; the traps of lockstep."""
+
+# ruff: noqa: E501 (one kernel, one line)
 
 from __future__ import annotations
 
@@ -253,7 +255,7 @@ def test_a_missing_barrier_shows_in_the_schedules_of_warps() -> None:
         found[schedule] = out.get().tolist()
     assert found["lockstep"] == right and found["forward"] != right and found["reverse"] != right
     report = profile(bad, (1,), (64,), (cp.zeros(64, cp.int32),))
-    assert not report.ok and [race.kind for race in report.races] == ["shared"] or report.races
+    assert not report.ok and {race.kind for race in report.races} <= {"shared", "warp"}
 
 
 def test_a_barrier_in_a_loop_and_in_a_function() -> None:
@@ -368,11 +370,11 @@ def test_a_misaligned_vector_stops() -> None:
 def test_a_loop_without_end_is_stopped_at_its_line() -> None:
     still = kernel("int i = threadIdx.x;\nwhile (out[0] == 0) { }\nout[i] = 1;")
     start = time.perf_counter()
-    with pytest.raises(KernelFault, match="k.cu:4: .*never ends"):
+    with pytest.raises(KernelFault, match=r"k.cu:4: .*never ends"):
         still((1,), (32,), (cp.zeros(32, cp.int32),))
     assert time.perf_counter() - start < 1
     lock = kernel("while (atomicCAS(out, 0, 1) != 0) { }\natomicExch(out, 0);")
-    with pytest.raises(KernelFault, match="k.cu:3: .*never ends"):
+    with pytest.raises(KernelFault, match=r"k.cu:3: .*never ends"):
         lock((1,), (32,), (cp.zeros(1, cp.int32),))
     counts = kernel("for (int i = 0; i < 10; i += 0) out[0] += 1;")
     with pytest.raises(KernelFault, match="1,000 times"):

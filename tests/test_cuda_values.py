@@ -1,7 +1,8 @@
-"""C's rules for numbers: what is defined against Python's integers, what C++ leaves open against PTX's tables.
+"""C's rules for numbers: what is defined against Python's integers, what C++ leaves open against PTX.
 
-PTX ISA 8.5: `cvt` saturates from float to integer and gives 0 for nan; `shl` and `shr` clamp a shift to the width,
-and fill with the sign where the type has one. Division by zero gives all ones on today's GPUs (PTX: unspecified).
+PTX ISA 8.5: `cvt` saturates from float to integer and gives 0 for nan; `shl` and `shr` clamp a shift to the
+width, and fill with the sign where the type has one. Division by zero gives all ones on today's GPUs (PTX:
+unspecified).
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def test_an_unsigned_index_is_extended_by_zeros() -> None:
     assert wide(np.array([2**32 - 1], np.uint32)).tolist() == [2**32 - 1]
 
 
-# ------------------------------------------------------------------------------------------------------- masks
+# --------------------------------------------------------------------------------------------------- masks
 
 
 def test_masks_collapse_as_soon_as_all_lanes_agree() -> None:
@@ -173,7 +174,7 @@ def test_pointers_of_two_memories() -> None:
     assert select_pointer(mask, NULL, NULL) is NULL
 
 
-# ------------------------------------------------------------------------------------------------- mathematics
+# --------------------------------------------------------------------------------------------- mathematics
 
 
 @pytest.mark.parametrize(

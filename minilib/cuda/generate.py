@@ -1,8 +1,8 @@
 """A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
 
 Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
-gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every access
-is recorded, operations are counted).
+gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every
+access is recorded, operations are counted).
 """
 
 from __future__ import annotations
@@ -143,6 +143,7 @@ class Generator:
         self.unset: set[Variable] = set()
         self.region = 0
         self.mask = "m"
+        self.loop = {"done": "", "continued": ""}
 
     # ----------------------------------------------------------------------------------------------- tools
 
@@ -519,9 +520,9 @@ class Generator:
             elif self.watched and name != "__threadfence_block":
                 self.emit(f"L.fence({mask}, {line})")
             return "None"
-        arguments = [self.expression(a) for a in node.arguments]
         if name.startswith("atomic"):
-            return self.atomic(node, arguments, True)
+            return self.atomic(node, True)
+        arguments = [self.expression(a) for a in node.arguments]
         if name in SHUFFLES:
             kind = node.type
             if not isinstance(kind, Scalar):
@@ -541,14 +542,17 @@ class Generator:
         self.tally(node, *((flops, 0) if floating else (0, 1)))
         return f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
 
-    def atomic(self, node: Intrinsic, arguments: list[str], wanted: bool) -> str:
-        pointer, *given = arguments
+    def atomic(self, node: Intrinsic, wanted: bool) -> str:
         kind = node.arguments[0].type
         assert isinstance(kind, PointerType)
         if not isinstance(kind.to, Scalar):
             raise self.unsupported(f"{node.name} of {kind.to}", node)
+        base, index, unit = self.path(node.arguments[0])
+        if unit != kind.to.size:
+            base, index = f"advance({base}, wide({index}) * {unit})", "0"
+        given = "".join([self.expression(a) + ", " for a in node.arguments[1:]])
         call = (
-            f"L.atomic({node.name!r}, {pointer}, ({', '.join(given)},), {self.constant(kind.to, 'k')}, "
+            f"L.atomic({node.name!r}, {base}, {index}, ({given}), {self.constant(kind.to, 'k')}, "
             f"{self.mask}, {wanted}, {node.at.line})"
         )
         if not wanted:
@@ -761,7 +765,7 @@ class Generator:
         if isinstance(node, Convert) and isinstance(node.type, Void):
             node = node.operand
         if isinstance(node, Intrinsic) and node.name.startswith("atomic"):
-            self.atomic(node, [self.expression(a) for a in node.arguments], False)
+            self.atomic(node, False)
             return
         if isinstance(node, Assign) and not node.op and self.register(node.place):
             self.write(node.place, self.expression(node.value))
@@ -836,7 +840,8 @@ class Generator:
         self.regions[variable] = self.region
         if self.in_memory(variable):
             dtype = self.constant(element_of(kind), "d")
-            self.emit(f"{name} = L.local({variable.name!r}, {kind.size}, {dtype})")
+            key = self.constant(variable, "s")
+            self.emit(f"{name} = L.local({key}, {kind.size}, {dtype})")
             if isinstance(kind, Array):
                 if node.initial is not None:
                     assert isinstance(node.initial, list)
@@ -913,7 +918,7 @@ class Generator:
         for statement in node.initial:
             if isinstance(statement, Declare):
                 self.regions[statement.variable] = inside
-        outer = getattr(self, "loop", None)
+        outer = self.loop
         self.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
         self.region, self.mask = inside, live
@@ -952,12 +957,10 @@ class Generator:
                     self.emit(f"L.endless({node.at.line}, True)")
             with self.indented(f"if {limit}:"):
                 self.emit(f"L.endless({node.at.line}, False)")
-        self.loop = outer  # type: ignore[assignment]
+        self.loop = outer
         self.region, self.mask = region, before
         if returns:
             self.mask = done
-
-    loop: dict[str, str] = {"done": "", "continued": ""}
 
     def own(self, node: Any, kind: type) -> Iterator[Any]:
         """The break or continue statements that mean this loop, and not one within it."""
@@ -1061,7 +1064,7 @@ class Generator:
         self.emit(f"{done} = {rest}")
         self.emit(f"{inside} = False")
         outer = self.loop
-        self.loop = {"done": done, "continued": outer["continued"] if outer else ""}
+        self.loop = {"done": done, "continued": outer["continued"]}
         for case, entry in zip(node.cases, entries):
             self.emit(f"{inside} = join({inside}, {entry})")
             with self.under(inside):
@@ -1092,7 +1095,7 @@ class Generator:
                     dtype = self.constant(element_of(p.type), "d")
                     name = self.name(p)
                     self.emit(f"given = {name}")
-                    self.emit(f"{name} = L.local({p.name!r}, {p.type.size}, {dtype})")
+                    self.emit(f"{name} = L.local({self.constant(p, 's')}, {p.type.size}, {dtype})")
                     self.write(VariablePlace(p.at, p.type, p), "given")
             assert function.body is not None
             for node in walk(function.body):

@@ -1,4 +1,4 @@
-"""Kernels from source, with CuPy's calls: RawKernel, RawModule; and `simulate` and `profile`, which are ours."""
+"""Kernels from source: RawKernel and RawModule as in CuPy, and `simulate` and `profile`, which are ours."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Kernel:
     def prepare(
         self, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int, reverse: bool = False
     ) -> tuple[Launch, list[Any]]:
-        """Everything that is checked before a launch; the launch, and the arguments as launch.bind makes them."""
+        """Check a launch; the launch, and its arguments as `bind` makes them."""
         grid3, block3 = check_limits(
             grid,
             block,
@@ -117,7 +117,7 @@ def _found(program: Program, name: str) -> Function:
     return function
 
 
-# ---------------------------------------------------------------------------------------------------- arguments
+# ----------------------------------------------------------------------------------------------- arguments
 
 
 def _dtype(to: Type, value: Any) -> np.dtype[Any]:
@@ -170,7 +170,7 @@ def _mark_written(kernel: Kernel, bound: list[Any]) -> None:
             value.allocation.wrote()
 
 
-# ---------------------------------------------------------------------------------------------------- the calls
+# ----------------------------------------------------------------------------------------------- the calls
 
 
 def simulate(
@@ -185,9 +185,9 @@ def simulate(
 ) -> None:
     """Run a kernel on the CPU; arrays are written in place. Raises KernelFault at the first bad access.
 
-    `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other from
-    barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is stopped
-    after `max_steps` iterations.
+    `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other
+    from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is
+    stopped after `max_steps` iterations.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
@@ -220,7 +220,8 @@ def _output(given: Any, value: Any, copies: dict[int, np.ndarray[Any, Any]]) -> 
         return None
     content = copies[id(value.allocation)]
     if is_device_array(given):
-        part = content[value.low : value.high].view(given.dtype)
+        part: np.ndarray[Any, Any] = content[value.low : value.high].view(given.dtype)
         return part.reshape(given.shape).copy()
     assert is_pointer(given)
-    return content.copy()
+    whole: np.ndarray[Any, Any] = content.copy()
+    return whole

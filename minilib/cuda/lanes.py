@@ -1,8 +1,8 @@
 """The threads that run together, and what they do to memory and to each other.
 
-A value that differs between threads is an array with an axis for each coordinate: threads along x, y, z and
-blocks along x, y, z; what does not depend on a coordinate has length 1 there. `Blocks` runs all threads of some
-neighbouring blocks in lockstep, `Warp` one warp, on one axis. Generated code calls the methods.
+A value that differs between threads is an array with an axis for each coordinate: threads along x, y, z,
+blocks along x, y, z; what does not depend on a coordinate has length 1 there. `Blocks` runs all threads of
+some neighbouring blocks in lockstep, `Warp` one warp, on one axis. Generated code calls the methods.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minilib.cuda.errors import KernelFault
 from minilib.cuda.memory import Choice, Index, Local, Pointer, Shared, Value
 from minilib.cuda.recorder import Recorder
 from minilib.cuda.tree import Variable
-from minilib.cuda.types import Record, Scalar
+from minilib.cuda.types import INT, Record, Scalar
 from minilib.cuda.values import Mask, select, wide
 
 ndarray = np.ndarray
@@ -50,8 +50,8 @@ class Launch:
 class Lanes:
     """Threads that run together.
 
-    `shape` is that of a value that differs in all of them, `block_shape` of one that differs between blocks only.
-    `order` puts the axes into (bz, by, bx, tz, ty, tx), in which threads are numbered.
+    `shape` is that of a value that differs in all of them, `block_shape` of one that differs between blocks
+    only. `order` puts the axes into (bz, by, bx, tz, ty, tx), in which threads are numbered.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Lanes:
         found = self.memories.get(id(variable))
         if found is None:
             found = self.memories[id(variable)] = Pointer(
-                Shared(variable.name, nbytes, dtype, (self.blocks,))
+                Shared(variable.name, variable.type, nbytes, dtype, (self.blocks,))
             )
         return found
 
@@ -94,12 +94,12 @@ class Lanes:
         """extern __shared__: one memory under all names."""
         found = self.memories.get(0)
         if found is None:
-            memory = Shared(variable.name, self.launch.shared_bytes, dtype, (self.blocks,))
+            memory = Shared(variable.name, INT, self.launch.shared_bytes, dtype, (self.blocks,))
             found = self.memories[0] = Pointer(memory)
         return found
 
-    def local(self, name: str, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
-        return Pointer(Local(name, nbytes, dtype, self.shape))
+    def local(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
+        return Pointer(Local(variable.name, variable.type, nbytes, dtype, self.shape))
 
     def exit(self, mask: Mask) -> None:
         """The lanes of `mask` leave the kernel."""
@@ -111,7 +111,7 @@ class Lanes:
         """The element `index` from p, counted in elements of `kind`."""
         if type(p) is not Pointer:
             return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
-        memory = p.memory
+        memory: Any = p.memory
         dtype = kind.dtype
         index = self._element(p, index, kind.size, mask, line, "load")
         if type(index) is int:
@@ -151,12 +151,12 @@ class Lanes:
     ) -> tuple[Value, ...]:
         """All fields of a vector such as float4, in one access."""
         if type(p) is not Pointer:
-            dtype = record.fields[0].type.dtype  # type: ignore[attr-defined]
-            parts = [
-                self._each(p, lambda q, m, i=i: self.load_vector(q, index, record, m, line)[i], mask, dtype)
-                for i in range(len(record.fields))
-            ]
-            return tuple(parts)
+            kind: Any = record.fields[0].type
+
+            def part(i: int) -> Callable[[Pointer, Mask], Value]:
+                return lambda q, m: self.load_vector(q, index, record, m, line)[i]
+
+            return tuple([self._each(p, part(i), mask, kind.dtype) for i in range(len(record.fields))])
         self._element(p, index, record.size, mask, line, "load", record.align)
         return tuple([self._part(p, index, record, i, mask, line) for i in range(len(record.fields))])
 
@@ -236,7 +236,7 @@ class Lanes:
         if not any([type(a) is ndarray for a in arrays]):
             view[places] = value
             return
-        spread = np.broadcast_arrays(*arrays)
+        spread = list(np.broadcast_arrays(*arrays))
         if mask is not True:
             spread = [a[spread[-1]] for a in spread[:-1]]
         if self.launch.reverse:
@@ -264,8 +264,8 @@ class Lanes:
     def _element(
         self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, align: int = 0
     ) -> Index:
-        """The number of an element in memory, in the lanes of `mask` checked; in the others some valid one."""
-        memory = p.memory
+        """The number of an element in memory: checked in the lanes of `mask`, some valid one elsewhere."""
+        memory: Any = p.memory
         index = wide(index)
         offset = p.offset
         if memory is None:
@@ -275,11 +275,10 @@ class Lanes:
                 index = index + offset // size
         else:
             offset = offset + index * size
-            align = align or size
-            odd = offset % align
-            if (odd.any() if type(odd) is ndarray else odd) and self._any(odd != 0, mask):
+            odd = offset & (align or size) - 1  # sizes are powers of two
+            if self._any(odd != 0, mask):
                 self._fault(p, offset, size, mask, line, kind)
-            index = offset // size
+            index = offset >> size.bit_length() - 1
         low, high = -(-memory.low // size), memory.high // size
         if type(index) is int:
             if not low <= index < high:
@@ -426,6 +425,7 @@ class Lanes:
         self,
         name: str,
         p: Pointer,
+        index: Value,
         values: tuple[Value, ...],
         kind: Scalar,
         mask: Mask,
@@ -435,9 +435,9 @@ class Lanes:
         """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
         if type(p) is not Pointer:
             return self._each(
-                p, lambda q, m: self.atomic(name, q, values, kind, m, True, line), mask, kind.dtype
+                p, lambda q, m: self.atomic(name, q, index, values, kind, m, True, line), mask, kind.dtype
             )
-        index = self._element(p, 0, kind.size, mask, line, "atomic")
+        index = self._element(p, index, kind.size, mask, line, "atomic")
         return self._atomic(name, p.memory, index, values, kind.dtype, mask, wanted)
 
     def _atomic(
@@ -575,7 +575,7 @@ def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarr
 
 
 def run_of(index: Any) -> int | None:
-    """Where a run of neighbours begins: first, first + 1, ..., in the order of memory; None for anything else."""
+    """Where a run of neighbours begins (first, first + 1, ... in memory); None for anything else."""
     n = index.size
     if n < 2:
         return None
@@ -586,8 +586,8 @@ def run_of(index: Any) -> int | None:
     return first if bool((flat[1:] - flat[:-1] == 1).all()) else None
 
 
-# The axes of lanes, as places in (bz, by, bx, tz, ty, tx). Where blocks share memory, the copies of one element lie
-# side by side, so the blocks come last; elsewhere neighbours along x do, as they mostly do in global memory.
+# The axes of lanes, as places in (bz, by, bx, tz, ty, tx). Where there is shared memory, the copies of one
+# element lie side by side, so the blocks come last; elsewhere neighbours along x do, as in global arrays.
 SHARING = (3, 4, 5, 0, 1, 2)
 INTERLEAVED = (0, 3, 1, 4, 2, 5)
 
@@ -651,7 +651,7 @@ class Watched(Blocks):
         self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, value: Any = None
     ) -> tuple[Index, Mask]:
         """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
-        memory = p.memory
+        memory: Any = p.memory
         index = wide(index)
         offset = index * size + p.offset
         if memory is None:
@@ -704,7 +704,7 @@ class Watched(Blocks):
         element, good = self._record(p, index, kind.size, mask, line, "store", seen)
         if self._any(good, True) if type(good) is ndarray else good:
             self.launch.changes += 1
-            self._write(memory, element, value, kind.dtype, good if good is True else good)
+            self._write(memory, element, value, kind.dtype, good)
 
     def store_vector(
         self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
@@ -722,6 +722,7 @@ class Watched(Blocks):
         self,
         name: str,
         p: Pointer,
+        index: Value,
         values: tuple[Value, ...],
         kind: Scalar,
         mask: Mask,
@@ -729,8 +730,8 @@ class Watched(Blocks):
         line: int,
     ) -> Value:
         if type(p) is not Pointer:
-            return super().atomic(name, p, values, kind, mask, wanted, line)
-        element, good = self._record(p, 0, kind.size, mask, line, "atomic")
+            return super().atomic(name, p, index, values, kind, mask, wanted, line)
+        element, good = self._record(p, index, kind.size, mask, line, "atomic")
         if good is not True and not (type(good) is ndarray and good.any()):
             return 0
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)

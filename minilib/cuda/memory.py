@@ -1,7 +1,7 @@
-"""Memory as a kernel sees it: global arrays, shared memory of each block, local arrays of each thread.
+"""Memory as a kernel sees it: global arrays, shared memory of a block, local arrays of a thread.
 
-Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. How lanes
-are laid out, `lanes` says.
+Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. How
+lanes are laid out, `lanes` says.
 """
 
 from __future__ import annotations
@@ -41,9 +41,15 @@ def element_of(kind: Type) -> np.dtype[Any]:
 
 
 class Memory:
-    """`nbytes` of one copy; `low` and `high` are the bytes that may be touched; `base` is virtual."""
+    """`nbytes` of one copy; `low` and `high` are the bytes that may be touched; `base` is virtual.
+
+    `initialised` says whether it has been written, as a whole or byte by byte; `shape` is that of a declared
+    array.
+    """
 
     space = "global"
+    shape: tuple[int, ...] = ()
+    initialised: bool | np.ndarray[Any, Any]
 
     def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], base: int = 0) -> None:
         self.name, self.nbytes, self.dtype, self.base = name, nbytes, dtype, base
@@ -52,7 +58,7 @@ class Memory:
 
 
 class Global(Memory):
-    """A part of an allocation, `low` to `high`, that a pointer argument may touch; or a variable at file scope."""
+    """The part of an allocation that a pointer argument may touch; or a variable at file scope."""
 
     def __init__(
         self, name: str, data: np.ndarray[Any, Any], dtype: np.dtype[Any], base: int, low: int, high: int
@@ -76,14 +82,22 @@ class Constant(Global):
     space = "constant"
 
 
+def lengths_of(kind: Type) -> tuple[int, ...]:
+    """The lengths of an array of arrays."""
+    return ((kind.length or 0), *lengths_of(kind.of)) if isinstance(kind, Array) else ()
+
+
 class Copies(Memory):
     """Memory of which there are several copies: `rows` has the shape (elements, *copies).
 
     So the same element of all copies lies side by side, and is read and written in one go.
     """
 
-    def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], copies: tuple[int, ...]) -> None:
+    def __init__(
+        self, name: str, kind: Type, nbytes: int, dtype: np.dtype[Any], copies: tuple[int, ...]
+    ) -> None:
         super().__init__(name, nbytes, dtype)
+        self.shape = lengths_of(kind)
         length = -(-nbytes // 16) * 16 // dtype.itemsize
         self.rows = np.full((max(1, length), *copies), poison(dtype), dtype)
 

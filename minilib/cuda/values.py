@@ -1,7 +1,7 @@
 """Values and masks of many threads at once, computed by C's rules. Generated code calls these functions.
 
-What is the same for all threads stays a Python int or bool or a NumPy float; what differs is an array. A mask says
-which lanes take part: True (all), False (none), or an array of booleans that is neither.
+What is the same for all threads stays a Python int or bool or a NumPy float; what differs is an array. A mask
+says which lanes take part: True (all), False (none), or an array of booleans that is neither.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ndarray = np.ndarray
 INT64 = np.dtype(np.int64)
 
 
-# ------------------------------------------------------------------------------------------------------- masks
+# --------------------------------------------------------------------------------------------------- masks
 
 
 def mask_of(condition: Any) -> Mask:
@@ -63,7 +63,7 @@ def minus(a: Mask, b: Mask) -> Mask:
     return split(a, b)[1]
 
 
-# -------------------------------------------------------------------------------------------------- selecting
+# ----------------------------------------------------------------------------------------------- selecting
 
 
 def select(mask: Mask, new: Value, old: Value, dtype: np.dtype[Any]) -> Value:
@@ -110,7 +110,7 @@ def select_record(
     return tuple([choose(mask, a, b) for choose, a, b in zip(selects, new, old)])
 
 
-# --------------------------------------------------------------------------------------------------- wrapping
+# ------------------------------------------------------------------------------------------------ wrapping
 
 
 def i32(x: Value) -> Value:
@@ -135,13 +135,13 @@ def u64(x: Value) -> Value:
 
 
 def wide(x: Value) -> Value:
-    """An integer of any type as an index: 64 bits, signed. (Unsigned ones of 32 bits are extended by zeros.)"""
+    """An integer of any type as an index of 64 bits: unsigned ones of 32 bits are extended by zeros."""
     if type(x) is ndarray:
         return x if x.dtype is INT64 else x.astype(INT64)
     return int(x)
 
 
-# ------------------------------------------------------------------------------------------------ conversions
+# --------------------------------------------------------------------------------------------- conversions
 
 
 def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
@@ -199,7 +199,7 @@ def convert(x: Value, source: Scalar, target: Scalar) -> Value:
     return float_to_integer(x, target.dtype) if source.is_float else to_integer(x, target.dtype)
 
 
-# ------------------------------------------------------------------------------------------------- arithmetic
+# ---------------------------------------------------------------------------------------------- arithmetic
 
 
 def lnot(x: Value) -> Value:
