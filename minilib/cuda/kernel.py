@@ -10,13 +10,14 @@ import numpy as np
 
 from minilib.cuda.allocation import Allocation
 from minilib.cuda.frontend import compile_source
-from minilib.cuda.generate import Code, shared_variables
+from minilib.cuda.generate import Code
 from minilib.cuda.lanes import Launch
 from minilib.cuda.launch import Bound, bind, check_limits, is_device_array, is_pointer
 from minilib.cuda.memory import Global, Pointer, element_of
 from minilib.cuda.recorder import Recorder
 from minilib.cuda.report import Report
 from minilib.cuda.run import SCHEDULES, run_lockstep, run_warps, run_watched
+from minilib.cuda.survey import shared_variables
 from minilib.cuda.tree import Function, Program
 from minilib.cuda.types import Pointer as PointerType
 from minilib.cuda.types import Type

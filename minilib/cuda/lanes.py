@@ -1,8 +1,8 @@
 """The threads that run together, and what they do to memory and to each other.
 
 A value that differs between threads is an array with an axis for each coordinate: threads along x, y, z,
-blocks along x, y, z; what does not depend on a coordinate has length 1 there. `Blocks` runs all threads of
-some neighbouring blocks in lockstep, `Warp` one warp, on one axis. Generated code calls the methods.
+blocks along x, y, z; what does not depend on a coordinate has length 1 there. Generated code calls the
+methods. `layouts` has the two kinds of lanes, and `watched` the one that records.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minilib.cuda.atomics import AT, CHANGES, one_by_one
 from minilib.cuda.errors import KernelFault
 from minilib.cuda.memory import Choice, Index, Local, Pointer, Shared, Value
 from minilib.cuda.recorder import Recorder
@@ -453,7 +454,7 @@ class Lanes:
         view = memory.view(dtype)
         if memory.space == "local":
             old = np.take_along_axis(view, np.broadcast_to(index, self.shape)[None], 0)[0]
-            new = _CHANGES[name](old, *[np.asarray(v, dtype) for v in values])
+            new = CHANGES[name](old, *[np.asarray(v, dtype) for v in values])
             self._write(memory, index, new, dtype, mask)
             return old
         if memory.space == "shared":
@@ -472,10 +473,10 @@ class Lanes:
         if self.launch.reverse:
             places, given = places[::-1], [v[::-1] for v in given]
         before = view[places]
-        if wanted or name not in _AT:
+        if wanted or name not in AT:
             old = one_by_one(name, view, places, given)
         else:
-            _AT[name](view, places, given[0])
+            AT[name](view, places, given[0])
             old = None
         if not np.array_equal(before, view[places]):
             self.launch.changes += 1
@@ -507,73 +508,6 @@ def _scalar(dtype: np.dtype[Any]) -> Scalar:
     return Scalar(dtype.name, dtype, 0)
 
 
-def _subtract_at(view: Any, places: Any, values: Any) -> None:
-    np.subtract.at(view, places, values)
-
-
-def _add_at(view: Any, places: Any, values: Any) -> None:
-    if places.size and values.dtype.kind in "iu" and not values.strides[0]:  # the same number from all
-        counts = np.bincount(places - (low := int(places.min())))
-        view[low : low + len(counts)] += counts.astype(view.dtype) * values[0]
-    else:
-        np.add.at(view, places, values)
-
-
-_AT: dict[str, Callable[[Any, Any, Any], None]] = {
-    "atomicAdd": _add_at,
-    "atomicSub": _subtract_at,
-    "atomicMax": np.maximum.at,
-    "atomicMin": np.minimum.at,
-    "atomicAnd": np.bitwise_and.at,
-    "atomicOr": np.bitwise_or.at,
-    "atomicXor": np.bitwise_xor.at,
-}
-_CHANGES: dict[str, Callable[..., Any]] = {
-    "atomicAdd": np.add,
-    "atomicSub": np.subtract,
-    "atomicMax": np.maximum,
-    "atomicMin": np.minimum,
-    "atomicAnd": np.bitwise_and,
-    "atomicOr": np.bitwise_or,
-    "atomicXor": np.bitwise_xor,
-    "atomicExch": lambda old, new: new,
-    "atomicCAS": lambda old, expected, new: np.where(old == expected, new, old),
-    "atomicInc": lambda old, top: np.where(old >= top, 0, old + 1).astype(old.dtype),
-    "atomicDec": lambda old, top: np.where((old == 0) | (old > top), top, old - 1).astype(old.dtype),
-}
-
-
-def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarray[Any, Any]:
-    """The lanes in order, each seeing what those before it have left; returns what each has seen."""
-    order = np.argsort(places, kind="stable")
-    sorted_places = places[order]
-    starts = np.flatnonzero(np.r_[True, sorted_places[1:] != sorted_places[:-1]])
-    lengths = np.diff(np.r_[starts, len(order)])
-    old = np.empty(len(order), view.dtype)
-    if not len(order):
-        return old
-    if name in ("atomicAdd", "atomicSub") and view.dtype.kind in "iu":
-        change = values[0][order] if name == "atomicAdd" else -values[0][order]
-        with np.errstate(over="ignore"):
-            sums = np.cumsum(change, dtype=view.dtype)
-            before = sums - change
-            before -= np.repeat(before[starts], lengths)
-            old[order] = np.repeat(view[sorted_places[starts]], lengths) + before
-            ends = starts + lengths - 1
-            view[sorted_places[starts]] = old[order][ends] + change[ends]
-        return old
-    rank = np.arange(len(order)) - np.repeat(starts, lengths)
-    by_rank = order[np.argsort(rank, kind="stable")]
-    at = 0
-    for count in np.bincount(rank):
-        now = by_rank[at : at + count]
-        at += count
-        seen = view[places[now]]
-        old[now] = seen
-        view[places[now]] = _CHANGES[name](seen, *[v[now] for v in values])
-    return old
-
-
 def run_of(index: Any) -> int | None:
     """Where a run of neighbours begins (first, first + 1, ... in memory); None for anything else."""
     n = index.size
@@ -584,189 +518,3 @@ def run_of(index: Any) -> int | None:
     if int(flat[-1]) - first != n - 1 or first < 0 or int(flat[1]) != first + 1:
         return None
     return first if bool((flat[1:] - flat[:-1] == 1).all()) else None
-
-
-# The axes of lanes, as places in (bz, by, bx, tz, ty, tx). Where there is shared memory, the copies of one
-# element lie side by side, so the blocks come last; elsewhere neighbours along x do, as in global arrays.
-SHARING = (3, 4, 5, 0, 1, 2)
-INTERLEAVED = (0, 3, 1, 4, 2, 5)
-
-
-class Blocks(Lanes):
-    """All threads of neighbouring blocks, in lockstep."""
-
-    def __init__(self, launch: Launch, first: Triple, count: Triple, sharing: bool) -> None:
-        """`first` and `count` along x, y, z: a run of blocks that lie one after the other."""
-        gx, gy, _ = launch.grid
-        number = first[0] + gx * (first[1] + gy * first[2])
-        lengths = (*count[::-1], *launch.block[::-1])
-        layout = SHARING if sharing else INTERLEAVED
-        shape = tuple([lengths[i] for i in layout])
-        block_shape = tuple([lengths[i] if i < 3 else 1 for i in layout])
-        super().__init__(launch, number, shape, block_shape, np.argsort(layout))
-
-        def along(axis: int, start: int) -> Value:
-            length = lengths[axis]
-            sizes = [1] * 6
-            sizes[layout.index(axis)] = length
-            return start if length == 1 else np.arange(start, start + length, dtype=np.uint32).reshape(sizes)
-
-        self.tid_x, self.tid_y, self.tid_z = along(5, 0), along(4, 0), along(3, 0)
-        self.bid_x, self.bid_y, self.bid_z = along(2, first[0]), along(1, first[1]), along(0, first[2])
-
-
-class Warp(Lanes):
-    """One warp of one block; the warps of a block share `memories`."""
-
-    def __init__(self, launch: Launch, block: Triple, number: int, memories: dict[int, Pointer]) -> None:
-        first = 32 * number
-        threads = np.arange(first, min(first + 32, launch.threads))
-        gx, gy, _ = launch.grid
-        number_of_block = block[0] + gx * (block[1] + gy * block[2])
-        super().__init__(launch, number_of_block, threads.shape, (1,), np.zeros(1, int))
-        self.number = number
-        self.memories = memories
-        bx, by, _ = launch.block
-
-        def of(values: Any) -> Value:
-            return int(values[0]) if (values == values[0]).all() else values.astype(np.uint32)
-
-        self.tid_x, self.tid_y, self.tid_z = (
-            of(threads % bx),
-            of(threads // bx % by),
-            of(threads // (bx * by)),
-        )
-        self.bid_x, self.bid_y, self.bid_z = block
-
-    def warp_numbers(self) -> np.ndarray[Any, Any]:
-        return np.array([self.first_block * self.launch.warps + self.number])
-
-
-class Watched(Blocks):
-    """Blocks in lockstep, every access of which is recorded; a bad one reads 0 or is dropped."""
-
-    recorder: Recorder
-
-    def _record(
-        self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, value: Any = None
-    ) -> tuple[Index, Mask]:
-        """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
-        memory: Any = p.memory
-        index = wide(index)
-        offset = index * size + p.offset
-        if memory is None:
-            self._fault(p, offset, size, mask, line, kind)
-        if mask is False:
-            return 0, False
-        rows = self.rows(offset)
-        fine = self.recorder.access(
-            line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value
-        )
-        good = self.spread(fine)
-        if mask is True and good.all():
-            return offset // size, True
-        low = -(-memory.low // size)
-        return np.where(good, offset // size, low), good
-
-    def load(self, p: Pointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        if type(p) is not Pointer:
-            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
-        memory: Any = p.memory
-        element, good = self._record(p, index, kind.size, mask, line, "load")
-        if memory.high - memory.low < kind.size or good is False:
-            return kind.dtype.type(0) if kind.is_float else 0
-        value = super().load(Pointer(memory), element, kind, True, line)
-        return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
-
-    def load_vector(
-        self, p: Pointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        if type(p) is not Pointer:
-            return super().load_vector(p, index, record, mask, line)
-        memory: Any = p.memory
-        element, good = self._record(p, index, record.size, mask, line, "load")
-        parts = []
-        for i, field in enumerate(record.fields):
-            kind: Any = field.type
-            if memory.high - memory.low < record.size or good is False:
-                parts.append(kind.dtype.type(0) if kind.is_float else 0)
-                continue
-            value = self._part(Pointer(memory), element, record, i, True, line)
-            parts.append(value if good is True else select(good, value, kind.dtype.type(0), kind.dtype))
-        return tuple(parts)
-
-    def store(self, p: Pointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        if type(p) is not Pointer:
-            self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
-            return
-        memory: Any = p.memory
-        seen = self.rows(value, kind.dtype)
-        element, good = self._record(p, index, kind.size, mask, line, "store", seen)
-        if self._any(good, True) if type(good) is ndarray else good:
-            self.launch.changes += 1
-            self._write(memory, element, value, kind.dtype, good)
-
-    def store_vector(
-        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        if type(p) is not Pointer:
-            super().store_vector(p, index, value, record, mask, line)
-            return
-        kinds: list[Any] = [field.type for field in record.fields]
-        seen = [self.rows(part, kind.dtype) for part, kind in zip(value, kinds)]
-        element, good = self._record(p, index, record.size, mask, line, "store", seen)
-        if good is True or (type(good) is ndarray and good.any()):
-            self._store_parts(Pointer(p.memory), element, value, record, good, line)
-
-    def atomic(
-        self,
-        name: str,
-        p: Pointer,
-        index: Value,
-        values: tuple[Value, ...],
-        kind: Scalar,
-        mask: Mask,
-        wanted: bool,
-        line: int,
-    ) -> Value:
-        if type(p) is not Pointer:
-            return super().atomic(name, p, index, values, kind, mask, wanted, line)
-        element, good = self._record(p, index, kind.size, mask, line, "atomic")
-        if good is not True and not (type(good) is ndarray and good.any()):
-            return 0
-        return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
-
-    def barrier(self, mask: Mask, line: int) -> None:
-        self.recorder.barrier(line, self.active(mask), self.warp_numbers(), self.active(self.exited))
-
-    def syncwarp(self, lanes: Value, mask: Mask, line: int) -> None:
-        asked = self.rows(wide(lanes)).astype(np.uint32)
-        self.recorder.syncwarp(line, asked, self.active(mask), self.warp_numbers(), self.active(self.exited))
-
-    def fence(self, mask: Mask, line: int) -> None:
-        self.recorder.fence(line, self.active(mask), self.warp_numbers())
-
-    def branch(self, condition: Value, mask: Mask, line: int) -> None:
-        self.recorder.branch(line, self.rows(condition, BOOLEAN), self.active(mask), self.warp_numbers())
-
-    def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
-        if mask is True:
-            lanes = self.blocks * self.launch.threads
-        else:
-            lanes = int(np.count_nonzero(mask)) * (math.prod(self.shape) // mask.size)
-        self.recorder.count(line, flops, int_ops, lanes)
-
-    def unset(self, name: str, given: Mask, mask: Mask, line: int) -> None:
-        """A variable is read; `given` are the lanes that wrote to it."""
-        if given is True:
-            return
-        bad = self.active(mask) & ~self.active(given)
-        if bad.any():
-            self.recorder.uninitialised(line, name, bad, self.warp_numbers())
-
-    def divisor(self, value: Value, mask: Mask, line: int) -> None:
-        """An integer divisor, about to be divided by."""
-        zero = value == 0
-        if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
-            bad = self.rows(zero, BOOLEAN) & self.active(mask)
-            self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())

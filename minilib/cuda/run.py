@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minilib.cuda.generate import Code, calls
-from minilib.cuda.lanes import Blocks, Launch, Triple, Warp, Watched
+from minilib.cuda.generate import Code
+from minilib.cuda.lanes import Launch, Triple
+from minilib.cuda.layouts import Blocks, Warp
 from minilib.cuda.memory import Pointer
 from minilib.cuda.recorder import Recorder
+from minilib.cuda.watched import Watched
 
 LANES = 65_536  # how many threads run together in lockstep, at least one block
 SCHEDULES = ("lockstep", "forward", "reverse")
@@ -74,4 +76,4 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
                 waiting = [warp for warp in waiting if next(warp, StopIteration) is not StopIteration]
 
 
-__all__ = ["SCHEDULES", "calls", "chunks", "run_lockstep", "run_warps", "run_watched"]
+__all__ = ["SCHEDULES", "chunks", "run_lockstep", "run_warps", "run_watched"]
