@@ -1,6 +1,6 @@
 """One random kernel in the simulator and in the oracle: where they differ, and the shortest kernel that does.
 
-`python tests/cuda_agree.py SEED` shows that kernel; `--second` for those with `switch`.
+`python tests/cuda_agree.py SEED` shows that kernel; `--second` for those with `switch` and structs.
 """
 
 from __future__ import annotations

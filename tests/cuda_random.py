@@ -526,9 +526,12 @@ class Maker:
             simple += (
                 [self.local] * 3 + [self.atomic] * 2 + [self.own] * 2 + [self.change] * 2 + [self.inexact]
             )
+            simple += [self.pointer, self.anywhere, self.bytes, self.vector, self.table, self.chained]
+            simple += [self.effect] * 2
+            simple += [self.record] if self.second else []
         nested = [self.branch] * 4 + [self.let]
         if scope.loops < 2:
-            nested += [self.for_loop] * 2 + [self.while_loop] + [self.do_loop]
+            nested += [self.for_loop] * 2 + [self.while_loop, self.do_loop, self.two_ended, self.endless]
         if self.second:
             nested += [self.switch] * 2
         if scope.in_loop and self.chance(0.15):
@@ -701,6 +704,127 @@ class Maker:
             )
         return Node(f"switch ((int)(({self.integer(scope, 1).text}) & 7)) {{", tuple(cases), "}")
 
+    # ----------------------------------------------------- statements with pointers, vectors and small arrays
+
+    def part(self, scope: Scope, most: int) -> str:
+        """An integer from 0 to `most`, which is a power of two less one."""
+        return f"(int)(({self.integer(scope, 1).text}) & {most})"
+
+    def any_integer(self, scope: Scope) -> str:
+        return self.pick([name for name, kind in scope.integers if kind != "bool"])  # type: ignore[no-any-return]
+
+    def scoped(self, first: str, *others: Node) -> Node:
+        """A declaration and what uses it."""
+        return Node("{", (Node(first, fixed=True), *others), "}")
+
+    def pointer(self, scope: Scope) -> Node:
+        """A pointer into `loc` that moves by at most two."""
+        p, name, e = self.name("p"), self.any_integer(scope), self.integer(scope, 1).text
+        uses = [
+            Node(f"{p} += {self.part(scope, 1)};"),
+            Node(f"{name} = *{p}++;"),
+            Node(f"{p}[{self.part(scope, 1)}] = {e};"),
+            Node(f"*{p} ^= {e};"),
+            Node(f"if ({p} > loc + 2) {name} = (int)({p} - loc);"),
+        ]
+        first = f"int* {p} = {self.condition(scope, 1).text} ? loc : &loc[3];"
+        return self.scoped(first, *[use for use in uses if self.chance(0.7)])
+
+    def anywhere(self, scope: Scope) -> Node:
+        """A pointer to global memory in some threads, to a local array in others."""
+        p, test, at = self.name("p"), self.condition(scope, 1).text, self.part(scope, 31)
+        first = f"const int* {p} = {test} ? in_i + {at} : loc;"
+        return self.scoped(first, Node(f"{self.any_integer(scope)} = {p}[{self.part(scope, 7)}];"))
+
+    def bytes(self, scope: Scope) -> Node:
+        name, e, at = self.any_integer(scope), self.integer(scope, 1).text, self.part(scope, 31)
+        made = self.pick(
+            [
+                Node(f"{name} = ((unsigned char*)loc)[{at}];"),
+                Node(f"((unsigned char*)loc)[{at}] = {e};"),
+                Node(f"{name} = reinterpret_cast<unsigned int*>(loc)[{self.part(scope, 7)}] >> 3;"),
+                Node(f"*(short*)&loc[{self.part(scope, 7)}] = {e};"),
+            ]
+        )
+        return made  # type: ignore[no-any-return]
+
+    def vector(self, scope: Scope) -> Node:
+        v, name, at = self.name("v"), self.any_integer(scope), self.part(scope, 15)
+        if self.chance(0.4):
+            first = f"int2 {v} = make_int2({self.integer(scope, 1).text}, t);"
+            return self.scoped(first, Node(f"{v}.x ^= {v}.y;"), Node(f"{name} = {v}.x;"))
+        if self.chance(0.4) and scope.floats:
+            real = self.pick(scope.floats)[0]
+            first = f"const float4 {v} = *(const float4*)&in_f[4 * {at}];"
+            return self.scoped(first, Node(f"{real} = {v}.{self.pick('xyzw')} - {v}.{self.pick('xyzw')};"))
+        first = f"const int4 {v} = *reinterpret_cast<const int4*>(in_i + 4 * {at});"
+        return self.scoped(first, Node(f"{name} = {v}.{self.pick('xyzw')} ^ {v}.{self.pick('xyzw')};"))
+
+    def table(self, scope: Scope) -> Node:
+        """A small array that lives in its block."""
+        a, name, e = self.name("a"), self.any_integer(scope), self.integer(scope, 1).text
+        if self.chance(0.5):
+            first = f"const short {a}[4] = {{1, -2, 300}};"
+            return self.scoped(first, Node(f"{name} = {a}[{self.part(scope, 3)}];"))
+        return self.scoped(
+            f"long long {a}[2][4] = {{{{1, 2}}, {{t}}}};",
+            Node(f"{a}[{self.part(scope, 1)}][{self.part(scope, 3)}] = {e};"),
+            Node(f"{name} = {a}[{self.part(scope, 1)}][{self.part(scope, 3)}];"),
+        )
+
+    def chained(self, scope: Scope) -> Node:
+        one, two = self.random.sample([name for name, kind in scope.integers if kind != "bool"], 2)
+        e = self.integer(scope, 2).text
+        return Node(
+            self.pick([f"{one} = {two} = {e};", f"{one} = ({two} ^= 3, {e});", f"{one} = {e}, {two} = 5;"])
+        )
+
+    def effect(self, scope: Scope) -> Node:
+        """What happens in some threads only, on the right of && or || or in an arm of ?:"""
+        test, e = self.condition(scope, 1), self.integer(scope, 1).text
+        one, two, three = self.random.sample([name for name, kind in scope.integers if kind != "bool"], 3)
+        left, op = self.wrap(test, EQUAL), self.pick(["&&", "||"])
+        made = self.pick(
+            [
+                Node(f"if ({left} {op} ({one} = {e}) > 3) {two} = 1;"),
+                Node(f"p0 = {left} {op} ++*(unsigned char*)&loc[{self.part(scope, 7)}];"),
+                Node(f"{three} = {left} ? ({one} = {e}) : ({two} = 5);"),
+                Node(f"{left} ? (void)({one} ^= {e}) : (void)(loc[{self.part(scope, 7)}] = 1);"),
+                Node(f"if ({left} {op} atomicExch(own + gid, {self.part(scope, 63)}) > 0) {two} = 2;"),
+                Node(f"p0 = {left} {op} (atomicAdd(&acc[{self.part(scope, 3)}], 1), true);"),
+            ]
+        )
+        return made  # type: ignore[no-any-return]
+
+    def record(self, scope: Scope) -> Node:
+        """A struct by value; only where `second` allows it."""
+        r, name, kind = self.name("s"), self.any_integer(scope), f"Record_{self.seed}"
+        return self.scoped(
+            f"{kind} {r} = {{{self.part(scope, 63)}, 0.5f, 7}};",
+            Node(f"{r}.small = {self.integer(scope, 1).text};"),
+            Node(
+                f"{kind} {r}b = {r};\n{r}b.whole ^= 5;\n"
+                f"{name} = {r}b.whole ^ {r}.small ^ (int)sizeof({kind});"
+            ),
+        )
+
+    def two_ended(self, scope: Scope, depth: int) -> Node:
+        a, b = self.name("j"), self.name("j")
+        inner = scope.inside(
+            known=[*scope.known, (a, "int", 0, 7), (b, "int", 0, 7)], loops=scope.loops + 1, in_loop=True
+        )
+        head = f"for (int {a} = 0, {b} = {self.part(scope, 7)}; {a} < {b}; ++{a}, --{b}) {{"
+        return Node(head, self.statements(inner, 2, depth), "}")
+
+    def endless(self, scope: Scope, depth: int) -> Node:
+        """while (true), which ends by break."""
+        w = self.name("w")
+        inner = scope.inside(known=[*scope.known, (w, "int", -1, 6)], loops=scope.loops + 1, in_loop=True)
+        out = Node(f"if ({w}-- <= 0) break;", fixed=True)
+        body = (out, *self.statements(inner, self.random.randint(1, 3), depth))
+        loop = Node(self.pick(["while (true) {", "for (;;) {"]), body, "}", fixed=True)
+        return self.scoped(f"int {w} = {self.part(scope, 7)};", loop)
+
     # ------------------------------------------- statements that all threads of a block execute
 
     def together(self, scope: Scope, warps: bool, depth: int) -> Node:
@@ -841,6 +965,11 @@ class Maker:
         self.functions.append(
             (peek, f"__device__ int {peek}(const int* p, long long k) {{ return p[k & 7]; }}")
         )
+        if self.second:
+            record = f"Record_{self.seed}"
+            self.functions.append(
+                (record, f"struct {record} {{ int whole; float real; unsigned char small; }};")
+            )
         for number in range(self.random.randint(0, 2)):
             name = f"value{number}_{self.seed}"
             scope = Scope(
@@ -949,7 +1078,7 @@ class Maker:
 
 
 def make(seed: int, second: bool = False) -> RandomKernel:
-    """The kernel of a seed; `second` allows `switch` as well."""
+    """The kernel of a seed; `second` allows `switch` and structs as well."""
     return Maker(seed, second).kernel()
 
 

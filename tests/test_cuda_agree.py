@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from functools import cache
 
@@ -10,10 +11,11 @@ import pytest
 from cuda_agree import SCHEDULES, by_oracle, difference, on_device, on_host, simulated
 from cuda_cases import CASES, Case
 from cuda_oracle import SCHEDULES as ORDERS
-from cuda_oracle import Library, why_not
+from cuda_oracle import Library, load, why_not
 from cuda_random import make, shrink, smaller, statement_count
+from cuda_snippets import SNIPPETS
 
-from minilib.cuda import RawKernel, profile, simulate
+from minilib.cuda import CompileError, RawKernel, profile, simulate
 
 KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "100"))
 AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
@@ -58,6 +60,25 @@ def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
             np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_oracle) for name in SNIPPETS])
+def test_snippet_equals_the_oracle(name: str, schedule: str) -> None:
+    """Or it is refused as unsupported."""
+    body, before = SNIPPETS[name]
+    head = 'extern "C" __global__ void k(const int* x, int* out, float* f) {\n    int t = threadIdx.x;'
+    source = f"{before}\n{head}{body}\n}}\n"
+    host = [np.arange(64, dtype=np.int32) * 3 % 64, np.zeros(64, np.int32), np.zeros(64, np.float32)]
+    want, args = load(source, "k")((1,), (64,), host), on_device(host)
+    try:
+        simulate(RawKernel(source, "k"), (1,), (64,), args, schedule=schedule)
+    except CompileError as error:
+        assert error.kind == "unsupported", str(error)
+        pytest.skip(str(error).splitlines()[0])
+    for a, b in zip(on_host(args), want, strict=True):
+        assert a is not None and b is not None
+        np.testing.assert_array_equal(a, b)
+
+
 # ---------------------------------------------------------------------------------- random kernels
 
 
@@ -95,6 +116,16 @@ def test_random_kernels_give_the_same_in_every_order_of_threads(batch: int) -> N
             assert difference(random, run, runs[0]) is None, seed
 
 
+def test_a_difference_is_seen() -> None:
+    random = make(3)
+    got = simulated(random, "lockstep")
+    want = [None if a is None else a.copy() for a in got]
+    assert difference(random, got, want) is None
+    assert want[2] is not None
+    want[2][0, 0, 1] += 1
+    assert "argument 2 at (0, 0, 1)" in (difference(random, got, want) or "")
+
+
 def test_a_seed_gives_the_same_kernel_again() -> None:
     assert make(7).source == make(7).source != make(8).source
 
@@ -108,8 +139,6 @@ def test_shrink_keeps_what_fails_and_little_else() -> None:
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in (1, 2, 3)])
 def test_every_smaller_kernel_compiles(seed: int) -> None:
-    import dataclasses
-
     random = make(seed, second=True)
     bodies = list(smaller(random.body))[:: max(1, len(list(smaller(random.body))) // 20)]
     units = []
