@@ -15,7 +15,9 @@ from minilib.cuda.lexer import Token, tokens
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
 
-KERNELS = sorted((Path(__file__).parent / "cuda_kernels").glob("*.cu"))
+HERE = Path(__file__).parent
+# The last one is there for the front end alone: a bit of everything in the language.
+KERNELS = [*sorted((HERE / "cuda_kernels").glob("*.cu")), HERE / "cuda_language.cu"]
 INSTANCES = {"flip_template": ["flip<float, 32>", "flip<int, 64>"]}
 # All 2,000 mutations with MINILIB_MUTATIONS=2000 (a minute or two); another seed with MINILIB_SEED.
 MUTATIONS = int(os.environ.get("MINILIB_MUTATIONS", "200"))

@@ -329,6 +329,7 @@ class Checker:
             raise Fault(at, f"'{node.declarator.name}' needs itself again and again: the template never ends")
         scope = Scope(self.scope)
         scope.names.update(bindings)
+        scope.parameters = set(bindings)
         made = self._head(node, scope, spelled(node.declarator.name, bindings))
         template.instances[identity] = made
         self.functions.append(made)

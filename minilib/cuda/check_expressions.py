@@ -298,9 +298,7 @@ class Expressions(Types):
     def _compare_pointers(self, op: str, left: Value, right: Value, at: At) -> tree.Expression:
         a, b = rvalue(left), rvalue(right)
         if op not in ("==", "!=") and (left.null or right.null):
-            if "nullptr" in (left.name, right.name):
-                raise unsupported(at, f"nullptr compared by '{op}'", "compare with == or !=")
-            raise Fault(at, f"a pointer cannot be compared with 0 by '{op}'", "compare with == or !=")
+            raise unsupported(at, f"a pointer compared with 0 by '{op}'", "compare with == or !=")
         type_ = self.composite(left, right)
         if type_ is None:
             hint = "write * or [...] to compare what a pointer points to"

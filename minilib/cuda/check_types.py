@@ -51,6 +51,8 @@ class Types:
             line = self.scope.places[name].line
             hint = f"it is declared in line {line}; to assign to it, leave out the type"
             raise Fault(at, f"'{name}' has already been declared in the current scope", hint)
+        if self.scope.is_parameter(name):
+            raise Fault(at, f"template parameter '{name}' may not be redeclared in this scope")
         if name in self.scope.reserved:
             hint = "it is the counter of the loop; take another name"
             message = f"'{name}', declared in for-loop initialization, may not be redeclared in this scope"

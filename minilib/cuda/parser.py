@@ -273,7 +273,8 @@ class Parser(ExpressionParser):
         if self.takes(","):
             if self.token.kind != "string":
                 raise Fault(self.at, "expected a string")
-            message = unquoted(self.next())
+            while self.token.kind == "string":
+                message += unquoted(self.next())
         self.must(")", opened)
         self._end_of_statement()
         return StaticAssert(at, test, message)
@@ -336,6 +337,8 @@ class Parser(ExpressionParser):
                 raise unsupported(
                     self.at, "structs with methods", "write a __device__ function that takes the struct"
                 )
+            if self.takes(";"):
+                continue
             at = self.at
             specifiers = self._base_specifiers()
             if self.sees("("):

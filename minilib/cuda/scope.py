@@ -89,6 +89,7 @@ class Scope:
         self.outer, self.names = outer, dict[str, Meaning]()
         self.places: dict[str, At] = {}
         self.reserved: set[str] = set()  # names of a for's first part, in its body
+        self.parameters: set[str] = set()  # of a template: no name inside may be one of them
 
     def find(self, name: str) -> Meaning | None:
         scope: Scope | None = self
@@ -97,6 +98,10 @@ class Scope:
                 return scope.names[name]
             scope = scope.outer
         return None
+
+    def is_parameter(self, name: str) -> bool:
+        """Whether it is the name of a parameter of the template around this scope."""
+        return name in self.parameters or (self.outer is not None and self.outer.is_parameter(name))
 
     def all_names(self) -> set[str]:
         return set(self.names) | (self.outer.all_names() if self.outer else set())
