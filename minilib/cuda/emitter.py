@@ -106,13 +106,20 @@ class Emitter:
 
     @contextmanager
     def under(self, mask: str) -> Iterator[None]:
-        """Code for the lanes of a mask, skipped where there are none."""
+        """Code for the lanes of a mask, skipped where there are none; a region of its own."""
         self.flush()
-        before, self.mask = self.mask, mask
+        before, region = self.mask, self.region
+        self.mask = mask
+        self.region = self.new_region()
         with self.indented(f"if {mask} is not False:"):
             yield
             self.flush()
-        self.mask = before
+        self.mask, self.region = before, region
+
+    def new_region(self) -> int:
+        """The number of a part of the program that fewer lanes may run through than what is around it."""
+        self.number += 1
+        return self.number
 
     # ---------------------------------------------------------------------------------------------- values
 

@@ -14,9 +14,8 @@ from typing import Any
 from minilib.cuda import values
 from minilib.cuda.memory import NULL, Pointer, element_of
 from minilib.cuda.statements import Statements
-from minilib.cuda.survey import reachable, shared_variables, suspends, walk
+from minilib.cuda.survey import reachable, shared_in, shared_variables, suspends
 from minilib.cuda.tree import (
-    Declare,
     Function,
     Program,
     Variable,
@@ -43,9 +42,8 @@ class Generator(Statements):
                     self.emit(f"{name} = L.local({self.constant(p, 's')}, {p.type.size}, {dtype})")
                     self.write(VariablePlace(p.at, p.type, p), "given")
             assert function.body is not None
-            for node in walk(function.body):
-                if isinstance(node, Declare) and node.variable.storage in ("shared", "dynamic"):
-                    self.declare_shared(node.variable)
+            for variable in shared_in(function):
+                self.declare_shared(variable)
             if not isinstance(function.returns, Void):
                 self.emit(f"result = {self.poison(function.returns)}")
             self.statement(function.body)
@@ -75,12 +73,12 @@ class Code:
         self.text = generator.source()
         self.suspends = mode == "warps" and suspends(kernel)
         self.sharing = bool(shared_variables(kernel))
-        self.globals: dict[Variable, Pointer] = {}
+        self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
             **generator.constants,
             "NULL": NULL,
-            "G": self.globals,
+            "G": self.variables,
         }
         file = f"<{program.name}: {kernel.name}, {mode}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minilib.cuda.allocation import Allocation
+from minilib.cuda.allocation import Allocation, MemoryPointer
+from minilib.cuda.file_scope import allocate, pointers
 from minilib.cuda.frontend import compile_source
 from minilib.cuda.generate import Code
 from minilib.cuda.lanes import Launch
@@ -18,7 +19,7 @@ from minilib.cuda.recorder import Recorder
 from minilib.cuda.report import Report
 from minilib.cuda.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from minilib.cuda.survey import shared_variables
-from minilib.cuda.tree import Function, Program
+from minilib.cuda.tree import Function, Program, Variable
 from minilib.cuda.types import Pointer as PointerType
 from minilib.cuda.types import Type
 
@@ -33,13 +34,17 @@ def _program(source: str, name: str, options: tuple[str, ...], expressions: tupl
 class Kernel:
     """One kernel of a program, ready to be launched: kernel(grid, block, args, shared_mem=0)."""
 
-    def __init__(self, program: Program, function: Function) -> None:
+    def __init__(
+        self, program: Program, function: Function, variables: dict[Variable, Allocation] | None = None
+    ) -> None:
         self.program, self.function = program, function
+        self.variables = allocate(program) if variables is None else variables
         self.name = function.name
-        variables = shared_variables(function)
-        self.shared_size_bytes = sum(v.type.size for v in variables if v.storage == "shared")
-        self.dynamic = next((v.name for v in variables if v.storage == "dynamic"), None)
+        shared = shared_variables(function)
+        self.shared_size_bytes = sum(v.type.size for v in shared if v.storage == "shared")
+        self.dynamic = next((v.name for v in shared if v.storage == "dynamic"), None)
         self._codes: dict[str, Code] = {}
+        self.code("lockstep")  # what is not supported shows here
 
     def code(self, mode: str) -> Code:
         """The kernel as Python, made at first use."""
@@ -101,9 +106,18 @@ class RawModule:
         assert code is not None
         name = path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu"
         self.program = _program(code, name, tuple(options), tuple(name_expressions or ()))
+        self.variables = allocate(self.program)
 
     def get_function(self, name: str) -> Kernel:
-        return Kernel(self.program, _found(self.program, name))
+        return Kernel(self.program, _found(self.program, name), self.variables)
+
+    def get_global(self, name: str) -> MemoryPointer:
+        """A pointer to a __constant__ or __device__ variable: cp.ndarray(shape, dtype, pointer) shows it."""
+        for variable, allocation in self.variables.items():
+            if variable.name == name:
+                return MemoryPointer(allocation, 0)
+        there = ", ".join(variable.name for variable in self.variables) or "none"
+        raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {there}")
 
 
 def _file(name: str) -> str:
@@ -194,10 +208,10 @@ def simulate(
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
     values = _values(kernel, args, bound, None)
-    if schedule == "lockstep":
-        run_lockstep(kernel.code("lockstep"), launch, values)
-    else:
-        run_warps(kernel.code("warps"), launch, values)
+    code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
+    code.variables.update(pointers(kernel.variables))
+    run = run_lockstep if schedule == "lockstep" else run_warps
+    run(code, launch, values)
     _mark_written(kernel, bound)
 
 
@@ -209,7 +223,9 @@ def profile(
     copies: dict[int, np.ndarray[Any, Any]] = {}
     values = _values(kernel, args, bound, copies)
     recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
-    run_watched(kernel.code("watched"), launch, values, recorder)
+    code = kernel.code("watched")
+    code.variables.update(pointers(kernel.variables, copies))
+    run_watched(code, launch, values, recorder)
     report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     return report

@@ -310,7 +310,7 @@ class Lanes:
         recorder.access(line, kind, p.memory, self.rows(offset), size, self.active(mask), self.warp_numbers())
         found = recorder.report([])
         for finding in [*found.out_of_bounds, *found.misaligned]:
-            raise KernelFault(finding.message, finding)
+            raise KernelFault(f"{launch.name}:{line}: {finding.message}", finding)
         raise AssertionError(f"line {line}: an access was refused that is in bounds")
 
     def _each(

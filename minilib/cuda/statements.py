@@ -131,12 +131,10 @@ class Statements(Expressions):
         self.flush()
         yes, no = self.fresh("m"), self.fresh("m")
         self.emit(f"{yes}, {no} = split({self.mask}, {test})")
-        before, region = self.mask, self.region
+        before = self.mask
         for mask, part in ((yes, node.yes), (no, node.no)):
             if part is not None:
                 with self.under(mask):
-                    self.number += 1
-                    self.region = self.number
                     self.statement(part)
                     end = self.mask
                     if end not in (mask, "False"):
@@ -145,7 +143,6 @@ class Statements(Expressions):
                         self.emit(f"{mask} = False")
                     self.flush()
                     self.mask = mask
-                self.region = region
         self.mask = before
         if self.leaves(node):
             after = self.fresh("m")
@@ -158,8 +155,7 @@ class Statements(Expressions):
         returns = any(isinstance(n, Return) for n in walk(node.body))
         before, region = self.mask, self.region
         live, done, steps = self.fresh("m"), self.fresh("m"), self.fresh("n")
-        self.number += 1
-        inside = self.number
+        inside = self.new_region()
         continues = any(isinstance(n, Continue) for n in self.own(node.body, Continue))
         self.emit(f"{live} = {before}")
         self.emit(f"{steps} = 0")
@@ -182,8 +178,7 @@ class Statements(Expressions):
             self.loop["continued"] = continued
             if continues:
                 self.emit(f"{continued} = False")
-                self.number += 1
-                self.region = self.number
+                self.region = self.new_region()
             self.statement(node.body)
             end = self.mask
             if end != live:
@@ -291,7 +286,7 @@ class Statements(Expressions):
         """Cases in order; lanes fall from one into the next until a break sends them to the end."""
         value = self.temp(self.expression(node.value))
         self.flush()
-        before, region = self.mask, self.region
+        before = self.mask
         rest, inside, done = self.fresh("m"), self.fresh("m"), self.fresh("m")
         self.emit(f"{rest} = {before}")
         self.emit(f"{done} = False")
@@ -318,13 +313,10 @@ class Statements(Expressions):
         for case, entry in zip(node.cases, entries):
             self.emit(f"{inside} = join({inside}, {entry})")
             with self.under(inside):
-                self.number += 1
-                self.region = self.number
                 self.sequence(case.statements)
                 if self.mask != inside:
                     self.emit(f"{inside} = {self.mask}")
                 self.mask = inside
         self.loop = outer
-        self.region = region
         self.emit(f"{done} = join({done}, {inside})")
         self.mask = done if self.leaves(node) else before

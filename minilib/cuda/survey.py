@@ -14,6 +14,7 @@ from minilib.cuda.tree import (
     Place,
     Statement,
     Variable,
+    VariablePlace,
 )
 
 
@@ -63,14 +64,19 @@ def reachable(function: Function) -> list[Function]:
     return found
 
 
-def shared_variables(kernel: Function) -> list[Variable]:
-    """The __shared__ declarations that a kernel needs, its callees' included."""
+def shared_in(function: Function) -> list[Variable]:
+    """The __shared__ variables that a function declares or uses."""
     found: list[Variable] = []
-    for f in reachable(kernel):
-        for node in walk(f.body):
-            if isinstance(node, Declare) and node.variable.storage in ("shared", "dynamic"):
+    for node in walk(function.body):
+        if isinstance(node, Declare | VariablePlace) and node.variable.storage in ("shared", "dynamic"):
+            if node.variable not in found:
                 found.append(node.variable)
     return found
+
+
+def shared_variables(kernel: Function) -> list[Variable]:
+    """Those of a kernel and of all functions that it calls."""
+    return list(dict.fromkeys(v for f in reachable(kernel) for v in shared_in(f)))
 
 
 def suspends(f: Function) -> bool:
