@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from minilib.cuda.recorder import Recorder
+from minilib.cuda.reports.recorder import Recorder
 
 SOURCE = "\n".join(f"line {n};" for n in range(1, 41))
 

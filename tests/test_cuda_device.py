@@ -22,9 +22,9 @@ from tensor_cases import Case
 import minilib.functional as F
 import minilib.optim as optim
 import minilib.tensor as lib
-from minilib.cuda.allocation import ALIGNMENT, FIRST, MemoryPointer
-from minilib.cuda.device import cp, ndarray
-from minilib.cuda.device_names import FUNCTIONS, METHODS, OWN, RANDOM, SAME, UFUNCS
+from minilib.cuda.device.allocation import ALIGNMENT, FIRST, MemoryPointer
+from minilib.cuda.device.names import FUNCTIONS, METHODS, OWN, RANDOM, SAME, UFUNCS
+from minilib.cuda.device.stand_in import cp, ndarray
 from minilib.tensor import DEVICES, Device, Tensor
 
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from minilib.cuda import tree
-from minilib.cuda.constant import fold
 from minilib.cuda.errors import CompileError
-from minilib.cuda.frontend import compile_source
-from minilib.cuda.types import (
+from minilib.cuda.language import tree
+from minilib.cuda.language.constant import fold
+from minilib.cuda.language.frontend import compile_source
+from minilib.cuda.language.types import (
     BOOL,
     CHAR,
     DOUBLE,

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minilib.cuda.device import cp
+from minilib.cuda.device.stand_in import cp
 from minilib.cuda.errors import LaunchError
-from minilib.cuda.launch import Bound, bind, check_arguments, check_limits, record_dtype, typed
-from minilib.cuda.tree import At, Function, Variable
-from minilib.cuda.types import (
+from minilib.cuda.language.tree import At, Function, Variable
+from minilib.cuda.language.types import (
     BOOL,
     CHAR,
     DOUBLE,
@@ -31,6 +30,7 @@ from minilib.cuda.types import (
     Record,
     Type,
 )
+from minilib.cuda.launch import Bound, bind, check_arguments, check_limits, record_dtype, typed
 
 
 def kernel(*parameters: tuple[Type, str]) -> Function:

@@ -10,8 +10,8 @@ import nvrtc
 import pytest
 
 from minilib.cuda.errors import CompileError
-from minilib.cuda.frontend import compile_source
-from minilib.cuda.lexer import Token, tokens
+from minilib.cuda.language.frontend import compile_source
+from minilib.cuda.language.lexer import Token, tokens
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
 

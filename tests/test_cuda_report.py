@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from minilib.cuda.counters import Counters
-from minilib.cuda.report import Finding, LineCounters, Lines, Race, Report
+from minilib.cuda.reports.counters import Counters
+from minilib.cuda.reports.report import Finding, LineCounters, Lines, Race, Report
 from tests import cuda_recording
 from tests.cuda_recording import FakeMemory, Run, shared
 

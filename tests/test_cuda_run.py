@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from minilib.cuda import KernelFault, RawKernel, RawModule, cp, profile, simulate
-from minilib.cuda.run import SCHEDULES, chunks
+from minilib.cuda.engine.run import SCHEDULES, chunks
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minilib.cuda import mathematics
-from minilib.cuda.memory import NULL, Choice, Memory, Pointer
-from minilib.cuda.types import CHAR, DOUBLE, FLOAT, INT, LLONG, UCHAR, UINT, ULLONG, Scalar
-from minilib.cuda.values import (
+from minilib.cuda.engine import mathematics
+from minilib.cuda.engine.memory import NULL, Choice, Memory, Pointer
+from minilib.cuda.engine.values import (
     convert,
     i32,
     i64,
@@ -34,6 +33,7 @@ from minilib.cuda.values import (
     u64,
     wide,
 )
+from minilib.cuda.language.types import CHAR, DOUBLE, FLOAT, INT, LLONG, UCHAR, UINT, ULLONG, Scalar
 
 INTEGERS = {"int": INT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
 

@@ -1,9 +1,9 @@
 """CUDA C on any machine: through CuPy where there is a GPU, and otherwise on a simulator that explains it."""
 
-from minilib.cuda.device import cp
+from minilib.cuda.device.stand_in import cp
 from minilib.cuda.errors import CompileError, KernelFault, LaunchError
 from minilib.cuda.kernel import RawKernel, RawModule, profile, simulate
-from minilib.cuda.report import Finding, Report
+from minilib.cuda.reports.report import Finding, Report
 
 __all__ = [
     "CompileError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minilib.cuda.tree import At
+from minilib.cuda.language.tree import At
 
 
 class Fault(Exception):

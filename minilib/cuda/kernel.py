@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from minilib.cuda.allocation import Allocation, MemoryPointer
-from minilib.cuda.file_scope import allocate, pointers
-from minilib.cuda.frontend import compile_source
-from minilib.cuda.generate import Code
-from minilib.cuda.lanes import Launch
+from minilib.cuda.device.allocation import Allocation, MemoryPointer
+from minilib.cuda.engine.file_scope import allocate, pointers
+from minilib.cuda.engine.generate import Code
+from minilib.cuda.engine.lanes import Launch
+from minilib.cuda.engine.memory import Global, Pointer, element_of
+from minilib.cuda.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
+from minilib.cuda.engine.survey import shared_variables
+from minilib.cuda.language.frontend import compile_source
+from minilib.cuda.language.tree import Function, Program, Variable
+from minilib.cuda.language.types import Pointer as PointerType
+from minilib.cuda.language.types import Type
 from minilib.cuda.launch import Bound, bind, check_limits, is_device_array, is_pointer
-from minilib.cuda.memory import Global, Pointer, element_of
-from minilib.cuda.recorder import Recorder
-from minilib.cuda.report import Report
-from minilib.cuda.run import SCHEDULES, run_lockstep, run_warps, run_watched
-from minilib.cuda.survey import shared_variables
-from minilib.cuda.tree import Function, Program, Variable
-from minilib.cuda.types import Pointer as PointerType
-from minilib.cuda.types import Type
+from minilib.cuda.reports.recorder import Recorder
+from minilib.cuda.reports.report import Report
 
 MAX_STEPS = 1_000_000
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from minilib.cuda.allocation import Allocation
+from minilib.cuda.device.allocation import Allocation
 from minilib.cuda.errors import LaunchTypeError, LaunchValueError
-from minilib.cuda.tree import Function, Variable
-from minilib.cuda.types import BOOL, DOUBLE, Pointer, Record, Scalar, Type, Void
+from minilib.cuda.language.tree import Function, Variable
+from minilib.cuda.language.types import BOOL, DOUBLE, Pointer, Record, Scalar, Type, Void
 
 Dim3: TypeAlias = tuple[int, int, int]
 
