@@ -413,3 +413,85 @@ def test_the_package_is_light_and_knows_no_tensor() -> None:
     assert done.stdout.strip() == "[]"
     for path in (ROOT / "minilib" / "cuda").rglob("*.py"):
         assert "minilib.tensor" not in path.read_text(), path
+
+
+# ------------------------------------------------------------------------------------------------------ more traps
+
+
+def test_every_intrinsic_has_an_implementation() -> None:
+    from minilib.cuda.engine import expressions, mathematics
+    from minilib.cuda.engine.atomics import CHANGES
+    from minilib.cuda.language.intrinsics import INTRINSICS
+
+    there = {*mathematics.FUNCTIONS, *CHANGES, *expressions.SHUFFLES, *expressions.VOTES, *expressions.FENCES}
+    there |= {"__syncthreads", "__syncwarp"}
+    assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
+
+
+def test_effects_in_an_arm_stay_with_its_threads() -> None:
+    body = I + "int c = i; int r = (i & 1) ? c++ : 7; bool b = i > 5 && (c += 10) > 0; out[i] = r * 100 + c + b;"
+    assert results(body) == [(i if i & 1 else 7) * 100 + i + (i & 1) + (11 if i > 5 else 0) for i in range(8)]
+
+
+def test_shuffles_take_the_distance_modulo_32() -> None:
+    body = "int i = threadIdx.x; out[i] = __shfl_down_sync(0xffffffffu, i * 3, 40);"
+    assert results(body, 32, (32,)) == [3 * (i + 8) if i < 24 else 3 * i for i in range(32)]
+
+
+def test_a_lock_between_blocks() -> None:
+    body = """
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&out[0], 0, 1) != 0) { }
+        out[1] += 5;
+        __threadfence();
+        atomicExch(&out[0], 0);
+    }"""
+    assert results(body, 2, (48,), (6,)) == [0, 30]
+
+
+def test_nothing_follows_a_statement_that_some_leave() -> None:
+    body = I + "for (int k = 0; k < 3; ++k) { if (i == 5) continue; __syncthreads; } out[i] = 1;"
+    body = body.replace("__syncthreads;", "__syncwarp();")
+    assert results(body, before="") == [1] * 8
+
+
+def test_a_record_that_was_written_in_part() -> None:
+    k = kernel(
+        "Pair p; p.a = threadIdx.x;\nout[threadIdx.x] = p.a;\nout[threadIdx.x] = p.b;",
+        before="struct Pair { int a; int b; };",
+    )
+    report = profile(k, (1,), (8,), (cp.zeros(8, cp.int32),))
+    assert [(f.line, f.array) for f in report.uninitialised] == [(5, "p.b")]
+
+
+def test_a_null_pointer() -> None:
+    k = kernel("const int* p = nullptr;\nif (threadIdx.x == 3) out[0] = *p;")
+    with pytest.raises(KernelFault, match=r"k.cu:4: thread \(3,0,0\) reads through a null pointer"):
+        k((1,), (8,), (cp.zeros(8, cp.int32),))
+    report = profile(k, (1,), (8,), (cp.zeros(8, cp.int32),))
+    assert not report.ok and [f.line for f in report.out_of_bounds] == [4]
+
+
+def test_floats_to_integers_by_name_saturate() -> None:
+    body = "float v = threadIdx.x == 0 ? 3e9f : threadIdx.x == 1 ? 0.0f / 0.0f : -2.5f; out[threadIdx.x] = __float2int_rn(v);"
+    assert results(body, 3, (3,)) == [2**31 - 1, 0, -2]
+
+
+def test_variables_at_file_scope() -> None:
+    module = RawModule(
+        code="""
+        __constant__ int table[4] = {1, 2, 3};
+        __device__ int calls;
+        __device__ const float half = 0.5f;
+        extern "C" __global__ void k(int* out) { out[threadIdx.x] = table[threadIdx.x] + 2 * half; atomicAdd(&calls, 1); }"""
+    )
+    k = module.get_function("k")
+    for _ in range(2):
+        out = cp.zeros(4, cp.int32)
+        k((1,), (4,), (out,))
+        assert out.tolist() == [2, 3, 4, 1]
+    assert profile(k, (1,), (4,), (out,)).ok
+    assert cp.ndarray((1,), cp.int32, module.get_global("calls")).tolist() == [8]
+    cp.ndarray((4,), cp.int32, module.get_global("table"))[:] = 5
+    k((1,), (4,), (out,))
+    assert out.tolist() == [6] * 4

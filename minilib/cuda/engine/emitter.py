@@ -40,6 +40,7 @@ class Emitter:
         self.region = 0
         self.mask = "m"
         self.loop = {"done": "", "continued": ""}
+        self.waits = False  # whether a loop waits for another block: a lock
 
     # ----------------------------------------------------------------------------------------------- tools
 

@@ -73,6 +73,7 @@ class Code:
         self.text = generator.source()
         self.suspends = mode == "warps" and suspends(kernel)
         self.sharing = bool(shared_variables(kernel))
+        self.waits = generator.waits
         self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},

@@ -18,7 +18,7 @@ from minilib.cuda.engine.memory import Choice, Index, Local, Pointer, Shared, Va
 from minilib.cuda.engine.values import Mask, select, wide
 from minilib.cuda.errors import KernelFault
 from minilib.cuda.language.tree import Variable
-from minilib.cuda.language.types import INT, Record, Scalar
+from minilib.cuda.language.types import Record, Scalar
 from minilib.cuda.reports.recorder import Recorder
 
 ndarray = np.ndarray
@@ -95,7 +95,7 @@ class Lanes:
         """extern __shared__: one memory under all names."""
         found = self.memories.get(0)
         if found is None:
-            memory = Shared(variable.name, INT, self.launch.shared_bytes, dtype, (self.blocks,))
+            memory = Shared(variable.name, variable.type, self.launch.shared_bytes, dtype, (self.blocks,))
             found = self.memories[0] = Pointer(memory)
         return found
 
@@ -269,8 +269,6 @@ class Lanes:
         memory: Any = p.memory
         index = wide(index)
         offset = p.offset
-        if memory is None:
-            self._fault(p, index * size + offset, size, mask, line, kind)
         if type(offset) is int and not offset % size:
             if offset:
                 index = index + offset // size
@@ -301,10 +299,6 @@ class Lanes:
     def _fault(self, p: Pointer, offset: Index, size: int, mask: Mask, line: int, kind: str) -> Any:
         """Raise for the first access that is out of bounds or misaligned, in the words of the report."""
         launch = self.launch
-        if p.memory is None:
-            raise KernelFault(
-                f"{launch.name}:{line}: {'reads' if kind == 'load' else 'writes'} through a null pointer"
-            )
         recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
         recorder.chunk(self.first_block, self.blocks)
         recorder.access(line, kind, p.memory, self.rows(offset), size, self.active(mask), self.warp_numbers())
@@ -378,7 +372,7 @@ class Lanes:
     ) -> Value:
         """What another lane of the warp holds; its own where there is no such lane."""
         own = np.arange(32)
-        by, width = self.rows(wide(by)), self.rows(wide(width))
+        by, width = self.rows(wide(by)) & 31, self.rows(wide(width))
         start = own & ~(width - 1)
         if name == "__shfl_sync":
             source = start | by & width - 1

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda.engine.memory import Value
+from minilib.cuda.engine.values import float_to_integer
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+I32, U32 = np.dtype(np.int32), np.dtype(np.uint32)
 ndarray = np.ndarray
 
 _vector_erf = np.frompyfunc(math.erf, 1, 1)
@@ -28,6 +30,20 @@ def _round_half_away(x: Any) -> Any:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(x.dtype.type(1), x), whole)
 
 
+def _erfinv(x: Any) -> Any:
+    """Newton's method on erf, from Winitzki's approximation."""
+    y = np.asarray(x, F64)
+    log = np.log1p(-y * y)
+    first = 2 / (math.pi * 0.147) + log / 2
+    found = np.copysign(np.sqrt(np.sqrt(first * first - log / 0.147) - first), y)
+    inside = np.abs(y) < 1
+    found = np.where(inside, found, 0.0)
+    for _ in range(4):
+        slope = 2 / math.sqrt(math.pi) * np.exp(-found * found)
+        found = found - (np.asarray(_vector_erf(found), F64) - np.where(inside, y, 0)) / slope
+    return np.where(inside, found, np.where(np.abs(y) == 1, np.copysign(math.inf, y), math.nan))
+
+
 # One argument or more, computed in the dtype that they have.
 _PLAIN: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
@@ -42,9 +58,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "lgamma": _by_python(_vector_lgamma),
     "normcdf": lambda x: 0.5 * _by_python(_vector_erfc)(-x / math.sqrt(2)),
     "remainder": lambda x, y: x - y * np.rint(x / y), "sinpi": lambda x: np.sin(x * math.pi),
-    "cospi": lambda x: np.cos(x * math.pi), "ldexp": np.ldexp, "nextafter": np.nextafter,
-    "norm3d": lambda x, y, z: np.sqrt(x * x + y * y + z * z),
-}  # fmt: skip
+    "rcbrt": lambda x: 1 / np.cbrt(x), "erfinv": _erfinv,
+    "cospi": lambda x: np.cos(x * math.pi),}  # fmt: skip
 
 
 def _fma32(x: Any, y: Any, z: Any) -> Any:
@@ -139,13 +154,50 @@ def _larger(x: Value, y: Value) -> Value:
     return np.maximum(x, y) if type(x) is ndarray or type(y) is ndarray else max(x, y)
 
 
+def _to_integer(rounding: Callable[[Any], Any], dtype: np.dtype[Any]) -> Callable[[Value], Value]:
+    return lambda x: float_to_integer(rounding(x), dtype)
+
+
+def _to_float32(towards_zero: bool) -> Callable[[Value], Value]:
+    def call(x: Value) -> Value:
+        near = np.asarray(x).astype(F32)
+        if towards_zero:
+            far = np.abs(near.astype(F64)) > np.abs(np.asarray(x).astype(F64))
+            near = np.where(far, np.nextafter(near, F32.type(0)), near)
+        return near if type(x) is ndarray else near[()]
+
+    return call
+
+
+def _multiply_24(signed: bool) -> Callable[[Value, Value], Value]:
+    """The lower 32 bits of the product of the lower 24 bits."""
+
+    def low(x: Any) -> Any:
+        x = np.asarray(x).astype(np.int64) & 0xFF_FFFF
+        return x - ((x >> 23) << 24) if signed else x
+
+    def call(x: Value, y: Value) -> Value:
+        product = (low(x) * low(y)).astype(np.int32 if signed else np.uint32)
+        return product if type(x) is ndarray or type(y) is ndarray else int(product)
+
+    return call
+
+
+def _ldexp(dtype: np.dtype[Any]) -> Callable[[Value, Value], Value]:
+    def call(x: Value, power: Value) -> Value:
+        found = np.ldexp(np.asarray(x, dtype), np.asarray(power))
+        return found if type(x) is ndarray or type(power) is ndarray else dtype.type(found)
+
+    return call
+
+
 def _test(f: Callable[[Any], Any]) -> Callable[[Value], Value]:
     return lambda x: f(x) if type(x) is ndarray else bool(f(x))
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    **{name: _in(F64, f) for name, f in _PLAIN.items() if name != "ldexp"},
-    **{name + "f": _in(F32, f) for name, f in _PLAIN.items() if name != "ldexp"},
+    **{name: _in(F64, f) for name, f in _PLAIN.items()},
+    **{name + "f": _in(F32, f) for name, f in _PLAIN.items()},
     "fma": _in(F64, lambda x, y, z: x * y + z),
     "fmaf": _in(F32, _fma32),
     "min": _smaller,
@@ -184,7 +236,12 @@ FUNCTIONS |= {
     "__fdividef": _in(F32, lambda x, y: x / y), "__fadd_rn": _in(F32, lambda x, y: x + y),
     "__fmul_rn": _in(F32, lambda x, y: x * y), "__fdiv_rn": _in(F32, lambda x, y: x / y),
     "__frcp_rn": _in(F32, lambda x: 1 / x), "__saturatef": _in(F32, lambda x: np.fmin(np.fmax(x, 0), 1)),
-    "llrintf": lambda x: np.rint(x).astype(np.int64) if type(x) is ndarray else int(np.rint(x)),
-    "lrintf": lambda x: np.rint(x).astype(np.int64) if type(x) is ndarray else int(np.rint(x)),
-    "__float2int_rn": lambda x: np.rint(x).astype(np.int32) if type(x) is ndarray else int(np.rint(x)),
+    "__fsub_rn": _in(F32, lambda x, y: x - y), "ldexp": _ldexp(F64), "ldexpf": _ldexp(F32),
+    "__mul24": _multiply_24(True), "__umul24": _multiply_24(False),
+    "__int2float_rn": _to_float32(False), "__uint2float_rn": _to_float32(False),
+    "__double2float_rn": _to_float32(False), "__int2float_rz": _to_float32(True),
+    "__float2int_rn": _to_integer(np.rint, I32), "__float2int_rz": _to_integer(np.trunc, I32),
+    "__float2int_rd": _to_integer(np.floor, I32), "__float2int_ru": _to_integer(np.ceil, I32),
+    "__double2int_rz": _to_integer(np.trunc, I32), "__float2uint_rn": _to_integer(np.rint, U32),
+    "__float2uint_rz": _to_integer(np.trunc, U32),
 }  # fmt: skip

@@ -38,6 +38,7 @@ class Memory:
 
     space = "global"
     shape: tuple[int, ...] = ()
+    single = False  # a variable, and no array
     initialised: bool | np.ndarray[Any, Any]
 
     def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], base: int = 0) -> None:
@@ -86,7 +87,7 @@ class Copies(Memory):
         self, name: str, kind: Type, nbytes: int, dtype: np.dtype[Any], copies: tuple[int, ...]
     ) -> None:
         super().__init__(name, nbytes, dtype)
-        self.shape = lengths_of(kind)
+        self.shape, self.single = lengths_of(kind), not isinstance(kind, Array)
         length = -(-nbytes // 16) * 16 // dtype.itemsize
         self.rows = np.full((max(1, length), *copies), poison(dtype), dtype)
 
@@ -114,17 +115,23 @@ class Local(Copies):
     space = "local"
 
 
+class Nowhere(Memory):
+    """What the null pointer points to: nothing may be touched."""
+
+    space = "null"
+
+
 class Pointer:
-    """A memory and an offset in bytes; memory None is the null pointer."""
+    """A memory and an offset in bytes."""
 
     __slots__ = ("memory", "offset")
 
-    def __init__(self, memory: Memory | None, offset: Index = 0) -> None:
+    def __init__(self, memory: Memory, offset: Index = 0) -> None:
         self.memory, self.offset = memory, offset
 
     @property
     def address(self) -> Index:
-        return (self.memory.base if self.memory else 0) + self.offset
+        return self.memory.base + self.offset
 
 
 class Choice(Pointer):
@@ -133,15 +140,15 @@ class Choice(Pointer):
     __slots__ = ("memories", "which")
 
     def __init__(
-        self, memories: list[Memory | None], which: np.ndarray[Any, Any], offset: np.ndarray[Any, Any]
+        self, memories: list[Memory], which: np.ndarray[Any, Any], offset: np.ndarray[Any, Any]
     ) -> None:
-        super().__init__(None, offset)
+        super().__init__(memories[0], offset)
         self.memories, self.which = memories, which
 
     @property
     def address(self) -> Index:
-        bases = np.array([memory.base if memory else 0 for memory in self.memories], np.int64)
+        bases = np.array([memory.base for memory in self.memories], np.int64)
         return bases[self.which] + self.offset
 
 
-NULL = Pointer(None)
+NULL = Pointer(Nowhere("nullptr", 0, np.dtype(np.uint8)))

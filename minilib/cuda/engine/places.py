@@ -141,9 +141,12 @@ class Places(Emitter):
         if found:
             variable, path = found
             if self.watched and variable in self.unset:
-                self.emit(
-                    f"L.unset({variable.name!r}, {self.name(variable)}_set, {self.mask}, {place.at.line})"
-                )
+                given = self.marks(variable, path)
+                label = ".".join([variable.name, *self.field_names(variable.type, path)])
+                joined = given[0]
+                for mark in given[1:]:
+                    joined = f"join({joined}, {mark})"
+                self.emit(f"L.unset({label!r}, {joined}, {self.mask}, {place.at.line})")
             return self.name(variable) + "".join(f"[{i}]" for i in path)
         kind = place.type
         line = place.at.line
@@ -212,7 +215,22 @@ class Places(Emitter):
         else:
             self.emit(f"{name} = {self.select(self.mask, value, name, kind) if kept else value}")
         if self.watched and variable in self.unset:
-            self.emit(f"{name}_set = join({name}_set, {self.mask})")
+            for mark in self.marks(variable, path):
+                self.emit(f"{mark} = join({mark}, {self.mask})")
+
+    def marks(self, variable: Variable, path: list[int]) -> list[str]:
+        """The masks of those who have written to a variable: of a record, one for each field."""
+        name = self.name(variable) + "_set"
+        if not isinstance(variable.type, Record):
+            return [name]
+        return [f"{name}{i}" for i in (path[:1] or range(len(variable.type.fields)))]
+
+    def field_names(self, kind: Type, path: list[int]) -> list[str]:
+        """The names of the fields that a path leads through."""
+        if not path or not isinstance(kind, Record):
+            return []
+        field = kind.fields[path[0]]
+        return [field.name, *self.field_names(field.type, path[1:])]
 
     def replaced(self, text: str, path: list[int], new: str) -> str:
         first, *rest = path

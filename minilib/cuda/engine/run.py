@@ -38,10 +38,15 @@ def chunks(grid: Triple, threads: int, lanes: int = LANES) -> Iterator[tuple[Tri
             yield (0, 0, z), (gx, gy, min(planes, gz - z))
 
 
+def lanes_of(code: Code) -> int:
+    """How many threads run together. Where one block waits for another, blocks must come one by one."""
+    return 1 if code.waits else LANES
+
+
 def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """All threads of many blocks together."""
     with np.errstate(all="ignore"):
-        for first, count in chunks(launch.grid, launch.threads):
+        for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
             code.run(Blocks(launch, first, count, code.sharing), True, *arguments)
 
 
@@ -49,7 +54,7 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
     """The same, with every access recorded."""
     launch.recorder = recorder
     with np.errstate(all="ignore"):
-        for first, count in chunks(launch.grid, launch.threads):
+        for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
             lanes = Watched(launch, first, count, code.sharing)
             recorder.chunk(lanes.first_block, lanes.blocks)
             code.run(lanes, True, *arguments)

@@ -105,7 +105,8 @@ class Statements(Expressions):
         if node.initial is None:
             if self.watched:
                 self.unset.add(variable)
-                self.emit(f"{name}_set = False")
+                for mark in self.marks(variable, []):
+                    self.emit(f"{mark} = False")
             self.emit(f"{name} = {self.poison(kind)}")
             return
         assert isinstance(node.initial, Expression)
@@ -169,6 +170,9 @@ class Statements(Expressions):
         outer = self.loop
         self.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
+        self.waits |= still and any(
+            isinstance(n, Intrinsic) and n.name.startswith("atomic") for n in walk(node)
+        )
         self.region, self.mask = inside, live
         with self.indented("while True:"):
             if still:

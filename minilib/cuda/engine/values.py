@@ -87,7 +87,7 @@ def select_pointer(mask: Mask, new: Pointer, old: Pointer) -> Pointer:
     offset = select(mask, new.offset, old.offset, np.dtype(np.int64))
     if type(new) is Pointer and type(old) is Pointer and new.memory is old.memory:
         return Pointer(new.memory, offset)
-    memories: list[Memory | None] = []
+    memories: list[Memory] = []
     numbers = []
     for pointer in (new, old):
         parts = pointer.memories if isinstance(pointer, Choice) else [pointer.memory]
@@ -186,8 +186,8 @@ def to_bool(x: Value) -> Value:
 
 def pointer_to_bool(p: Pointer) -> Value:
     if isinstance(p, Choice):
-        return np.array([memory is not None for memory in p.memories])[p.which]
-    return p.memory is not None
+        return np.array([memory.space != "null" for memory in p.memories])[p.which]
+    return p.memory.space != "null"
 
 
 def convert(x: Value, source: Scalar, target: Scalar) -> Value:

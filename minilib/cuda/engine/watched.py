@@ -29,8 +29,6 @@ class Watched(Blocks):
         memory: Any = p.memory
         index = wide(index)
         offset = index * size + p.offset
-        if memory is None:
-            self._fault(p, offset, size, mask, line, kind)
         if mask is False:
             return 0, False
         rows = self.rows(offset)

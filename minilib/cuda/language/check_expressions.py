@@ -219,7 +219,9 @@ class Expressions(Types):
             raise unsupported(node.at, "pointers to functions")
         if value.place is None:
             if value.lost or value.special:
-                raise unsupported(node.at, f"the address of {value.special or 'the result of an assignment'}")
+                raise unsupported(
+                    node.at, f"the address of {value.special or 'the result of an assignment or of ?:'}"
+                )
             raise Fault(
                 node.at,
                 "expression must be an lvalue or a function designator",
@@ -230,7 +232,7 @@ class Expressions(Types):
     def modifiable(self, value: Value, at: At) -> tree.Place:
         if value.place is None:
             if value.lost:
-                raise unsupported(at, "changing the result of an assignment")
+                raise unsupported(at, "changing the result of an assignment or of ?:")
             name = (
                 f"'{value.name}' cannot be changed"
                 if value.special or value.name

@@ -13,6 +13,7 @@ __all__ = [
     "element",
     "lanes_text",
     "misaligned",
+    "null",
     "race",
     "triple",
 ]
@@ -43,6 +44,11 @@ class Actor:
 
 def triple(values: Triple) -> str:
     return "({},{},{})".format(*values)
+
+
+def null(who: Actor, kind: str) -> str:
+    """An access through a pointer to nowhere."""
+    return f"{who} {DOES[kind]} through a null pointer, which points to nothing: give it an address first"
 
 
 def element(name: str, index: int, shape: tuple[int, ...] | None = None) -> str:

@@ -140,10 +140,13 @@ class Recorder:
             i, who = self._found.example(bad, warps)
             item = memory.dtype.itemsize
             index = (int(offset.flat[i]) - memory.low) // item
-            text = messages.bounds(
-                self._element(memory, index), memory.name, who, kind, index, max(1, size // item),
-                (memory.high - memory.low) // item,
-            )  # fmt: skip
+            if memory.space == "null":
+                text = messages.null(who, kind)
+            else:
+                text = messages.bounds(
+                    self._element(memory, index), memory.name, who, kind, index, max(1, size // item),
+                    (memory.high - memory.low) // item,
+                )  # fmt: skip
             self._found.find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
             allowed = allowed & ~bad
         align = alignment(size)
@@ -491,6 +494,8 @@ class Recorder:
         return (offset - memory.low) // memory.dtype.itemsize
 
     def _element(self, memory: Memory, index: int) -> str:
+        if getattr(memory, "single", False) and index == 0:
+            return memory.name
         return messages.element(memory.name, index, getattr(memory, "shape", None))
 
     # ------------------------------------------------------------------------------------------------- report
