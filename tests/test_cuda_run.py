@@ -429,7 +429,9 @@ def test_every_intrinsic_has_an_implementation() -> None:
 
 
 def test_effects_in_an_arm_stay_with_its_threads() -> None:
-    body = I + "int c = i; int r = (i & 1) ? c++ : 7; bool b = i > 5 && (c += 10) > 0; out[i] = r * 100 + c + b;"
+    body = (
+        I + "int c = i; int r = (i & 1) ? c++ : 7; bool b = i > 5 && (c += 10) > 0; out[i] = r * 100 + c + b;"
+    )
     assert results(body) == [(i if i & 1 else 7) * 100 + i + (i & 1) + (11 if i > 5 else 0) for i in range(8)]
 
 

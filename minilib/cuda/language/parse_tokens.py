@@ -122,6 +122,8 @@ class TokenStream:
 
     def identifier(self, what: str = "an identifier") -> Token:
         if self.token.kind != "name" or self.token.text in KEYWORDS:
+            if self.token.text == "operator":
+                raise unsupported(self.at, "operator overloading", "write a function with a name")
             hint = f"{self.token.text!r} is a word of the language" if self.token.text in KEYWORDS else ""
             raise Fault(self.at, f"expected {what}", hint)
         return self.next()

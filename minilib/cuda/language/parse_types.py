@@ -161,8 +161,6 @@ class TypeParser(TokenStream):
     def _name(self, named: bool | None) -> str:
         is_name = self.token.kind == "name" and self.token.text not in KEYWORDS
         if named is None and not is_name:
-            if self.sees("operator"):
-                raise unsupported(self.at, "operator overloading", "write a function with a name")
             if self.token.kind == "name" and not self.sees("const", "volatile"):
                 raise Fault(
                     self.at, "expected an identifier", f"{self.token.text!r} is a word of the language"
