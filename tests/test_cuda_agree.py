@@ -15,7 +15,8 @@ from cuda_oracle import Library, load, why_not
 from cuda_random import make, shrink, smaller, statement_count
 from cuda_snippets import SNIPPETS
 
-from minilib.cuda import CompileError, RawKernel, profile, simulate
+from minilib.cuda import CompileError, RawKernel, RawModule, profile, simulate
+from minilib.cuda.kernel import Kernel
 
 KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "100"))
 AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
@@ -37,11 +38,17 @@ def library(batch: int) -> Library:
 # ------------------------------------------------------------------------------------ real kernels
 
 
+def kernel_of(case: Case) -> Kernel:
+    """The kernel of a case, an instance of a template by its expression."""
+    names = (case.kernel,) if "<" in case.kernel else None
+    return RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
     args = on_device(case.args)
-    kernel = RawKernel(case.source, case.kernel)
+    kernel = kernel_of(case)
     simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
     case.check(on_host(args))
 
@@ -49,9 +56,7 @@ def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
     args = on_device(case.args)
-    report = profile(
-        RawKernel(case.source, case.kernel), case.grid, case.block, args, shared_mem=case.shared_mem
-    )
+    report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
     assert report.ok, str(report)
     assert not report.races, str(report)
     case.check(report.outputs)

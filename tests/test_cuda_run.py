@@ -497,3 +497,29 @@ def test_variables_at_file_scope() -> None:
     cp.ndarray((4,), cp.int32, module.get_global("table"))[:] = 5
     k((1,), (4,), (out,))
     assert out.tolist() == [6] * 4
+
+
+def test_what_a_gpu_would_not_find_is_refused() -> None:
+    plain = "__global__ void k(float* x) { x[0] = 1; }"
+    with pytest.raises(ValueError, match='not declared extern "C"'):
+        RawKernel(plain, "k")
+    with pytest.raises(ValueError, match='not declared extern "C"'):
+        RawModule(code=plain).get_function("k")
+    RawModule(code=plain, name_expressions=("k",)).get_function("k")
+    with pytest.raises(ValueError, match="name_expressions"):
+        RawKernel("template <typename T> __global__ void k(T* x) { }", "k<float>")
+    with pytest.raises(ValueError, match="__device__ function"):
+        RawKernel(
+            '__device__ int k(int x) { return x; } extern "C" __global__ void g(int* x) { *x = k(1); }', "k"
+        )
+    with pytest.raises(ValueError, match=r"no kernel 'h': its kernels are k"):
+        RawKernel('extern "C" ' + plain, "h")
+    with pytest.raises(TypeError, match="must be a string"):
+        RawKernel(None, "k")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="get_function"):
+        profile(RawModule(code=plain), (1,), (1,), ())  # type: ignore[arg-type]
+
+
+def test_what_is_not_compiled_may_be_anything() -> None:
+    before = "#if 0\ndon't @ compile this\n#endif"
+    assert results(I + "out[i] = i;", before=before) == list(range(8))

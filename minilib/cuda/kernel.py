@@ -52,7 +52,7 @@ class Kernel:
             self._codes[mode] = Code(self.program, self.function, mode)
         return self._codes[mode]
 
-    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None:
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
         """Run it; arrays are written in place. Raises KernelFault at the first bad access."""
         simulate(self, grid, block, args, shared_mem)
 
@@ -79,11 +79,17 @@ class Kernel:
 
 
 class RawKernel(Kernel):
-    """The kernel `name` of CUDA C source, as cupy.RawKernel: compiled at once here, so that mistakes show."""
+    """The kernel `name` of CUDA C source, as cupy.RawKernel: compiled at once here, so that mistakes show.
+
+    It must be declared extern "C"; instances of templates come from RawModule.
+    """
 
     def __init__(self, code: str, name: str, options: Sequence[str] = (), **_: Any) -> None:
-        program = _program(code, f"{_file(name)}.cu", tuple(options), (name,) if "<" in name else ())
-        super().__init__(program, _found(program, name))
+        for what, given in (("code", code), ("name", name)):
+            if not isinstance(given, str):
+                raise TypeError(f"RawKernel: {what} must be a string, not {type(given).__name__}")
+        program = _program(code, f"{name.partition('<')[0]}.cu", tuple(options), ())
+        super().__init__(program, _found(program, name, ()))
 
 
 class RawModule:
@@ -103,13 +109,15 @@ class RawModule:
         if path is not None:
             with open(path, encoding="utf-8") as file:
                 code = file.read()
-        assert code is not None
         name = path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu"
-        self.program = _program(code, name, tuple(options), tuple(name_expressions or ()))
+        if not isinstance(code, str):
+            raise TypeError(f"RawModule: code must be a string, not {type(code).__name__}")
+        self.expressions = tuple(name_expressions or ())
+        self.program = _program(code, name, tuple(options), self.expressions)
         self.variables = allocate(self.program)
 
     def get_function(self, name: str) -> Kernel:
-        return Kernel(self.program, _found(self.program, name), self.variables)
+        return Kernel(self.program, _found(self.program, name, self.expressions), self.variables)
 
     def get_global(self, name: str) -> MemoryPointer:
         """A pointer to a __constant__ or __device__ variable: cp.ndarray(shape, dtype, pointer) shows it."""
@@ -120,16 +128,32 @@ class RawModule:
         raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {there}")
 
 
-def _file(name: str) -> str:
-    return name.partition("<")[0]
-
-
-def _found(program: Program, name: str) -> Function:
+def _found(program: Program, name: str, expressions: tuple[str, ...]) -> Function:
+    """A kernel by its name. A GPU knows it by that only if it is extern "C" or one of `expressions`."""
     function = program.kernels.get(name)
     if function is None:
+        if any(f.name == name for f in program.functions):
+            raise ValueError(f"{name} is a __device__ function, which kernels call: declare it __global__")
+        if "<" in name:
+            raise ValueError(
+                f"{name} is an instance of a template: take it from "
+                f'RawModule(code=..., name_expressions=("{name}",)).get_function("{name}")'
+            )
         there = ", ".join(program.kernels) or "none"
         raise ValueError(f"{program.name} has no kernel {name!r}: its kernels are {there}")
+    if not function.external_c and name not in expressions:
+        raise ValueError(
+            f'{name} is not declared extern "C", without which a GPU does not find it by its name: '
+            f'write extern "C" __global__ void {name}(...), or use RawModule with name_expressions'
+        )
     return function
+
+
+def _kernel(what: str, kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    hint = ": take a kernel with .get_function(name)" if isinstance(kernel, RawModule) else ""
+    raise TypeError(f"{what}: the first argument must be a kernel, not {type(kernel).__name__}{hint}")
 
 
 # ----------------------------------------------------------------------------------------------- arguments
@@ -206,6 +230,7 @@ def simulate(
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
+    kernel = _kernel("simulate", kernel)
     launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
     values = _values(kernel, args, bound, None)
     code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
@@ -219,6 +244,7 @@ def profile(
     kernel: Kernel, grid: Any, block: Any, args: Any, shared_mem: int = 0, *, max_steps: int = MAX_STEPS
 ) -> Report:
     """Run a kernel on copies of its arguments and report everything that it did: see `Report`."""
+    kernel = _kernel("profile", kernel)
     launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
     copies: dict[int, np.ndarray[Any, Any]] = {}
     values = _values(kernel, args, bound, copies)

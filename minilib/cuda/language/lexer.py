@@ -57,8 +57,15 @@ def tokens(source: str) -> list[Token]:
     while place < len(source):
         match = _PATTERN.match(source, place)
         at = At(line, place - start + 1)
-        if match is None or (source.startswith("/*", place) and match.lastgroup == "mark"):
-            raise _strange(source, place, at)
+        if source.startswith("/*", place) and (match is None or match.lastgroup == "mark"):
+            raise Fault(at, "this comment is never closed", "write */ where it ends")
+        if match is None:  # wrong only where it is compiled, and not under #if 0
+            end = source.find("\n", place)
+            rest = source[place : end if end >= 0 else len(source)]
+            result.append(Token("strange", rest, at, space, first))
+            place += len(rest)
+            space = first = False
+            continue
         kind, text = str(match.lastgroup), match.group()
         place = match.end()
         if kind in ("space", "newline", "comment"):
@@ -72,10 +79,9 @@ def tokens(source: str) -> list[Token]:
     return result
 
 
-def _strange(source: str, place: int, at: At) -> Fault:
-    text = source[place : place + 2]
-    if text == "/*":
-        return Fault(at, "this comment is never closed", "write */ where it ends")
+def strange(token: Token) -> Fault:
+    """What is wrong with something that is no token."""
+    text, at = token.text, token.at
     if text[0] == '"':
         return Fault(at, "missing closing quote", 'a string ends with " on the line where it begins')
     if text[0] == "'":

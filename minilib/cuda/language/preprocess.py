@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from minilib.cuda.errors import Fault, unsupported
-from minilib.cuda.language.lexer import Token, number, tokens, unquoted
+from minilib.cuda.language.lexer import Token, number, strange, tokens, unquoted
 from minilib.cuda.language.tree import At
 
 _START = At(1, 1)
@@ -65,6 +65,8 @@ class _Preprocessor:
         conditions: list[_Condition] = []
         for line in _lines(stream[:-1]):
             active = all(condition.active for condition in conditions)
+            if active and (wrong := next((token for token in line if token.kind == "strange"), None)):
+                raise strange(wrong)
             if not (line[0].kind == "mark" and line[0].text == "#"):
                 if active:
                     text += line
@@ -272,6 +274,8 @@ def _macro_parameters(body: list[Token]) -> tuple[tuple[str, ...], list[Token]]:
         i += 1
         if i < len(body) and body[i].text == ",":
             i += 1
+            if i < len(body) and body[i].text == "...":
+                continue
             if i >= len(body) or body[i].kind != "name":
                 raise Fault(body[min(i, len(body) - 1)].at, "expected the name of a parameter of the macro")
         elif i < len(body) and body[i].text != ")":
