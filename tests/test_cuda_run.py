@@ -523,3 +523,33 @@ def test_what_a_gpu_would_not_find_is_refused() -> None:
 def test_what_is_not_compiled_may_be_anything() -> None:
     before = "#if 0\ndon't @ compile this\n#endif"
     assert results(I + "out[i] = i;", before=before) == list(range(8))
+
+
+def test_the_absolute_value_of_the_smallest_number_wraps() -> None:
+    assert results("int m = 0x80000000; out[threadIdx.x] = abs(m);") == [-(2**31)] * 8
+
+
+def test_recursion_without_an_end_is_a_fault() -> None:
+    k = kernel("out[0] = f(1);", before="__device__ int f(int n) { return f(n + 1) + 1; }")
+    with pytest.raises(KernelFault, match=r"called itself too often.*: f\."):
+        k((1,), (1,), (cp.zeros(1, cp.int32),))
+    with pytest.raises(KernelFault, match="called itself too often"):
+        profile(k, (1,), (1,), (cp.zeros(1, cp.int32),))
+
+
+def test_a_variable_made_of_itself_is_uninitialised() -> None:
+    k = kernel("int q = q + 1; out[threadIdx.x] = q;")
+    k((1,), (8,), (cp.zeros(8, cp.int32),))
+    report = profile(k, (1,), (8,), (cp.zeros(8, cp.int32),))
+    assert [f.array for f in report.uninitialised] == ["q"]
+
+
+def test_an_exchange_that_wants_nothing_is_the_first_write() -> None:
+    k = kernel(
+        "__shared__ int s; if (threadIdx.x == 0) atomicExch(&s, 3); __syncthreads(); out[threadIdx.x] = s;"
+    )
+    assert profile(k, (1,), (8,), (cp.zeros(8, cp.int32),)).ok
+    k = kernel(
+        "__shared__ int s; if (threadIdx.x == 0) atomicAdd(&s, 3); __syncthreads(); out[threadIdx.x] = s;"
+    )
+    assert [f.array for f in profile(k, (1,), (8,), (cp.zeros(8, cp.int32),)).uninitialised] == ["s"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,8 @@ from minilib.cuda.engine.generate import Code
 from minilib.cuda.engine.lanes import Launch
 from minilib.cuda.engine.memory import Global, Pointer, element_of
 from minilib.cuda.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
-from minilib.cuda.engine.survey import shared_variables
+from minilib.cuda.engine.survey import reachable, shared_variables
+from minilib.cuda.errors import KernelFault
 from minilib.cuda.language.frontend import compile_source
 from minilib.cuda.language.tree import Function, Program, Variable
 from minilib.cuda.language.types import Pointer as PointerType
@@ -212,6 +214,19 @@ def _mark_written(kernel: Kernel, bound: list[Any]) -> None:
 # ----------------------------------------------------------------------------------------------- the calls
 
 
+@contextmanager
+def _recursion_named(kernel: Kernel) -> Iterator[None]:
+    """Say in the course's words that functions call each other too often."""
+    try:
+        yield
+    except RecursionError:
+        names = ", ".join(f.name for f in reachable(kernel.function)[1:])
+        raise KernelFault(
+            f"{kernel.program.name}: a function called itself too often: {names}. "
+            "Does every call come closer to the end?"
+        ) from None
+
+
 def simulate(
     kernel: Kernel,
     grid: Any,
@@ -236,7 +251,8 @@ def simulate(
     code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
     code.variables.update(pointers(kernel.variables))
     run = run_lockstep if schedule == "lockstep" else run_warps
-    run(code, launch, values)
+    with _recursion_named(kernel):
+        run(code, launch, values)
     _mark_written(kernel, bound)
 
 
@@ -251,7 +267,8 @@ def profile(
     recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
     code = kernel.code("watched")
     code.variables.update(pointers(kernel.variables, copies))
-    run_watched(code, launch, values, recorder)
+    with _recursion_named(kernel):
+        run_watched(code, launch, values, recorder)
     report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     return report

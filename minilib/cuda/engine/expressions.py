@@ -336,7 +336,8 @@ class Expressions(Places):
         floating = isinstance(operand, Scalar) and operand.is_float
         flops = 2 if name.lstrip("_").startswith("fma") else 1
         self.tally(node, *((flops, 0) if floating else (0, 1)))
-        return f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
+        call = f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
+        return self.wrapped(call, node.type)
 
     def atomic(self, node: Intrinsic, wanted: bool) -> str:
         kind = node.arguments[0].type

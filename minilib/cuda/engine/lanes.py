@@ -491,7 +491,7 @@ class Lanes:
         launch = self.launch
         text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
         why = (
-            "an iteration changes nothing, so it never ends"
+            "an iteration changes nothing, so it never ends (no other thread runs while it waits)"
             if still
             else f"it has run {launch.max_steps:,} times (max_steps): it seems never to end"
         )

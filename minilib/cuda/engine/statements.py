@@ -102,14 +102,21 @@ class Statements(Expressions):
                 assert isinstance(node.initial, Expression)
                 self.write(VariablePlace(node.at, kind, variable), self.expression(node.initial))
             return
-        if node.initial is None:
+        itself = node.initial is not None and any(
+            isinstance(n, VariablePlace) and n.variable is variable for n in walk(node.initial)
+        )
+        if node.initial is None or itself:
             if self.watched:
                 self.unset.add(variable)
                 for mark in self.marks(variable, []):
                     self.emit(f"{mark} = False")
             self.emit(f"{name} = {self.poison(kind)}")
+        if node.initial is None:
             return
         assert isinstance(node.initial, Expression)
+        if itself:
+            self.write(VariablePlace(node.at, kind, variable), self.expression(node.initial))
+            return
         self.emit(f"{name} = {self.expression(node.initial)}")
 
     def fill(self, name: str, kind: Type, initial: Any, offset: int, line: int) -> None:

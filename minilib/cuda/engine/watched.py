@@ -23,7 +23,15 @@ class Watched(Blocks):
     recorder: Recorder
 
     def _record(
-        self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, value: Any = None
+        self,
+        p: Pointer,
+        index: Value,
+        size: int,
+        mask: Mask,
+        line: int,
+        kind: str,
+        value: Any = None,
+        reads: bool = True,
     ) -> tuple[Index, Mask]:
         """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
         memory: Any = p.memory
@@ -33,7 +41,7 @@ class Watched(Blocks):
             return 0, False
         rows = self.rows(offset)
         fine = self.recorder.access(
-            line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value
+            line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value, reads
         )
         good = self.spread(fine)
         if mask is True and good.all():
@@ -104,7 +112,8 @@ class Watched(Blocks):
     ) -> Value:
         if type(p) is not Pointer:
             return super().atomic(name, p, index, values, kind, mask, wanted, line)
-        element, good = self._record(p, index, kind.size, mask, line, "atomic")
+        reads = wanted or name != "atomicExch"
+        element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)
         if good is not True and not (type(good) is ndarray and good.any()):
             return 0
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)

@@ -88,11 +88,11 @@ class Recorder:
 
     def access(
         self, line: int, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, warps: Ints,
-        value: Value = None,
+        value: Value = None, reads: bool = True,
     ) -> Bools:  # fmt: skip
         """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
         `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a
-        vector (None: unknown).
+        vector (None: unknown). Not `reads`: an atomic that wants nothing of what was there.
         Returns the active lanes that may go on: in bounds and aligned."""
         active = self._matrix(active, warps)
         if offset.shape != active.shape:
@@ -116,7 +116,8 @@ class Recorder:
         state = self._state(memory)
         at = at + self._copy(memory, state, lanes)
         if state.written is not None:
-            self._check_written(line, kind, memory, state, at, size, lanes, offset.ravel(), chosen)
+            asks = kind if reads else "store"
+            self._check_written(line, asks, memory, state, at, size, lanes, offset.ravel(), chosen)
         if state.shadow is not None:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
