@@ -1,0 +1,1 @@
+"""A stand-in for CuPy: arrays on a simulated device."""

@@ -1,0 +1,87 @@
+"""A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
+
+Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
+gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every
+access is recorded, operations are counted).
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from minilib.cuda.engine import values
+from minilib.cuda.engine.memory import NULL, Pointer, element_of
+from minilib.cuda.engine.statements import Statements
+from minilib.cuda.engine.survey import reachable, shared_in, shared_variables, suspends
+from minilib.cuda.language.tree import (
+    Function,
+    Program,
+    Variable,
+    VariablePlace,
+)
+from minilib.cuda.language.types import Void
+
+
+class Generator(Statements):
+    """Makes the source of one program: a kernel and what it calls."""
+
+    def define(self, function: Function) -> None:
+        self.function = function
+        self.region, self.mask = 0, "m"
+        self.unset = set()
+        arguments = [self.name(p) for p in function.parameters]
+        with self.indented(f"def {self.name(function)}({', '.join(['L', 'm', *arguments])}):"):
+            for p in function.parameters:
+                self.regions[p] = 0
+                if p.taken:
+                    dtype = self.constant(element_of(p.type), "d")
+                    name = self.name(p)
+                    self.emit(f"given = {name}")
+                    self.emit(f"{name} = L.local({self.constant(p, 's')}, {p.type.size}, {dtype})")
+                    self.write(VariablePlace(p.at, p.type, p), "given")
+            assert function.body is not None
+            for variable in shared_in(function):
+                self.declare_shared(variable)
+            if not isinstance(function.returns, Void):
+                self.emit(f"result = {self.poison(function.returns)}")
+            self.statement(function.body)
+            if not isinstance(function.returns, Void):
+                self.emit("return result")
+        self.emit("")
+
+    def declare_shared(self, variable: Variable) -> None:
+        dtype = self.constant(element_of(variable.type), "d")
+        key = self.constant(variable, "s")
+        if variable.storage == "dynamic":
+            self.emit(f"{self.name(variable)} = L.dynamic({key}, {dtype})")
+        else:
+            self.emit(f"{self.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
+
+    def source(self) -> str:
+        for function in reachable(self.kernel):
+            self.define(function)
+        return "\n".join(self.lines) + "\n"
+
+
+class Code:
+    """A kernel as Python: `run(L, mask, *arguments)`; a generator where it `suspends`."""
+
+    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
+        generator = Generator(program, kernel, mode)
+        self.text = generator.source()
+        self.suspends = mode == "warps" and suspends(kernel)
+        self.sharing = bool(shared_variables(kernel))
+        self.waits = generator.waits
+        self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
+        namespace: dict[str, Any] = {
+            **{name: item for name, item in vars(values).items() if not name.startswith("_")},
+            **generator.constants,
+            "NULL": NULL,
+            "G": self.variables,
+        }
+        file = f"<{program.name}: {kernel.name}, {mode}>"
+        linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
+        exec(compile(self.text, file, "exec"), namespace)
+        self.run: Callable[..., Any] = namespace[generator.name(kernel)]

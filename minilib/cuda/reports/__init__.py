@@ -1,0 +1,1 @@
+"""What a kernel did: accesses counted, findings explained, pictures."""

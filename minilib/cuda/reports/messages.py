@@ -1,0 +1,168 @@
+"""What findings say: which thread did what to which element on which line, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "GARBAGE",
+    "Actor",
+    "barrier_divergence",
+    "bounds",
+    "early_return",
+    "element",
+    "lanes_text",
+    "misaligned",
+    "null",
+    "race",
+    "triple",
+]
+
+Triple = tuple[int, int, int]
+DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
+DO = {"load": "read", "store": "write", "atomic": "update atomically"}
+OWN = "give each thread an element of its own, let one thread write, or use an atomic"
+GARBAGE = {
+    "shared": "Shared memory starts with garbage: write it first, then wait with __syncthreads()",
+    "local": "A local array starts with garbage: give every element a value first",
+    "global": "cp.empty does not clear memory. Write it first, or allocate it with cp.zeros",
+}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A thread; `alone`: there is one block only, which need not be named."""
+
+    block: Triple
+    thread: Triple
+    warp: int = 0
+    alone: bool = False
+
+    def __str__(self) -> str:
+        return f"thread {triple(self.thread)}" + ("" if self.alone else f" of block {triple(self.block)}")
+
+
+def triple(values: Triple) -> str:
+    return "({},{},{})".format(*values)
+
+
+def null(who: Actor, kind: str) -> str:
+    """An access through a pointer to nowhere."""
+    return f"{who} {DOES[kind]} through a null pointer, which points to nothing: give it an address first"
+
+
+def element(name: str, index: int, shape: tuple[int, ...] | None = None) -> str:
+    """tile[4], or tile[2][1] where the shape of the array is known."""
+    if shape is None or len(shape) < 2 or index < 0:
+        return f"{name}[{index}]"
+    parts = []
+    for length in reversed(shape[1:]):
+        parts.append(index % length)
+        index //= length
+    return name + "".join(f"[{part}]" for part in [index, *reversed(parts)])
+
+
+def race(
+    what: str, kind: str, line: int, other_kind: str, other_line: int, me: Actor, other: Actor,
+    same_value: bool, together: bool, waits_for_fence: bool,
+) -> str:  # fmt: skip
+    """`kind` and `other_kind`: load, store, atomic; `together`: one instruction writes twice."""
+    if me.block == other.block:
+        other = replace(other, alone=True)
+    both = f"{me} and {other}" if me.block != other.block or me.alone else f"{other} and {me}"
+    if same_value:
+        where = f"at line {line}" if line == other_line else f"at lines {other_line} and {line}"
+        return f"{both} both write the same value to {what} {where}, in no order: no harm is done."
+    if together:
+        return f"{both} both write {what} at line {line}, and which value stays is open: {OWN}."
+    if kind == "store" and other_kind == "load":
+        told = (
+            f"{me} writes {what} at line {line}, while {other} may still be reading it at line {other_line}"
+        )
+    elif kind == "store" and other_kind == "store":
+        told = f"{me} writes {what} at line {line}, and {other} writes it at line {other_line}"
+    elif "atomic" in (kind, other_kind):
+        told = (
+            f"{me} {DOES[kind]} {what} at line {line}{_plain(kind)}, while {other} {DOES[other_kind]} it "
+            f"at line {other_line}{_plain(other_kind)}"
+        )
+    else:
+        told = (
+            f"{me} {DOES[kind]} {what} at line {line}, which {other} {DOES[other_kind]} at line {other_line}"
+        )
+    return told + _missing(me, other, waits_for_fence)
+
+
+def _plain(kind: str) -> str:
+    return "" if kind == "atomic" else " without an atomic"
+
+
+def _missing(me: Actor, other: Actor, waits_for_fence: bool) -> str:
+    if me.block != other.block:
+        if waits_for_fence:
+            return ". After the atomic that sees the other block's result, __threadfence() is missing."
+        return (
+            ". Nothing orders two blocks: let each write elements of its own, use atomics only, "
+            "or make two kernels of it."
+        )
+    if me.warp == other.warp:
+        return (
+            " with neither __syncthreads() nor __syncwarp() between them. "
+            "The threads of a warp run in no fixed order either."
+        )
+    return " with no __syncthreads() between them."
+
+
+def bounds(what: str, name: str, who: Actor, kind: str, index: int, elements: int, length: int) -> str:
+    """`elements` are read or written from `index` on; the array has `length`."""
+    does = DOES[kind] + (f" {elements} elements from" if elements > 1 else "")
+    has = f"{name} has {length} element{'' if length == 1 else 's'}" + (
+        f" (0 to {length - 1})" if length else ""
+    )
+    if index < 0:
+        return (
+            f"{who} {does} {what}, which lies before the first element; {has}. Guard the access with an if."
+        )
+    hint = " Guard the access with an if."
+    if index > 2**31 and abs(index - 2**32) < 2**24:
+        hint = (
+            f" An unsigned index went below zero: {index} is {index - 2**32} wrapped around at 2**32. "
+            "Use int, or test before you subtract."
+        )
+    if elements > 1 and index < length:
+        return f"{who} {does} {what}, which goes beyond the end: {has}.{hint}"
+    return f"{who} {does} {what}, but {has}.{hint}"
+
+
+def misaligned(what: str, who: Actor, kind: str, size: int, align: int, address: int) -> str:
+    return (
+        f"{who} {DOES[kind]} {size} bytes at {what}, whose address is not a multiple of {align} "
+        f"(it is {address % align} too far). A vector must start at a multiple of its own length."
+    )
+
+
+def barrier_divergence(missing: Actor, arrived: int, live: int) -> str:
+    return (
+        f"only {arrived} of {live} running threads of block {triple(missing.block)} reach this "
+        f"__syncthreads(); thread {triple(missing.thread)} does not. "
+        "Put it where all threads pass: after the if, not in it, and in loops that all repeat equally often."
+    )
+
+
+def early_return(who: Actor, returned: int) -> str:
+    first = f"thread {triple(who.thread)} of block {triple(who.block)}"
+    return (
+        f"{returned} threads, {first} the first of them, have returned before this __syncthreads(). "
+        "It does not wait for them; what they would have loaded or stored is missing."
+    )
+
+
+def lanes_text(lanes: list[int]) -> str:
+    """[0, 1, 2, 7] is "0-2, 7"."""
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

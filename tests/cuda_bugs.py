@@ -1,0 +1,1651 @@
+"""Planted bugs, each with what a report must say of it, and correct kernels of which it must say nothing.
+
+In a bug's source the line that is wrong ends in `// BUG`; of a race the other line ends in `// OTHER`, or
+it is the same line. Every kernel is called `k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Empty:
+    """An array as cp.empty makes it."""
+
+    size: int
+    dtype: Any = np.float32
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`args` makes new arguments: NumPy arrays, `Empty`, and scalars."""
+
+    name: str
+    source: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    args: Callable[[], Sequence[Any]]
+    shared_mem: int = 0
+
+
+@dataclass(frozen=True)
+class Bug(Launch):
+    """`section` of the report has a finding of this `kind` on the marked line. `array`, `index`, `at` (block
+    and thread) and `count` are checked where they are given. `also`: sections that may have findings too; the
+    others, but notes, are empty."""
+
+    section: str = "races"
+    kind: str = "shared"
+    array: str | None = None
+    index: int | None = None
+    at: tuple[Triple, Triple] | None = None
+    count: int | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> int:
+        return self._marked("// BUG") or 0
+
+    @property
+    def other_line(self) -> int:
+        return self._marked("// OTHER") or self.line
+
+    def _marked(self, mark: str) -> int | None:
+        found = [i for i, text in enumerate(self.source.splitlines(), 1) if text.endswith(mark)]
+        assert len(found) <= 1, f"{self.name}: {mark} stands on {len(found)} lines"
+        return found[0] if found else None
+
+
+@dataclass(frozen=True)
+class Correct(Launch):
+    """`same_value` and `early_return` say that the report shows these, and is `ok` nevertheless."""
+
+    same_value: bool = False
+    early_return: bool = False
+
+
+def kernel(parameters: str, body: str, before: str = "") -> str:
+    """The text of a kernel; the first line of `body` is its first line."""
+    return f'{before}extern "C" __global__ void k({parameters}) {{\n{body.strip(chr(10))}\n}}\n'
+
+
+def floats(n: int) -> np.ndarray:
+    return np.arange(1, n + 1, dtype=np.float32)
+
+
+def zeros(n: int, dtype: Any = np.float32) -> np.ndarray:
+    return np.zeros(n, dtype)
+
+
+MATMUL = """
+    __shared__ float a[8][8], b[8][8];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int row = blockIdx.y * 8 + ty, col = blockIdx.x * 8 + tx;
+    float sum = 0.0f;
+    for (int start = 0; start < n; start += 8) {
+        a[ty][tx] = A[row * n + start + tx];
+        b[ty][tx] = B[(start + ty) * n + col];STORE
+        FIRST
+        for (int i = 0; i < 8; ++i) {
+            sum += a[ty][i] * b[i][tx];LOAD
+        }
+        SECOND
+    }
+    C[row * n + col] = sum;"""
+
+
+def matmul(first: bool = True, second: bool = True, store: str = "", load: str = "") -> str:
+    body = MATMUL.replace("FIRST", "__syncthreads();" * first).replace("SECOND", "__syncthreads();" * second)
+    body = body.replace("STORE", store and "  " + store).replace("LOAD", load and "  " + load)
+    return kernel("const float* A, const float* B, float* C, int n", body)
+
+
+def matrices() -> list[Any]:
+    return [floats(256), floats(256), zeros(256), 16]
+
+
+XY = "const float* x, float* y, int n"
+X_OUT = "const float* x, float* out"
+
+
+def xy(n: int = 64, size: int | None = None) -> Callable[[], list[Any]]:
+    return lambda: [floats(size or n), zeros(size or n), n]
+
+
+def x_out(n: int) -> Callable[[], list[Any]]:
+    return lambda: [floats(n), zeros(n)]
+
+
+LAST_BLOCK = """
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < 8; ++i) sum += x[blockIdx.x * 8 + i];
+        sums[blockIdx.x] = sum;STORE
+        FENCE1
+        last = atomicAdd(arrived, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        FENCE2
+        float total = 0.0f;
+        for (int b = 0; b < gridDim.x; ++b) total += sums[b];LOAD
+        *out = total;
+    }"""
+
+
+def last_block(writer: bool = True, reader: bool = True, store: str = "", load: str = "") -> str:
+    body = LAST_BLOCK.replace("FENCE1", "__threadfence();" * writer).replace(
+        "FENCE2", "__threadfence();" * reader
+    )
+    body = body.replace("STORE", store and "  " + store).replace("LOAD", load and "  " + load)
+    return kernel("const float* x, float* sums, float* out, unsigned int* arrived", body)
+
+
+def last_block_args() -> list[Any]:
+    return [floats(32), zeros(4), zeros(1), zeros(1, np.uint32)]
+
+
+BUGS = [
+    # ---- barriers missing: races in a block
+    Bug(
+        "matmul without its first barrier",
+        matmul(first=False, store="// OTHER", load="// BUG"),
+        (2, 2),
+        (8, 8),
+        matrices,
+        array="b",
+    ),
+    Bug(
+        "matmul without its second barrier",
+        matmul(second=False, store="// BUG", load="// OTHER"),
+        (2, 2),
+        (8, 8),
+        matrices,
+        array="b",
+    ),
+    Bug(
+        "reduction without the barrier in its loop",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int half = 64; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];  // BUG
+    }
+    if (t == 0) out[0] = s[0];""",
+        ),
+        (1,),
+        (128,),
+        x_out(128),
+        array="s",
+    ),
+    Bug(
+        "reduction without the barrier after loading",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    s[t] = x[t];  // OTHER
+    for (int half = 64; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];  // BUG
+        __syncthreads();
+    }
+    if (t == 0) out[0] = s[0];""",
+        ),
+        (1,),
+        (128,),
+        x_out(128),
+        array="s",
+    ),
+    Bug(
+        "stencil without its barrier",
+        kernel(
+            XY,
+            """
+    __shared__ float part[66];
+    int t = threadIdx.x;
+    part[t + 1] = x[t];  // OTHER
+    if (t == 0) part[0] = part[65] = 0.0f;
+    y[t] = part[t] + part[t + 1] + part[t + 2];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        xy(64),
+        array="part",
+    ),
+    Bug(
+        "scan in one row",
+        kernel(
+            "const int* x, int* out",
+            """
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int offset = 1; offset < 64; offset *= 2) {
+        if (t >= offset) s[t] += s[t - offset];  // BUG
+        __syncthreads();
+    }
+    out[t] = s[t];""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.ones(64, np.int32), zeros(64, np.int32)],
+        array="s",
+    ),
+    Bug(
+        "a result is overwritten while others read it",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    float first = s[0];  // OTHER
+    s[t] = first + t;  // BUG
+    __syncthreads();
+    out[t] = s[63 - t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        array="s",
+        index=0,
+    ),
+    Bug(
+        "one thread tells the others without a barrier",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float scale;
+    int t = threadIdx.x;
+    if (t == 0) scale = 2.0f * x[0];  // OTHER
+    out[t] = scale * x[t];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        array="scale",
+    ),
+    Bug(
+        "counters are cleared without a barrier before they count",
+        kernel(
+            "const int* x, int* out",
+            """
+    __shared__ int bins[64];
+    int t = threadIdx.x;
+    bins[t] = 0;  // OTHER
+    atomicAdd(&bins[x[t]], 1);  // BUG
+    __syncthreads();
+    out[t] = bins[t];""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.arange(63, -1, -1, dtype=np.int32), zeros(64, np.int32)],
+        array="bins",
+    ),
+    Bug(
+        "shared atomics read without a barrier",
+        kernel(
+            "const int* x, int* out",
+            """
+    __shared__ int count;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    if (threadIdx.x < 32 && x[threadIdx.x] > 3) atomicAdd(&count, 1);  // OTHER
+    if (threadIdx.x == 40) out[0] = count;  // BUG""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.full(64, 9, np.int32), zeros(1, np.int32)],
+        array="count",
+        index=0,
+    ),
+    # ---- within a warp
+    Bug(
+        "warp reduction without __syncwarp",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncwarp();
+    for (int half = 16; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];  // BUG
+    }
+    out[t] = s[t];""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+        array="s",
+    ),
+    Bug(
+        "neighbours exchange without __syncwarp",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];  // OTHER
+    out[t] = s[t ^ 1];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+        array="s",
+    ),
+    Bug(
+        "a shuffle orders no memory",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];  // OTHER
+    float v = __shfl_xor_sync(0xffffffff, x[t], 1);
+    out[t] = s[31 - t] + v;  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+        array="s",
+    ),
+    Bug(
+        "__syncwarp of one half does not order the other",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];  // OTHER
+    if (t < 16) __syncwarp(0x0000ffff);
+    else __syncwarp(0xffff0000);
+    out[t] = s[31 - t];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+        array="s",
+    ),
+    Bug(
+        "one instruction writes twice to one element",
+        kernel(
+            "int* out",
+            """
+    out[threadIdx.x / 2] = threadIdx.x;  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32)],
+        kind="warp",
+        array="out",
+    ),
+    # ---- between blocks
+    Bug(
+        "blocks write to one place",
+        kernel(
+            "int* out",
+            """
+    out[threadIdx.x] = blockIdx.x;  // BUG""",
+        ),
+        (2,),
+        (32,),
+        lambda: [zeros(32, np.int32)],
+        kind="global",
+        array="out",
+    ),
+    Bug(
+        "histogram without atomics",
+        kernel(
+            "const int* data, int* bins",
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    bins[data[i]] += 1;  // BUG""",
+        ),
+        (2,),
+        (64,),
+        lambda: [np.arange(128, dtype=np.int32) % 3, zeros(3, np.int32)],
+        kind="global",
+        array="bins",
+    ),
+    Bug(
+        "an atomic against a plain read",
+        kernel(
+            "int* count, int* out",
+            """
+    if (threadIdx.x == 0) {
+        atomicAdd(count, 1);  // OTHER
+        out[blockIdx.x] = count[0];  // BUG
+    }""",
+        ),
+        (4,),
+        (32,),
+        lambda: [zeros(1, np.int32), zeros(4, np.int32)],
+        kind="global",
+        array="count",
+        index=0,
+    ),
+    Bug(
+        "an array is moved within itself",
+        kernel(
+            "float* x, int n",
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + 1 < n) x[i] = x[i + 1];  // BUG""",
+        ),
+        (2,),
+        (64,),
+        lambda: [floats(128), 128],
+        kind="global",
+        array="x",
+    ),
+    Bug(
+        "a block reads what another wrote",
+        kernel(
+            "float* x, float* out",
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    x[i] = i;  // OTHER
+    __syncthreads();
+    out[i] = x[127 - i];  // BUG""",
+        ),
+        (2,),
+        (64,),
+        lambda: [floats(128), zeros(128)],
+        kind="global",
+        array="x",
+    ),
+    Bug(
+        "last block: the writer's fence is missing",
+        last_block(writer=False, store="// OTHER", load="// BUG"),
+        (4,),
+        (32,),
+        last_block_args,
+        kind="global",
+        array="sums",
+    ),
+    Bug(
+        "last block: the reader's fence is missing",
+        last_block(reader=False, store="// OTHER", load="// BUG"),
+        (4,),
+        (32,),
+        last_block_args,
+        kind="global",
+        array="sums",
+    ),
+    Bug(
+        "a row too long runs into the next",
+        kernel(
+            "int* out, int rows, int cols",
+            """
+    int col = threadIdx.x, row = threadIdx.y;
+    if (row < rows) {
+        out[row * cols + col] = 100 * row + col;  // BUG
+    }""",
+        ),
+        (1,),
+        (8, 4),
+        lambda: [zeros(15, np.int32), 3, 5],
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="out",
+        index=15,
+        at=((0, 0, 0), (5, 2, 0)),
+        count=3,
+        also=("races",),
+    ),
+    # ---- barriers
+    Bug(
+        "barrier in a branch",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    if (t < 32) {
+        s[t] = x[t];
+        __syncthreads();  // BUG
+    } else {
+        s[t] = 0.0f;
+    }
+    __syncthreads();
+    out[t] = s[63 - t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="barrier_divergence",
+        kind="barrier-divergence",
+        also=("races",),
+    ),
+    Bug(
+        "barrier in a branch within a warp",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (t % 2 == 0) __syncthreads();  // BUG
+    out[t] = s[t];
+    __syncthreads();""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="barrier_divergence",
+        kind="barrier-divergence",
+    ),
+    Bug(
+        "barrier in a loop of unequal length",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    for (int j = 0; j < t % 3; ++j) {
+        sum += x[j];
+        __syncthreads();  // BUG
+    }
+    out[t] = sum;
+    __syncthreads();""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="barrier_divergence",
+        kind="barrier-divergence",
+    ),
+    Bug(
+        "barrier after a break",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    for (int j = 0; j < 4; ++j) {
+        if (x[t] + j > 60.0f) break;
+        __syncthreads();  // BUG
+    }
+    out[t] = x[t];
+    __syncthreads();""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="barrier_divergence",
+        kind="barrier-divergence",
+    ),
+    # ---- out of bounds
+    Bug(
+        "off by one",
+        kernel(
+            XY,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n) y[i] = 2.0f * i;  // BUG""",
+        ),
+        (2,),
+        (64,),
+        xy(100),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="y",
+        index=100,
+        at=((1, 0, 0), (36, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "no guard at all",
+        kernel(
+            XY,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = x[i];  // BUG
+    if (i < n) y[i] = v;""",
+        ),
+        (2,),
+        (64,),
+        xy(100),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=100,
+        at=((1, 0, 0), (36, 0, 0)),
+        count=28,
+    ),
+    Bug(
+        "guard in the wrong order",
+        kernel(
+            XY,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[i] > 0.0f && i < n) {  // BUG
+        y[i] = x[i];
+    }""",
+        ),
+        (2,),
+        (64,),
+        xy(100),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=100,
+        at=((1, 0, 0), (36, 0, 0)),
+        count=28,
+    ),
+    Bug(
+        "negative index",
+        kernel(
+            XY,
+            """
+    int i = threadIdx.x;
+    y[i] = x[i - 1];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        xy(64),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=-1,
+        at=((0, 0, 0), (0, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "an unsigned index below zero",
+        kernel(
+            XY,
+            """
+    unsigned int i = threadIdx.x;
+    y[i] = x[i - 1u];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        xy(64),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=4294967295,
+        at=((0, 0, 0), (0, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "threadIdx.x - 1 is unsigned too",
+        kernel(
+            XY,
+            """
+    y[threadIdx.x] = x[threadIdx.x - 1];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        xy(32),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=4294967295,
+        at=((0, 0, 0), (0, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "shared array too short",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];  // BUG
+    __syncthreads();
+    out[t] = s[t % 64];""",
+        ),
+        (1,),
+        (96,),
+        x_out(96),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="s",
+        index=64,
+        at=((0, 0, 0), (64, 0, 0)),
+        count=32,
+    ),
+    Bug(
+        "too little dynamic shared memory",
+        kernel(
+            X_OUT,
+            """
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    s[t] = x[t];  // BUG
+    __syncthreads();
+    out[t] = s[t % 32];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        shared_mem=128,
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="s",
+        index=32,
+        at=((0, 0, 0), (32, 0, 0)),
+        count=32,
+    ),
+    Bug(
+        "the end of the last row",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float tile[8][8];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    tile[ty][tx] = x[8 * ty + tx];
+    __syncthreads();
+    out[8 * ty + tx] = tile[ty][tx + 1];  // BUG""",
+        ),
+        (1,),
+        (8, 8),
+        x_out(64),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="tile",
+        index=64,
+        at=((0, 0, 0), (7, 7, 0)),
+        count=1,
+    ),
+    Bug(
+        "local array too short",
+        kernel(
+            X_OUT,
+            """
+    float last[4];
+    for (int j = 0; j < 4; ++j) last[j] = x[j];
+    out[threadIdx.x] = last[threadIdx.x];  // BUG""",
+        ),
+        (1,),
+        (5,),
+        x_out(5),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="last",
+        index=4,
+        at=((0, 0, 0), (4, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "float4 beyond the end",
+        kernel(
+            "const float* x, float* y",
+            """
+    int i = threadIdx.x;
+    float4 v = *reinterpret_cast<const float4*>(&x[4 * i]);  // BUG
+    y[i] = v.x + v.w;""",
+        ),
+        (1,),
+        (8,),
+        lambda: [floats(30), zeros(8)],
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=28,
+        at=((0, 0, 0), (7, 0, 0)),
+        count=1,
+    ),
+    # ---- read before written
+    Bug(
+        "half of shared memory was never written",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    if (t < 32) s[t] = x[t];
+    __syncthreads();
+    out[t] = s[t];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="uninitialised",
+        kind="uninitialised",
+        array="s",
+        index=32,
+        at=((0, 0, 0), (32, 0, 0)),
+        count=32,
+    ),
+    Bug(
+        "a local array was not filled",
+        kernel(
+            X_OUT,
+            """
+    float last[4];
+    for (int j = 0; j < 3; ++j) last[j] = x[j];
+    out[threadIdx.x] = last[3];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="uninitialised",
+        kind="uninitialised",
+        array="last",
+        index=3,
+        at=((0, 0, 0), (0, 0, 0)),
+        count=32,
+    ),
+    Bug(
+        "a variable has a value in some threads only",
+        kernel(
+            X_OUT,
+            """
+    float v;
+    if (threadIdx.x % 2 == 1) v = x[threadIdx.x];
+    out[threadIdx.x] = v;  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="uninitialised",
+        kind="uninitialised",
+        at=((0, 0, 0), (0, 0, 0)),
+        count=16,
+    ),
+    Bug(
+        "a sum starts with nothing",
+        kernel(
+            X_OUT,
+            """
+    float sum;
+    for (int j = 0; j < 4; ++j) {
+        sum += x[j];  // BUG
+    }
+    out[threadIdx.x] = sum;""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="uninitialised",
+        kind="uninitialised",
+    ),
+    Bug(
+        "cp.empty is not zero",
+        kernel(
+            "const float* x, float* total",
+            """
+    total[threadIdx.x] += x[threadIdx.x];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [floats(32), Empty(32)],
+        section="uninitialised",
+        kind="uninitialised",
+        array="total",
+        index=0,
+        at=((0, 0, 0), (0, 0, 0)),
+        count=32,
+    ),
+    # ---- misaligned
+    Bug(
+        "float4 from the second element",
+        kernel(
+            "const float* x, float* y",
+            """
+    int i = threadIdx.x;
+    float4 v = *(const float4*)(x + 4 * i + 1);  // BUG
+    y[i] = v.x;""",
+        ),
+        (1,),
+        (8,),
+        lambda: [floats(64), zeros(8)],
+        section="misaligned",
+        kind="misaligned",
+        array="x",
+        at=((0, 0, 0), (0, 0, 0)),
+        count=8,
+    ),
+    Bug(
+        "rows of 6 floats read as float4",
+        kernel(
+            "const float* x, float* y",
+            """
+    const float4* row = reinterpret_cast<const float4*>(x + 6 * threadIdx.x);
+    float4 v = row[0];  // BUG
+    y[threadIdx.x] = v.x + v.y + v.z + v.w;""",
+        ),
+        (1,),
+        (8,),
+        lambda: [floats(64), zeros(8)],
+        section="misaligned",
+        kind="misaligned",
+        array="x",
+        at=((0, 0, 0), (1, 0, 0)),
+        count=4,
+    ),
+    # ---- warp functions
+    Bug(
+        "shuffle in a branch under the full mask",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    float v = x[t];
+    if (t < 16) {
+        v += __shfl_down_sync(0xffffffff, v, 8);  // BUG
+    }
+    out[t] = v;""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
+    Bug(
+        "shuffle from a lane outside the mask",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    float v = x[t];
+    if (t < 16) {
+        v = __shfl_sync(0x0000ffff, v, 20);  // BUG
+    }
+    out[t] = v;""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
+    Bug(
+        "shuffle from lanes that have returned",
+        kernel(
+            XY,
+            """
+    int t = threadIdx.x;
+    if (t >= n) return;
+    y[t] = __shfl_down_sync(0xffffffff, x[t], 16);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        xy(20, 32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
+    Bug(
+        "vote in a branch under the full mask",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    unsigned int votes = 0;
+    if (t % 4 != 0) {
+        votes = __ballot_sync(0xffffffff, x[t] > 5.0f);  // BUG
+    }
+    out[t] = __popc(votes);""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
+    Bug(
+        "__syncwarp that half of the warp never reaches",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    if (t < 16) {
+        s[t] = x[t];
+        __syncwarp();  // BUG
+        out[t] = s[15 - t];
+    } else {
+        out[t] = 0.0f;
+    }""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+        also=("races",),
+    ),
+    # ---- arithmetic
+    Bug(
+        "division by zero",
+        kernel(
+            "const int* x, int* out",
+            """
+    int t = threadIdx.x;
+    out[t] = 100 / x[t];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [np.arange(-5, 27, dtype=np.int32), zeros(32, np.int32)],
+        section="arithmetic",
+        kind="arithmetic",
+        at=((0, 0, 0), (5, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "remainder of a division by zero",
+        kernel(
+            "int* out, int n",
+            """
+    int t = threadIdx.x;
+    out[t] = n % (t / 2);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32), 7],
+        section="arithmetic",
+        kind="arithmetic",
+        at=((0, 0, 0), (0, 0, 0)),
+        count=2,
+    ),
+]
+
+
+# Kernels that never end: the error names the marked line.
+ENDLESS = [
+    Bug(
+        "waits for what nobody writes",
+        kernel(
+            "int* flag, int* out",
+            """
+    while (flag[0] == 0) {  // BUG
+    }
+    out[threadIdx.x] = 1;""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(1, np.int32), zeros(32, np.int32)],
+    ),
+    Bug(
+        "the step does not step",
+        kernel(
+            "int* out, int n",
+            """
+    int i = threadIdx.x;
+    while (i < n) {  // BUG
+        out[i % 32] = i;
+    }""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32), 64],
+    ),
+    Bug(
+        "runs past the end it waits for",
+        kernel(
+            "int* out",
+            """
+    unsigned int i = threadIdx.x;
+    for (; i != 1; i += 2) {  // BUG
+        out[threadIdx.x] = 1;
+    }""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32)],
+    ),
+]
+
+
+CORRECT = [
+    Correct("tiled matmul", matmul(), (2, 2), (8, 8), matrices),
+    Correct("last block, with both fences", last_block(), (4,), (32,), last_block_args),
+    Correct(
+        "tree reduction",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int half = 64; half > 0; half /= 2) {
+        if (t < half) s[t] += s[t + half];
+        __syncthreads();
+    }
+    if (t == 0) out[0] = s[0];""",
+        ),
+        (1,),
+        (128,),
+        x_out(128),
+    ),
+    Correct(
+        "threads return before a barrier",
+        kernel(
+            XY,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    if (t >= n) return;
+    s[t] = x[t];
+    __syncthreads();
+    y[t] = s[n - 1 - t];""",
+        ),
+        (1,),
+        (64,),
+        xy(50, 64),
+        early_return=True,
+    ),
+    Correct(
+        "exchange in a warp, ordered by __syncwarp",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncwarp();
+    out[t] = s[t ^ 1];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "warp reduction that reads, waits and writes",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t % 32];
+    if (t >= 32) return;
+    for (int offset = 16; offset > 0; offset /= 2) {
+        __syncwarp();
+        float other = s[t ^ offset];
+        __syncwarp();
+        s[t] += other;
+    }
+    out[t] = s[t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "each half of a warp has its own mask",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (t < 16) __syncwarp(0x0000ffff);
+    else __syncwarp(0xffff0000);
+    out[t] = s[t / 16 * 16 + (t + 1) % 16];""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+    ),
+    Correct(
+        "all write the same value",
+        kernel(
+            "const int* x, int* found",
+            """
+    if (x[blockIdx.x * blockDim.x + threadIdx.x] > 10) *found = 1;""",
+        ),
+        (2,),
+        (64,),
+        lambda: [np.arange(128, dtype=np.int32), zeros(1, np.int32)],
+        same_value=True,
+    ),
+    Correct(
+        "two buffers and one barrier a step",
+        kernel(
+            "const int* x, int* out",
+            """
+    __shared__ int s[2][64];
+    int t = threadIdx.x, from = 0;
+    s[0][t] = x[t];
+    __syncthreads();
+    for (int offset = 1; offset < 64; offset *= 2) {
+        s[1 - from][t] = s[from][t] + (t >= offset ? s[from][t - offset] : 0);
+        __syncthreads();
+        from = 1 - from;
+    }
+    out[t] = s[from][t];""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.ones(64, np.int32), zeros(64, np.int32)],
+    ),
+    Correct(
+        "two buffers, loaded ahead",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[2][64];
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    s[0][t] = x[t];
+    for (int step = 0; step < 4; ++step) {
+        __syncthreads();
+        if (step < 3) s[(step + 1) % 2][t] = x[64 * (step + 1) + t];
+        sum += s[step % 2][63 - t];
+    }
+    out[t] = sum;""",
+        ),
+        (1,),
+        (64,),
+        lambda: [floats(256), zeros(64)],
+    ),
+    Correct(
+        "histogram in shared memory",
+        kernel(
+            "const int* x, int* out",
+            """
+    __shared__ int bins[8];
+    int t = threadIdx.x;
+    if (t < 8) bins[t] = 0;
+    __syncthreads();
+    atomicAdd(&bins[x[t] & 7], 1);
+    __syncthreads();
+    if (t < 8) atomicAdd(&out[t], bins[t]);""",
+        ),
+        (2,),
+        (64,),
+        lambda: [np.arange(64, dtype=np.int32), zeros(8, np.int32)],
+    ),
+    Correct(
+        "atomics of several kinds on one place",
+        kernel(
+            "int* x",
+            """
+    atomicAdd(&x[0], 2 * (int)threadIdx.x);
+    atomicMax(&x[1], (int)threadIdx.x);
+    atomicOr(&x[0], 1);""",
+        ),
+        (2,),
+        (64,),
+        lambda: [zeros(2, np.int32)],
+    ),
+    Correct(
+        "largest float by atomicCAS",
+        kernel(
+            "const float* x, int* largest",
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int seen = 0;
+    while (x[i] > __int_as_float(seen)) {
+        int old = atomicCAS(largest, seen, __float_as_int(x[i]));
+        if (old == seen) break;
+        seen = old;
+    }""",
+        ),
+        (2,),
+        (32,),
+        lambda: [floats(64), zeros(1, np.int32)],
+    ),
+    Correct(
+        "shared memory as a scratch of one's own",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[4][64];
+    int t = threadIdx.x;
+    for (int j = 0; j < 4; ++j) s[j][t] = j * x[t];
+    out[t] = s[3][t] - s[1][t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "barrier in a branch that a whole block takes",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    if (blockIdx.x == 1) {
+        s[t] = x[t];
+        __syncthreads();
+        out[t] = s[63 - t];
+    }""",
+        ),
+        (2,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "barrier in a loop of equal length",
+        kernel(
+            XY,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    int step = 0;
+    do {
+        s[t] = x[t] * step;
+        __syncthreads();
+        sum += s[63 - t];
+        __syncthreads();
+    } while (++step < n);
+    y[t] = sum;""",
+        ),
+        (1,),
+        (64,),
+        xy(3, 64),
+    ),
+    Correct(
+        "barrier in a function",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    out[threadIdx.x] = turned(s, x[threadIdx.x]);
+    __syncthreads();
+    out[threadIdx.x] += turned(s, 1.0f);""",
+            before="""__device__ float turned(float* s, float v) {
+    s[threadIdx.x] = v;
+    __syncthreads();
+    return s[63 - threadIdx.x];
+}
+""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "guard before the access",
+        kernel(
+            XY,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] > 3.0f) y[i] = i > 0 ? x[i - 1] : 0.0f;""",
+        ),
+        (2,),
+        (64,),
+        xy(100),
+    ),
+    Correct(
+        "the arms of ?: load only where they are chosen",
+        kernel(
+            XY,
+            """
+    unsigned int i = threadIdx.x;
+    float left = i == 0u ? 0.0f : x[i - 1u];
+    float right = i + 1 < n ? x[i + 1] : 0.0f;
+    y[i] = left + right;""",
+        ),
+        (1,),
+        (64,),
+        xy(64),
+    ),
+    Correct(
+        "|| stops before it loads",
+        kernel(
+            XY,
+            """
+    int i = threadIdx.x;
+    if (i >= n || x[i] < 0.0f) return;
+    y[i] = x[i];""",
+        ),
+        (1,),
+        (64,),
+        xy(50),
+    ),
+    Correct(
+        "float4, aligned",
+        kernel(
+            "const float* x, float* y",
+            """
+    int i = threadIdx.x;
+    float4 v = reinterpret_cast<const float4*>(x)[i];
+    v.x += 1.0f;
+    *(float4*)&y[4 * i] = v;""",
+        ),
+        (1,),
+        (16,),
+        x_out(64),
+    ),
+    Correct(
+        "written as float4, read one by one after a barrier",
+        kernel(
+            X_OUT,
+            """
+    __shared__ __align__(16) float s[64];
+    int t = threadIdx.x;
+    if (t < 16) *reinterpret_cast<float4*>(&s[4 * t]) = make_float4(x[t], 1.0f, 2.0f, 3.0f);
+    __syncthreads();
+    out[t] = s[63 - t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "bytes side by side are not one another",
+        kernel(
+            "const unsigned char* x, unsigned char* y",
+            """
+    __shared__ unsigned char s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    y[t] = s[t] + 1;""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.arange(64, dtype=np.uint8), zeros(64, np.uint8)],
+    ),
+    Correct(
+        "blocks write side by side",
+        kernel(
+            X_OUT,
+            """
+    int i = blockIdx.x + gridDim.x * threadIdx.x;
+    out[i] = x[0];""",
+        ),
+        (4,),
+        (16,),
+        x_out(64),
+    ),
+    Correct(
+        "a local array, filled where it is read",
+        kernel(
+            X_OUT,
+            """
+    float last[4];
+    for (int j = 0; j < 4; ++j) {
+        if (j % 2 == threadIdx.x % 2) last[j] = x[j];
+    }
+    out[threadIdx.x] = last[threadIdx.x % 2 + 2];""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+    ),
+    Correct(
+        "a variable that every path sets",
+        kernel(
+            X_OUT,
+            """
+    float v;
+    if (x[threadIdx.x] > 5.0f) {
+        v = 1.0f;
+    } else {
+        v = 2.0f;
+    }
+    out[threadIdx.x] = v;""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+    ),
+    Correct(
+        "cp.empty, written before it is read",
+        kernel(
+            "const float* x, float* y",
+            """
+    int t = threadIdx.x;
+    y[t] = x[t];
+    y[t] += 1.0f;""",
+        ),
+        (1,),
+        (32,),
+        lambda: [floats(32), Empty(32)],
+    ),
+    Correct(
+        "the divisor is looked at first",
+        kernel(
+            "const int* x, int* out",
+            """
+    int t = threadIdx.x;
+    out[t] = x[t] != 0 ? 100 / x[t] : 0;
+    if (x[t] != 0 && 7 % x[t] == 1) out[t] += 1;""",
+        ),
+        (1,),
+        (32,),
+        lambda: [np.arange(-5, 27, dtype=np.int32), zeros(32, np.int32)],
+    ),
+    Correct(
+        "whole warps return",
+        kernel(
+            XY,
+            """
+    int row = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= n) return;
+    float v = x[threadIdx.x];
+    for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
+    if (lane == 0) y[row] = v;""",
+        ),
+        (1,),
+        (96,),
+        xy(2, 96),
+    ),
+    Correct(
+        "a shuffle under the mask of those that come",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    float v = x[t];
+    if (t < 16) {
+        v += __shfl_xor_sync(0x0000ffff, v, 8);
+    } else {
+        v -= __shfl_xor_sync(0xffff0000, v, 8);
+    }
+    out[t] = v;""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+    ),
+    Correct(
+        "compaction with a ballot",
+        kernel(
+            "const int* x, int* out, int* count",
+            """
+    int t = threadIdx.x, lane = t % 32;
+    unsigned int keep = __ballot_sync(0xffffffff, x[t] % 3 == 0);
+    int start = 0;
+    if (lane == 0) start = atomicAdd(count, __popc(keep));
+    start = __shfl_sync(0xffffffff, start, 0);
+    if (keep >> lane & 1) out[start + __popc(keep & ((1u << lane) - 1))] = x[t];""",
+        ),
+        (1,),
+        (96,),
+        lambda: [np.arange(96, dtype=np.int32), zeros(96, np.int32), zeros(1, np.int32)],
+    ),
+    Correct(
+        "written, read by others, written again",
+        kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    for (int j = 0; j < 3; ++j) {
+        s[(t + j) % 64] = x[t];
+        __syncthreads();
+        sum += s[t];
+        __syncthreads();
+    }
+    out[t] = sum;""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "threads take turns, ordered by barriers",
+        kernel(
+            "float* x",
+            """
+    for (int turn = 0; turn < 64; turn += 16) {
+        if (threadIdx.x == turn) x[0] += turn;
+        __syncthreads();
+    }""",
+        ),
+        (1,),
+        (64,),
+        lambda: [floats(1)],
+    ),
+    Correct(
+        "all read what nobody writes",
+        kernel(
+            X_OUT,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = x[0] + x[i % 2];""",
+        ),
+        (2,),
+        (64,),
+        x_out(128),
+    ),
+    Correct(
+        "in place, each its own",
+        kernel(
+            "float* x, int n",
+            """
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        x[i] = x[i] * x[i];
+    }""",
+        ),
+        (2,),
+        (32,),
+        lambda: [floats(150), 150],
+    ),
+    Correct(
+        "dynamic shared memory, just enough",
+        kernel(
+            X_OUT,
+            """
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    out[t] = s[63 - t];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        shared_mem=256,
+    ),
+]

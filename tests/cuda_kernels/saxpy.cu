@@ -1,0 +1,7 @@
+// y = a * x + y with a grid-stride loop: any grid covers any n.
+extern "C" __global__ void saxpy(float a, const float* __restrict__ x, float* __restrict__ y, int n) {
+    int stride = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+        y[i] = a * x[i] + y[i];
+    }
+}

@@ -1,0 +1,7 @@
+// c = a + b, one thread per element. The grid rounds up, so the last block needs the guard.
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = a[i] + b[i];
+    }
+}

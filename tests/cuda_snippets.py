@@ -1,0 +1,367 @@
+"""Small pieces of CUDA C that are easy to get wrong; the second implementation says what they compute.
+
+Each is the body of `k(const int* x, int* out, float* f)` for 64 threads with `t`, and what stands before it.
+"""
+
+from __future__ import annotations
+
+SNIPPETS = {
+    "pointer swap": (
+        """
+    __shared__ int b0[64], b1[64];
+    int* cur=b0;
+    int* nxt=b1;
+    cur[t]=x[t];
+    __syncthreads();
+    for (int i=1;i<64;i*=2){ nxt[t]=cur[t]+(t>=i?cur[t-i]:0); __syncthreads(); int* h=cur; cur=nxt; nxt=h; }
+    out[t]=cur[t];""",
+        """""",
+    ),
+    "array of pointers": (
+        """
+    __shared__ int b[2][64];
+    int* p[2] = {b[0], b[1]};
+    p[0][t]=x[t];
+    p[1][t]=-x[t];
+    __syncthreads();
+    out[t]=p[t&1][63-t];""",
+        """""",
+    ),
+    "recursion": (
+        """
+    out[t]=fib(t%10);""",
+        """__device__ int fib(int n){ return n<2?n:fib(n-1)+fib(n-2); }""",
+    ),
+    "macro": (
+        """
+    int u=t, w=5;
+    SWAP(int,w,out[u]);
+    out[u]+=w;
+    for(int j=0;j<3;++j) ADD(out[u], j);""",
+        """#define ADD(a,b) do { (a) += (b); } while (0)
+#define SWAP(T,a,b) { T tmp = (a); a = b; b = tmp; }""",
+    ),
+    "return in loop fn": (
+        """
+    out[t]=find(x,t);""",
+        """__device__ int find(const int* x,int v){ 
+    for(int i=0;i<64;++i){ if(x[i]==v) return i; if (i>50) break; }
+    return -1;
+}""",
+    ),
+    "ref shared": (
+        """
+    __shared__ int s[64];
+    s[t]=0;
+    set(s[t],x[t]);
+    __syncthreads();
+    out[t]=s[63-t];""",
+        """__device__ void set(int& a,int v){ a=v; a+=1; }""",
+    ),
+    "ref to ref": (
+        """
+    int v=1;
+    two(v,t);
+    out[t]=v;""",
+        """__device__ void one(int& a,int v){ if(v&1) return; a+=v; }
+__device__ void two(int& b,int v){ one(b,v); one(b,v+1); b*=2; }""",
+    ),
+    "3d shared": (
+        """
+    __shared__ int s[4][4][4];
+    s[t/16][t/4%4][t%4]=x[t];
+    __syncthreads();
+    int (*q)[4]=s[1];
+    out[t]=s[t%4][t/4%4][t/16]+q[1][2];""",
+        """""",
+    ),
+    "const table": (
+        """
+    out[t]=tab[t%5]+two*N;""",
+        """__constant__ int tab[5]={1,2,3,4,5};
+constexpr int N=7;
+static const int two = 2;""",
+    ),
+    "overloads": (
+        """
+    out[t]=g(t)+g(0.5f)+g((unsigned char)3);
+    f[t]=g(2.5);""",
+        """__device__ int g(int a){return a;}
+__device__ int g(float a){return 100;}
+__device__ float g(double a){return (float)a;}""",
+    ),
+    "template fn": (
+        """
+    out[t]=mx<int>(t,30)+mx(x[t],5)+sum<4>(x);""",
+        """template <typename T> __device__ T mx(T a,T b){return a>b?a:b;}
+template <int N> __device__ int sum(const int* p){int s=0; for(int i=0;i<N;++i) s+=p[i]; return s;}""",
+    ),
+    "ternary ptr store": (
+        """
+    int a=1,b=2;
+    int* p = t&1 ? &a : &b;
+    *p = 50;
+    *(t&2 ? &a : &b) += t;
+    out[t]=a*1000+b;""",
+        """""",
+    ),
+    "ternary lvalue": (
+        """
+    int a=1,b=2;
+    (t&1 ? a : b) = 9;
+    out[t]=a*10+b;""",
+        """""",
+    ),
+    "incr order": (
+        """
+    int i=t;
+    int j=i++ + 1;
+    out[t]=j*100+i;
+    out[t] += --i * 2;
+    int arr[3]={0,0,0};
+    int q=0;
+    arr[q++]=5;
+    arr[q++]=6;
+    out[t]+=arr[0]+arr[1]+q;""",
+        """""",
+    ),
+    "shadow": (
+        """
+    int v=1;
+    { int v=2; v+=t; out[t]=v; }
+    for(int v=0;v<2;++v) out[t]+=v;
+    out[t]+=v;""",
+        """""",
+    ),
+    "uniform then vary": (
+        """
+    int n=10;
+    for(int i=0;i<10;++i){ if(i==t) break; n=i; }
+    out[t]=n;
+    int c=0;
+    while(c<t){ c+=3; if(c==9) return; }
+    out[t]+=c*1000;""",
+        """""",
+    ),
+    "varying continue": (
+        """
+    int c=0,d=0;
+    for(int i=0;i<8;++i){ if((i^t)&1) continue; c++; d=i; }
+    out[t]=c*100+d;""",
+        """""",
+    ),
+    "do while continue": (
+        """
+    int i=0,c=0;
+    do { i++; if(i%2==t%2) continue; c+=i; } while(i<9);
+    out[t]=c;""",
+        """""",
+    ),
+    "nested break": (
+        """
+    int c=0;
+    for(int i=0;i<5;++i){ for(int j=0;j<5;++j){ if(j>t%4) break; if(i==j) continue; c+=i*j+1;
+        } if(c>t) break; }
+    out[t]=c;""",
+        """""",
+    ),
+    "logical side": (
+        """
+    int c=0;
+    if(t>3 && (c=5)>t) out[t]=1; else out[t]=2;
+    out[t]+=c*10;
+    bool b = t<2 || ++c;
+    out[t]+=100*c+b;""",
+        """""",
+    ),
+    "comma decl": (
+        """
+    int a=t, b=a+1, *p=&a;
+    *p=7;
+    out[t]=a+b;
+    unsigned u=-1;
+    out[t]+= u>5;
+    long long big=u;
+    big+=u;
+    f[t]=big;""",
+        """""",
+    ),
+    "char arith": (
+        """
+    char c=200;
+    unsigned char u=c;
+    c+=100;
+    u*=3;
+    short s=70000;
+    out[t]=c+u*1000+s;
+    bool q=2;
+    out[t]+=q;
+    q=0.5f;
+    out[t]+=q;
+    out[t]+= 'a'+'\\n';""",
+        """""",
+    ),
+    "float convert": (
+        """
+    f[t]=1/3+1/3.f+t*0.1;
+    f[t]+= (float)0x7fffffff;
+    f[t] += 1e10f;
+    double d=f[t];
+    f[t]=d*1e-10;
+    out[t]=(int)3.99f+(int)-3.99;""",
+        """""",
+    ),
+    "shared struct": (
+        """
+    __shared__ P s[64];
+    s[t].a=x[t];
+    s[t].b=t;
+    __syncthreads();
+    P q=s[63-t];
+    P* w=&q;
+    w->a+=1;
+    out[t]=w->a;
+    f[t]=q.b+s[t].b;""",
+        """struct P { int a; float b; };""",
+    ),
+    "struct fn": (
+        """
+    V v=mk(t,2.f);
+    v=add(v,mk(1,1.f));
+    out[t]=v.i;
+    f[t]=v.f+v.get();""",
+        """struct V { int i; float f; __device__ float get() const { return f*2; } };
+__device__ V mk(int i,float f){ V v; v.i=i; v.f=f; return v; }
+__device__ V add(const V& a, V b){ b.i+=a.i; b.f+=a.f; return b; }""",
+    ),
+    "switch fall": (
+        """
+    int r=0;
+    switch(t%6){ case 0: r=1; case 1: r+=10; break; case 2: case 3: r=7; if(t>20) break; r+=100;
+        default: r+=1000; }
+    out[t]=r;""",
+        """""",
+    ),
+    "switch return": (
+        """
+    switch(t&3){ case 0: out[t]=5; return; case 1: for(int i=0;i<9;++i){ if(i>t) break; out[t]+=i;
+        } break; default: break; }
+    out[t]+=1;""",
+        """""",
+    ),
+    "atomic return": (
+        """
+    int r=atomicAdd(&out[t],5);
+    out[t]+=r;
+    unsigned old=atomicExch((unsigned*)&out[t], 9u);
+    out[t]+=old;
+    f[t]=atomicAdd(&f[t],1.5f);
+    double d=0;""",
+        """""",
+    ),
+    "loop carried ptr": (
+        """
+    const int* p=x;
+    int s=0;
+    while(p < x+t){ s+=*p; p+=2; }
+    out[t]=s;
+    for(const int* q=x+63;q>x+60;--q) out[t]+=*q;""",
+        """""",
+    ),
+    "syncthreads_count": (
+        """
+    out[t]=__syncthreads_count(t%3==0);
+    out[t]+=__syncthreads_or(t==5)*1000+__syncthreads_and(t<64)*10000;""",
+        """""",
+    ),
+    "lambda-less auto": (
+        """
+    auto v = t*2.5f;
+    auto w = x[t];
+    const auto& r = w;
+    f[t]=v;
+    out[t]=r;
+    using I = int;
+    typedef unsigned U;
+    I z=(U)3;
+    out[t]+=z+sizeof(I)+sizeof(v)+sizeof v;""",
+        """""",
+    ),
+    "early ret fn w/ local array": (
+        """
+    int a[4];
+    fill(a,t);
+    out[t]=a[0]+a[1]*10+a[3]*100;""",
+        """__device__ void fill(int* a,int t){ for(int i=0;i<4;++i) a[i]=i; if(t<9) return; a[t%4]=77; }""",
+    ),
+    "min max mixed": (
+        """
+    out[t]=min(t,5)+max(3u,(unsigned)t)+min(x[t],(int)7)+abs(t-30);
+    f[t]=fminf(t,3)+max(1.5f,(float)t)+fabsf(-2)+min(2.0f,1.0f)+pow(2.0f,3)+fmodf(t,3.f);""",
+        """""",
+    ),
+    "ull shifts": (
+        """
+    unsigned long long u=1ull<<(t%64);
+    out[t]=(int)(u>>32)+(int)u+__popcll(u);
+    long long s=-(1LL<<40);
+    out[t]+= (int)(s>>38)+(int)(s/1000000007);""",
+        """""",
+    ),
+    "&& assigns in some threads": (
+        """
+    int c=0;
+    if(t>3 && (c=5)>t) out[t]=1; else out[t]=2;
+    out[t]+=c*10;""",
+        """""",
+    ),
+    "|| counts in some threads": (
+        """
+    int c=0;
+    bool b = t<2 || ++c;
+    out[t]=100*c+b;""",
+        """""",
+    ),
+    "|| assigns in some threads": (
+        """
+    int c=0;
+    bool b = t<2 || (c=7)>3;
+    out[t]=100*c+b;""",
+        """""",
+    ),
+    "?: assigns in its arms": (
+        """
+    int c=0,d=0;
+    int r = t<2 ? (c=7) : (d=3);
+    out[t]=100*c+r+d*1000;""",
+        """""",
+    ),
+    "&& adds in some threads": (
+        """
+    int c=0;
+    if (t<2 && (c+=x[t]+1)>0) out[t]=1;
+    out[t]+=c*10;""",
+        """""",
+    ),
+    "&& overwrites in some threads": (
+        """
+    int c=t;
+    if (t<2 && (c=9)>0) out[t]=1;
+    out[t]+=c*10;""",
+        """""",
+    ),
+    "?: of void": (
+        """
+    int c=t;
+    t<2 ? (void)(c=9) : (void)0;
+    out[t]+=c*10;""",
+        """""",
+    ),
+    "&& calls what changes its argument": (
+        """
+    int c=0;
+    if (t<2 && up(c)) out[t]=1;
+    out[t]+=c*10;""",
+        """__device__ bool up(int& c) { c = 4; return true; }""",
+    ),
+}

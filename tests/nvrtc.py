@@ -1,0 +1,66 @@
+"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, or name
+the folder of such an installation in MINILIB_NVRTC."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+LIBRARY = "libnvrtc.so.12"
+
+
+def folders() -> list[Path]:
+    """Where the library may stand."""
+    found = []
+    if named := os.environ.get("MINILIB_NVRTC"):
+        found += [Path(named), Path(named) / "nvidia" / "cuda_nvrtc" / "lib", Path(named) / "lib"]
+    try:
+        spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
+    except ModuleNotFoundError:
+        spec = None
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        found.append(Path(place) / "lib")
+    return found
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The library, or None where it is missing."""
+    for folder in folders():
+        if (folder / LIBRARY).exists():
+            try:
+                return ctypes.CDLL(str(folder / LIBRARY))
+            except OSError:
+                continue
+    return None
+
+
+WHY_NOT = "NVRTC is missing: pip install nvidia-cuda-nvrtc-cu12, or set MINILIB_NVRTC to its folder"
+
+
+def compile_ptx(
+    source: str, architecture: int = 75, name_expressions: Sequence[str] = (), options: Sequence[str] = ()
+) -> str | None:
+    """None where NVRTC accepts the source, else its log."""
+    nvrtc = library()
+    assert nvrtc is not None
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
+    try:
+        for expression in name_expressions:
+            nvrtc.nvrtcAddNameExpression(program, expression.encode())
+        flags = ["--std=c++17", f"--gpu-architecture=compute_{architecture}", *options]
+        array = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
+        if nvrtc.nvrtcCompileProgram(program, len(flags), array) == 0:
+            return None
+        size = ctypes.c_size_t()
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetProgramLog(program, log)
+        return log.value.decode()
+    finally:
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))

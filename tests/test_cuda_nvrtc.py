@@ -1,0 +1,91 @@
+"""NVIDIA's own compiler judges the front end: on the kernels, and on kernels with one token changed."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import nvrtc
+import pytest
+
+from minilib.cuda.errors import CompileError
+from minilib.cuda.language.frontend import compile_source
+from minilib.cuda.language.lexer import Token, tokens
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
+
+HERE = Path(__file__).parent
+# The last one is there for the front end alone: a bit of everything in the language.
+KERNELS = [*sorted((HERE / "cuda_kernels").glob("*.cu")), HERE / "cuda_language.cu"]
+INSTANCES = {"flip_template": ["flip<float, 32>", "flip<int, 64>"]}
+# All 2,000 mutations with MINILIB_MUTATIONS=2000 (a minute or two); another seed with MINILIB_SEED.
+MUTATIONS = int(os.environ.get("MINILIB_MUTATIONS", "200"))
+SEED = int(os.environ.get("MINILIB_SEED", "0"))
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 90])
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_nvrtc_compiles_every_kernel(path: Path, architecture: int) -> None:
+    names = INSTANCES.get(path.stem, [])
+    assert nvrtc.compile_ptx(path.read_text(), architecture, names) is None
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_we_compile_every_kernel(path: Path) -> None:
+    names = INSTANCES.get(path.stem, [])
+    program = compile_source(path.read_text(), path.name, name_expressions=names)
+    assert program.kernels
+
+
+def verdict(source: str, names: list[str]) -> CompileError | None:
+    try:
+        compile_source(source, "kernel.cu", name_expressions=names)
+    except CompileError as error:
+        return error
+    return None
+
+
+def mutated(source: str, rng: random.Random) -> tuple[str, str]:
+    """The source with one token deleted, doubled, swapped with the next, or replaced; and what was done."""
+    found = tokens(source)[:-1]
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def start(token: Token) -> int:
+        return starts[token.at.line - 1] + token.at.column - 1
+
+    i = rng.randrange(len(found) - 1)
+    token, after = found[i], found[i + 1]
+    a, b, c, d = start(token), start(token) + len(token.text), start(after), start(after) + len(after.text)
+    how = rng.choice(("delete", "duplicate", "swap", "replace"))
+    if how == "delete":
+        return source[:a] + source[b:], f"line {token.at.line}: without {token.text!r}"
+    if how == "duplicate":
+        return f"{source[:b]} {token.text}{source[b:]}", f"line {token.at.line}: {token.text!r} twice"
+    if how == "swap":
+        text = source[:a] + after.text + source[b:c] + token.text + source[d:]
+        return text, f"line {token.at.line}: {token.text!r} and {after.text!r} swapped"
+    other = rng.choice(found).text
+    return source[:a] + other + source[b:], f"line {token.at.line}: {token.text!r} replaced by {other!r}"
+
+
+def disagreements(count: int, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        path = rng.choice(KERNELS)
+        source, what = mutated(path.read_text(), rng)
+        names = INSTANCES.get(path.stem, [])
+        ours, log = verdict(source, names), nvrtc.compile_ptx(source, 75, names)
+        if ours is None and log is not None:
+            found.append(f"{path.name}, {what}: NVRTC refuses, we accept\n    {log.strip().splitlines()[0]}")
+        if ours is not None and log is None and ours.kind != "unsupported":
+            found.append(f"{path.name}, {what}: NVRTC accepts, we refuse\n    {ours}")
+    return found
+
+
+def test_mutations_are_judged_as_nvrtc_judges_them() -> None:
+    found = disagreements(MUTATIONS, SEED)
+    assert not found, f"{len(found)} of {MUTATIONS} (seed {SEED}):\n" + "\n".join(found)
