@@ -219,7 +219,7 @@ def make_venv(course: Course) -> None:
 
 def install(course: Course, extras: Iterable[str]) -> None:
     """`pip install -e .[extras]`. Its whole output goes to `.venv/install.log`."""
-    more = ", and PyTorch for the parity tests" if "parity" in extras else ""
+    more = ", and PyTorch and NVRTC for the parity tests" if "parity" in extras else ""
     print(f"installing JupyterLab, NumPy and what else the course needs{more} (a minute or two)", flush=True)
     package = f".[{','.join(extras)}]"
     options = [

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minilib.cuda import KernelFault, RawKernel, RawModule, cp, profile, simulate
+from minilib.cuda import CompileError, KernelFault, RawKernel, RawModule, cp, profile, simulate
 from minilib.cuda.engine.run import SCHEDULES, chunks
 
 ROOT = Path(__file__).parents[1]
@@ -553,3 +553,18 @@ def test_an_exchange_that_wants_nothing_is_the_first_write() -> None:
         "__shared__ int s; if (threadIdx.x == 0) atomicAdd(&s, 3); __syncthreads(); out[threadIdx.x] = s;"
     )
     assert [f.array for f in profile(k, (1,), (8,), (cp.zeros(8, cp.int32),)).uninitialised] == ["s"]
+
+
+def test_the_larger_of_a_number_and_nan_is_the_number() -> None:
+    body = (
+        "float n = 0.0f / 0.0f, v = threadIdx.x; out[threadIdx.x] = max(n, v) + min(v, n) + fmaxf(n, 2.0f);"
+    )
+    assert results(body, 4, (4,), dtype=np.float32) == [2.0, 4.0, 6.0, 8.0]
+
+
+def test_long_sums_and_deep_nests() -> None:
+    total = " + ".join(f"(i + {k})" for k in range(150))
+    assert results(I + f"out[i] = {total};") == [150 * i + 11_175 for i in range(8)]
+    loops = "".join(f"for (int a{k} = 0; a{k} < 1; ++a{k}) " for k in range(30))
+    with pytest.raises(CompileError, match="unsupported: loops or branches that are nested so deeply"):
+        kernel(loops + "out[0] += 1;")

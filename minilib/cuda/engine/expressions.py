@@ -37,6 +37,7 @@ from minilib.cuda.language.types import BOOL, Record, Scalar, Void
 from minilib.cuda.language.types import Pointer as PointerType
 
 SPECIAL = {"threadIdx": "tid", "blockIdx": "bid", "blockDim": "bdim", "gridDim": "gdim"}
+MOST_BRACKETS = 40  # in one Python expression: its parser takes 200 within each other
 SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
 VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
 FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
@@ -81,6 +82,7 @@ class Expressions(Places):
 
     def operate(self, node: Expression, op: str, left: str, right: str, kind: Scalar) -> str:
         """left op right, both of type `kind` (of a shift only the left one)."""
+        left, right = (self.temp(text) if text.count("(") > MOST_BRACKETS else text for text in (left, right))
         self.tally(node, *((1, 0) if kind.is_float else (0, 1)))
         if kind.is_float:
             return f"({left} {op} {right})"

@@ -15,6 +15,7 @@ from minilib.cuda.engine import values
 from minilib.cuda.engine.memory import NULL, Pointer, element_of
 from minilib.cuda.engine.statements import Statements
 from minilib.cuda.engine.survey import reachable, shared_in, shared_variables, suspends
+from minilib.cuda.errors import CompileError
 from minilib.cuda.language.tree import (
     Function,
     Program,
@@ -83,5 +84,14 @@ class Code:
         }
         file = f"<{program.name}: {kernel.name}, {mode}>"
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
-        exec(compile(self.text, file, "exec"), namespace)
+        try:
+            exec(compile(self.text, file, "exec"), namespace)
+        except SyntaxError as error:  # Python's limits: 20 loops and 100 blocks within each other
+            raise CompileError(
+                "unsupported",
+                f"unsupported: loops or branches that are nested so deeply ({error.msg})",
+                kernel.at,
+                program.name,
+                program.source,
+            ) from None
         self.run: Callable[..., Any] = namespace[generator.name(kernel)]

@@ -147,11 +147,12 @@ def _high(bits: int, signed: bool) -> Callable[[Value, Value], Value]:
 
 
 def _smaller(x: Value, y: Value) -> Value:
-    return np.minimum(x, y) if type(x) is ndarray or type(y) is ndarray else min(x, y)
+    """Of a number and nan the number, as fminf."""
+    return min(x, y) if type(x) is int and type(y) is int else np.fmin(x, y)
 
 
 def _larger(x: Value, y: Value) -> Value:
-    return np.maximum(x, y) if type(x) is ndarray or type(y) is ndarray else max(x, y)
+    return max(x, y) if type(x) is int and type(y) is int else np.fmax(x, y)
 
 
 def _to_integer(rounding: Callable[[Any], Any], dtype: np.dtype[Any]) -> Callable[[Value], Value]:
