@@ -405,12 +405,12 @@ def test_the_package_is_light_and_knows_no_tensor() -> None:
         import sys
         import minilib.cuda
         heavy = {"matplotlib", "cupy", "torch", "scipy", "sklearn", "IPython", "minilib.tensor"} & {*sys.modules}
-        print(sorted(heavy))
+        print(sorted(heavy), "numpy.random" in sys.modules)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[] False"
     for path in (ROOT / "minilib" / "cuda").rglob("*.py"):
         assert "minilib.tensor" not in path.read_text(), path
 
@@ -568,3 +568,21 @@ def test_long_sums_and_deep_nests() -> None:
     loops = "".join(f"for (int a{k} = 0; a{k} < 1; ++a{k}) " for k in range(30))
     with pytest.raises(CompileError, match="unsupported: loops or branches that are nested so deeply"):
         kernel(loops + "out[0] += 1;")
+
+
+def test_fifty_million_elements_stay_under_one_and_a_half_gigabytes() -> None:
+    program = """
+        import resource
+        from minilib.cuda import cp, RawKernel
+        k = RawKernel('extern "C" __global__ void k(const float* x, const float* y, float* z, int n) {'
+                      "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) z[i] = x[i] + y[i]; }", "k")
+        n = 50_000_000
+        x, y, z = (cp.ones(n, cp.float32) for _ in range(3))
+        k((-(-n // 256),), (256,), (x, y, z, n))
+        assert float(z[0]) == float(z[-1]) == 2
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert int(done.stdout) < 1_500_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from benchmarks import grading, scalar, sidebyside, tensor
+from benchmarks import cuda, grading, scalar, sidebyside, tensor
 from coursekit import notebooks
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,20 @@ def test_readme_and_chapter_01_show_the_recorded_table():
 def test_readme_shows_the_recorded_speed_of_grading():
     speed = json.loads(grading.RESULTS.read_text())["per_minute"]
     assert f"{speed:.0f} submissions of chapter 01 a minute" in (ROOT / "README.md").read_text()
+
+
+def test_readme_shows_the_recorded_speed_of_simulated_kernels():
+    table = cuda.table(json.loads(cuda.RESULTS.read_text())["rows"])
+    assert table in (ROOT / "README.md").read_text()
+
+
+def test_readme_quotes_what_the_report_says(capsys: pytest.CaptureFixture[str]):
+    readme = (ROOT / "README.md").read_text()
+    (code,) = [
+        part for part in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "minilib.cuda" in part
+    ]
+    exec(code, {})
+    assert f"# {capsys.readouterr().out.strip()}" in code
 
 
 @pytest.mark.parametrize("suite", [tensor.SUITE], ids=lambda suite: suite.name)

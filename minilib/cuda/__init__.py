@@ -1,19 +1,35 @@
 """CUDA C on any machine: through CuPy where there is a GPU, and otherwise on a simulator that explains it."""
 
-from minilib.cuda.device.stand_in import cp
-from minilib.cuda.errors import CompileError, KernelFault, LaunchError
-from minilib.cuda.kernel import RawKernel, RawModule, profile, simulate
-from minilib.cuda.reports.report import Finding, Report
+from __future__ import annotations
 
-__all__ = [
-    "CompileError",
-    "Finding",
-    "KernelFault",
-    "LaunchError",
-    "RawKernel",
-    "RawModule",
-    "Report",
-    "cp",
-    "profile",
-    "simulate",
-]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minilib.cuda.device.stand_in import cp as cp
+    from minilib.cuda.errors import CompileError as CompileError
+    from minilib.cuda.errors import KernelFault as KernelFault
+    from minilib.cuda.errors import LaunchError as LaunchError
+    from minilib.cuda.kernel import RawKernel as RawKernel
+    from minilib.cuda.kernel import RawModule as RawModule
+    from minilib.cuda.kernel import profile as profile
+    from minilib.cuda.kernel import simulate as simulate
+    from minilib.cuda.reports.report import Finding as Finding
+    from minilib.cuda.reports.report import Report as Report
+
+# Imported when they are asked for: who needs arrays only shall not wait for a compiler.
+_PLACES = {
+    "cp": "device.stand_in",
+    **dict.fromkeys(("CompileError", "KernelFault", "LaunchError"), "errors"),
+    **dict.fromkeys(("RawKernel", "RawModule", "profile", "simulate"), "kernel"),
+    **dict.fromkeys(("Finding", "Report"), "reports.report"),
+}
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value

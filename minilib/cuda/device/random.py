@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,11 @@ class Draw:
 
     def __init__(self, upload: Upload, seed: Any = None) -> None:
         self._upload = upload
-        self._numbers = np.random.default_rng(seed)
+        self._seed = seed
+
+    @cached_property
+    def _numbers(self) -> np.random.Generator:
+        return np.random.default_rng(self._seed)  # at first use: to import numpy.random takes a while
 
     def random(self, size: Size = None, dtype: Any = float) -> Any:
         """Evenly from [0, 1)."""
