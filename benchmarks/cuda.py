@@ -491,7 +491,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     libraries = args.library or installed()
     rows = measure(args.case or list(CASES), libraries, args.rounds)
     print(table(rows))
-    if args.case or args.library:
+    if args.case or set(libraries) != set(LIBRARIES):
+        print("not recorded: only a run of every case with every library is")
         return
     versions = [row.pop("versions") for row in rows]
     data = {

@@ -166,14 +166,7 @@ class Expressions(Places):
         if isinstance(source, PointerType):
             return f"pointer_to_bool({operand})"
         assert isinstance(source, Scalar) and isinstance(target, Scalar)
-        if source.dtype == target.dtype:
-            return operand
-        if target == BOOL:
-            return f"to_bool({operand})"
-        if target.is_float:
-            return f"to_float({operand}, {self.dtype(target)})"
-        convert = "float_to_integer" if source.is_float else "to_integer"
-        return f"{convert}({operand}, {self.dtype(target)})"
+        return self.converted(operand, source, target)
 
     def _reinterpret(self, node: Reinterpret) -> str:
         operand = self.expression(node.operand)
@@ -238,13 +231,13 @@ class Expressions(Places):
         return self.converted(self.operate(node, node.op, before, right, node.compute), node.compute, kind)
 
     def converted(self, text: str, source: Scalar, target: Scalar) -> str:
+        """A number of one type in another."""
         if source.dtype == target.dtype:
             return text
         if target == BOOL:
             return f"to_bool({text})"
-        if target.is_float:
-            return f"to_float({text}, {self.dtype(target)})"
-        return f"{'float_to_integer' if source.is_float else 'to_integer'}({text}, {self.dtype(target)})"
+        convert = "to_float" if target.is_float else "float_to_integer" if source.is_float else "to_integer"
+        return f"{convert}({text}, {self.dtype(target)})"
 
     def _increment(self, node: Increment) -> str:
         place, kind = node.place, node.place.type
