@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minilib.cuda.engine import mathematics
+from minilib.cuda.engine import mathematics, values
 from minilib.cuda.engine.places import Places
 from minilib.cuda.engine.survey import suspends, walk
 from minilib.cuda.language.tree import (
@@ -186,7 +186,7 @@ class Expressions(Places):
     def _pointerdifference(self, node: PointerDifference) -> str:
         left, right = self.expression(node.left), self.expression(node.right)
         assert isinstance(node.left.type, PointerType)
-        return f"same_memory({left}, {right}) // {node.left.type.to.size}"
+        return f"distance({left}, {right}) // {node.left.type.to.size}"
 
     def _addressof(self, node: AddressOf) -> str:
         return self.pointer_to(node.place)
@@ -234,10 +234,8 @@ class Expressions(Places):
         """A number of one type in another."""
         if source.dtype == target.dtype:
             return text
-        if target == BOOL:
-            return f"to_bool({text})"
-        convert = "to_float" if target.is_float else "float_to_integer" if source.is_float else "to_integer"
-        return f"{convert}({text}, {self.dtype(target)})"
+        dtype = "" if target == BOOL else f", {self.dtype(target)}"
+        return f"{values.conversion(source, target).__name__}({text}{dtype})"
 
     def _increment(self, node: Increment) -> str:
         place, kind = node.place, node.place.type

@@ -58,9 +58,9 @@ def join(a: Mask, b: Mask) -> Mask:
     return True if both.all() else both
 
 
-def minus(a: Mask, b: Mask) -> Mask:
-    """The lanes of `a` that are not in `b`."""
-    return split(a, b)[1]
+def some(mask: Mask) -> bool:
+    """Whether any lane takes part; for a mask that may not have collapsed."""
+    return bool(mask.any()) if type(mask) is ndarray else bool(mask)
 
 
 # ----------------------------------------------------------------------------------------------- selecting
@@ -190,13 +190,13 @@ def pointer_to_bool(p: Pointer) -> Value:
     return p.memory.space != "null"
 
 
-def convert(x: Value, source: Scalar, target: Scalar) -> Value:
-    """A number of one type in another, by C's rules."""
+def conversion(source: Scalar, target: Scalar) -> Callable[..., Value]:
+    """The function (x, dtype), of bool (x), that makes a number of one type one of another, by C's rules."""
     if target == BOOL:
-        return to_bool(x)
+        return to_bool
     if target.is_float:
-        return to_float(x, target.dtype)
-    return float_to_integer(x, target.dtype) if source.is_float else to_integer(x, target.dtype)
+        return to_float
+    return float_to_integer if source.is_float else to_integer
 
 
 # ---------------------------------------------------------------------------------------------- arithmetic
@@ -281,6 +281,6 @@ def advance(p: Pointer, nbytes: Value) -> Pointer:
     return Pointer(p.memory, p.offset + nbytes)
 
 
-def same_memory(a: Pointer, b: Pointer) -> Value:
+def distance(a: Pointer, b: Pointer) -> Value:
     """The distance in bytes of two pointers."""
     return wide(a.address - b.address)

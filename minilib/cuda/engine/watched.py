@@ -10,7 +10,7 @@ import numpy as np
 from minilib.cuda.engine.lanes import BOOLEAN
 from minilib.cuda.engine.layouts import Blocks
 from minilib.cuda.engine.memory import Index, Pointer, Value
-from minilib.cuda.engine.values import Mask, select, wide
+from minilib.cuda.engine.values import Mask, select, some, wide
 from minilib.cuda.language.types import Record, Scalar
 from minilib.cuda.reports.recorder import Recorder
 
@@ -83,7 +83,7 @@ class Watched(Blocks):
         memory: Any = p.memory
         seen = self.rows(value, kind.dtype)
         element, good = self._record(p, index, kind.size, mask, line, "store", seen)
-        if self._any(good, True) if type(good) is ndarray else good:
+        if some(good):
             self.launch.changes += 1
             self._write(memory, element, value, kind.dtype, good)
 
@@ -96,7 +96,7 @@ class Watched(Blocks):
         kinds: list[Any] = [field.type for field in record.fields]
         seen = [self.rows(part, kind.dtype) for part, kind in zip(value, kinds)]
         element, good = self._record(p, index, record.size, mask, line, "store", seen)
-        if good is True or (type(good) is ndarray and good.any()):
+        if some(good):
             self._store_parts(Pointer(p.memory), element, value, record, good, line)
 
     def atomic(
@@ -114,7 +114,7 @@ class Watched(Blocks):
             return super().atomic(name, p, index, values, kind, mask, wanted, line)
         reads = wanted or name != "atomicExch"
         element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)
-        if good is not True and not (type(good) is ndarray and good.any()):
+        if not some(good):
             return 0
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
 
