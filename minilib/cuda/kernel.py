@@ -250,6 +250,7 @@ def simulate(
     values = _values(kernel, args, bound, None)
     code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
     code.variables.update(pointers(kernel.variables))
+    launch.waits = code.waits
     run = run_lockstep if schedule == "lockstep" else run_warps
     with _recursion_named(kernel):
         run(code, launch, values)
@@ -267,6 +268,7 @@ def profile(
     recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
     code = kernel.code("watched")
     code.variables.update(pointers(kernel.variables, copies))
+    launch.waits = code.waits
     with _recursion_named(kernel):
         run_watched(code, launch, values, recorder)
     report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])

@@ -46,6 +46,7 @@ class Launch:
         self.warps = -(-self.threads // 32)  # of a block
         self.recorder: Recorder | None = None
         self.changes = 0  # how often memory was changed: a loop that changes nothing never ends
+        self.waits = False  # whether a loop of atomics asks for that
 
 
 class Lanes:
@@ -466,13 +467,13 @@ class Lanes:
             given = [v[chosen] if v.strides[0] else v[: len(places)] for v in given]
         if self.launch.reverse:
             places, given = places[::-1], [v[::-1] for v in given]
-        before = view[places]
+        before = view[places] if self.launch.waits else None
         if wanted or name not in AT:
             old = one_by_one(name, view, places, given)
         else:
             AT[name](view, places, given[0])
             old = None
-        if not np.array_equal(before, view[places]):
+        if before is not None and not np.array_equal(before, view[places]):
             self.launch.changes += 1
         if not wanted or old is None:
             return None

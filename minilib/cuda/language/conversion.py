@@ -85,10 +85,6 @@ def address(value: Value, at: tree.At) -> tree.Expression:
     return tree.AddressOf(at, Pointer(value.type, value.const), value.place)
 
 
-def is_null(value: Value) -> bool:
-    return value.null
-
-
 def number(node: tree.Expression, to: Type) -> tree.Expression:
     """A number in another type; known numbers stay literals."""
     if node.type == to:
