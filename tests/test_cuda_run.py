@@ -516,6 +516,8 @@ def test_what_a_gpu_would_not_find_is_refused() -> None:
         RawKernel('extern "C" ' + plain, "h")
     with pytest.raises(TypeError, match="must be a string"):
         RawKernel(None, "k")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="option"):
+        RawKernel('extern "C" ' + plain, "k", option=("-DN=1",))  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="get_function"):
         profile(RawModule(code=plain), (1,), (1,), ())  # type: ignore[arg-type]
 

@@ -55,7 +55,10 @@ class Kernel:
         return self._codes[mode]
 
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
-        """Run it; arrays are written in place. Raises KernelFault at the first bad access."""
+        """Run it; arrays are written in place. Raises KernelFault at the first bad access.
+
+        `stream` is CuPy's; here a launch is over when it returns.
+        """
         simulate(self, grid, block, args, shared_mem)
 
     def prepare(
@@ -86,7 +89,17 @@ class RawKernel(Kernel):
     It must be declared extern "C"; instances of templates come from RawModule.
     """
 
-    def __init__(self, code: str, name: str, options: Sequence[str] = (), **_: Any) -> None:
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",  # this and what follows: CuPy's, without effect here
+        *,
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+    ) -> None:
         for what, given in (("code", code), ("name", name)):
             if not isinstance(given, str):
                 raise TypeError(f"RawKernel: {what} must be a string, not {type(given).__name__}")
@@ -103,8 +116,11 @@ class RawModule:
         code: str | None = None,
         path: str | None = None,
         options: Sequence[str] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
-        **_: Any,
+        jitify: bool = False,
     ) -> None:
         if (code is None) == (path is None):
             raise TypeError("RawModule: give either code= or path=")
