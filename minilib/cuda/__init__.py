@@ -33,3 +33,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext minilib.cuda` calls: the cell magic %%cuda."""
+    from minilib.cuda.magic import CudaMagics
+
+    shell.register_magics(CudaMagics)

@@ -79,6 +79,17 @@ class Kernel:
         launch = Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
         return launch, bound
 
+    @property
+    def source(self) -> str:
+        """The CUDA C that it was made of."""
+        return self.program.source
+
+    @property
+    def declaration(self) -> str:
+        """What it is called with: "add(const float* x, float* y, int n)"."""
+        told = ", ".join(f"{p.type} {p.name}".replace(" *", "*") for p in self.function.parameters)
+        return f"{self.name}({told})"
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
@@ -108,7 +119,7 @@ class RawKernel(Kernel):
 
 
 class RawModule:
-    """All kernels of CUDA C source, as cupy.RawModule."""
+    """All kernels of CUDA C source, as cupy.RawModule. `name` (ours) is what messages call the source."""
 
     def __init__(
         self,
@@ -121,13 +132,14 @@ class RawModule:
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
         jitify: bool = False,
+        name: str | None = None,
     ) -> None:
         if (code is None) == (path is None):
             raise TypeError("RawModule: give either code= or path=")
         if path is not None:
             with open(path, encoding="utf-8") as file:
                 code = file.read()
-        name = path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu"
+        name = name or (path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu")
         if not isinstance(code, str):
             raise TypeError(f"RawModule: code must be a string, not {type(code).__name__}")
         self.expressions = tuple(name_expressions or ())
