@@ -26,12 +26,23 @@ PATIENCE = (
 
 
 class Flow:
-    """Runs the hidden tests of one notebook, one after the other."""
+    """Runs hidden tests of one notebook, one after the other.
+
+    Answers in CUDA C (`python=False`) have a flow and a kernel of their own, in which no Python of a student
+    ever runs, helpers included: what their tests show can be trusted.
+    """
 
     def __init__(
-        self, notebook: NotebookNode, start: Callable[[], Kernel], *, seed: int, timeout: float | None = None
+        self,
+        notebook: NotebookNode,
+        start: Callable[[], Kernel],
+        *,
+        seed: int,
+        timeout: float | None = None,
+        python: bool = True,
     ) -> None:
         self.start = start
+        self.python = python
         self.seed = seed
         self.timeout = timeout
         self.notebook_timeout = info(notebook).get("timeout")
@@ -97,7 +108,8 @@ class Flow:
         return Shown(seconds=seconds)
 
     def helpers(self) -> list[NotebookNode]:
-        return [] if HELPERS in self.verdicts else [cell for cell in self.cells if is_helper(cell)]
+        left_out = HELPERS in self.verdicts or not self.python
+        return [] if left_out else [cell for cell in self.cells if is_helper(cell)]
 
     def of(self, role: str, exercise: str | None) -> list[NotebookNode]:
         wanted = [cell for cell in self.cells if info(cell).get("role") == role and not is_helper(cell)]

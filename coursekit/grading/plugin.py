@@ -75,13 +75,17 @@ class Failed(Exception):
 
 
 class GradedFile(IPyNbFile):  # type: ignore[misc]
-    """One notebook: starts a kernel when the first hidden test runs, writes one JSON after the last."""
+    """One notebook: starts kernels when hidden tests run, writes one JSON after the last."""
 
     def collect(self) -> Iterator[GradedCell]:
         notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
         self.settings = self.config.stash[settings_key]
         self.entry = self.settings.notebooks[self.path.name]
-        self.flow = Flow(notebook, self.start, seed=self.settings.seed, timeout=self.settings.timeout)
+        settings = {"seed": self.settings.seed, "timeout": self.settings.timeout}
+        self.flows = {
+            language: Flow(notebook, self.start, python=language == "python", **settings)
+            for language in ("python", "cuda")
+        }
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
             if info(cell).get("role") == "hidden":
@@ -97,7 +101,8 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         """nbval would start a kernel outside the box."""
 
     def teardown(self) -> None:
-        self.flow.close()
+        for flow in self.flows.values():
+            flow.close()
         run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
         write_text(self.settings.folder / "results" / f"{self.path.stem}.json", json.dumps(to_json(run)))
 
@@ -109,7 +114,7 @@ class GradedCell(IPyNbCell):  # type: ignore[misc]
         """nbval would expect all cells after a timeout to fail."""
 
     def runtest(self) -> None:
-        run = self.parent.flow.run(self.cell)
+        run = self.parent.flows[info(self.cell)["language"]].run(self.cell)
         self.parent.runs[self.name] = run
         message = self.config.stash[settings_key].verdict(run)
         if message is not None:
