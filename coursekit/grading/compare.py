@@ -28,7 +28,7 @@ from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_j
 Judge = Callable[[str, Any, Any], str | None]
 
 KINDS = ("int", "float", "array", "list", "tuple", "dict", "object", "kernel")
-LONGEST = 300  # characters of one message: what a judge says may quote a student
+LONGEST = 240  # characters of one message: what a judge says may quote a student
 
 _DTYPE = re.compile(r"(float|int|uint|complex)(8|16|32|64|128)|bool|object")
 _WORDS = {"int": "an int", "float": "a float", "list": "a list", "tuple": "a tuple"}
