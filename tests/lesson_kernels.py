@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from coursekit import notebooks
@@ -25,7 +26,7 @@ def lesson_kernels(name: str, folder: str = "chapters") -> dict[str, Kernel]:
         first = notebooks.cuda_line(cell.source) if cell.is_code else None
         if first:
             words = shlex.split(first)
-            options = [f"-D{value}" for flag, value in zip(words, words[1:]) if flag in ("-D", "--define")]
+            options = [f"-D{value}" for flag, value in pairwise(words) if flag in ("-D", "--define")]
             source = "\n" + notebooks.cuda_text(cell.source)
             module = RawModule(code=source, options=options, name=f"{words[1]}.cu")
             names = [kernel for kernel, made in module.program.kernels.items() if made.external_c]

@@ -110,6 +110,8 @@ ANSWERS = {
     "no guard": {"4.1": body("y[i] = x[n - 1 - i];")},
     "the same way": {"4.1": body("if (i < n) y[i] = x[i];")},
     "reads twice": {"4.1": body("if (i < n) { y[i] = x[i]; y[i] = x[n - 1 - i]; }")},
+    "writes nothing": {"4.1": body("")},
+    "writes its input": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; x[i] = 0; }").replace("const ", "")},
     "race": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; y[0] += 0 * y[n - 1]; }")},
     "not C": {"4.1": body("if (i < n) y[i] = x[n - 1 - j];")},
     "renamed": {"4.1": body("if (i < n) y[i] = x[n - 1 - i];", name="flop")},
@@ -156,6 +158,8 @@ def test_a_right_kernel_earns_all_points(results, name):
     [
         ("no guard", "n = 1: line 4: thread (1,0,0) reads x[-1], which lies before the first element"),
         ("the same way", "n = 33: array 2 of 2: values differ from the expected by up to "),
+        ("writes nothing", "n = 1: array 2 of 2: nothing was written to it"),
+        ("writes its input", "n = 1: array 1 of 2: was changed, and should not be"),
         ("race", "n = 33: race (global): line 4"),
         ("not C", "does not compile: flip.cu:4:33: error: identifier 'j' is undefined; hint: declare it"),
         ("renamed", "not RawModule: take a kernel with .get_function(name); its kernels: flop"),

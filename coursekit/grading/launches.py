@@ -19,12 +19,18 @@ _ORDERS = {
 
 def difference(expected: Any, got: Any, tolerance: float, arrays: Arrays) -> str | None:
     """What is wrong with `got`, None where nothing is. `arrays` compares two arrays."""
+    wanted, shown = _whole(expected["runs"]), _whole(got["runs"])
     return (
-        _fault(expected["runs"], got["runs"])
+        _fault(wanted, shown)
         or _finding(expected["findings"], got["findings"])
-        or _outputs(expected["runs"], got["runs"], tolerance, arrays)
+        or _outputs(wanted, shown, tolerance, arrays)
         or _counts(expected["counts"], got["counts"])
     )
+
+
+def _whole(runs: Any) -> Any:
+    """Each run with what it shares with another."""
+    return {schedule: runs[run["same"]] if "same" in run else run for schedule, run in runs.items()}
 
 
 def _fault(expected: Any, got: Any) -> str | None:
@@ -53,11 +59,21 @@ def _outputs(expected: Any, got: Any, tolerance: float, arrays: Arrays) -> str |
         if len(wanted) != len(run["outputs"]):
             return "is not of the expected form"
         for place, (want, have) in enumerate(zip(wanted, run["outputs"], strict=True), 1):
-            message = arrays(want, have, tolerance)
+            message = _array(want, have, tolerance, arrays)
             if message:
                 which = f"array {place} of {len(wanted)}" if len(wanted) > 1 else "the array"
-                return f"{which}{_ORDERS.get(schedule, '')}: values {message}"
+                return f"{which}{_ORDERS.get(schedule, '')}: {message}"
     return None
+
+
+def _array(want: Any, have: Any, tolerance: float, arrays: Arrays) -> str | None:
+    """None in place of an array says that the kernel left it as it was."""
+    if want is None or have is None:
+        if want is have:
+            return None
+        return "nothing was written to it" if have is None else "was changed, and should not be"
+    message = arrays(want, have, tolerance)
+    return f"values {message}" if message else None
 
 
 def _counts(expected: Any, got: Any) -> str | None:

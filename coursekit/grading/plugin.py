@@ -48,6 +48,7 @@ class Settings:
 
 
 settings_key = pytest.StashKey[Settings]()
+spare_key = pytest.StashKey[dict[str, list[Kernel]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,10 +58,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     settings = Settings(Path(config.getoption(SETTINGS)))
     config.stash[settings_key] = settings
+    config.stash[spare_key] = {}
     if settings.launch.wrapper:  # whatever a box sends, this process does not eat the machine
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (OWN_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for kernels in config.stash[spare_key].values():
+        for kernel in kernels:
+            kernel.close()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -81,16 +89,24 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
         self.settings = self.config.stash[settings_key]
         self.entry = self.settings.notebooks[self.path.name]
-        settings = {"seed": self.settings.seed, "timeout": self.settings.timeout}
+        seed, timeout = self.settings.seed, self.settings.timeout
         self.flows = {
-            language: Flow(notebook, self.start, python=language == "python", **settings)
-            for language in ("python", "cuda")
+            "python": Flow(notebook, self.start, seed=seed, timeout=timeout),
+            "cuda": Flow(
+                notebook, self.start, seed=seed, timeout=timeout, python=False, spare=self.spare(notebook)
+            ),
         }
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
             if info(cell).get("role") == "hidden":
                 name = str(info(cell)["grade_id"])
                 yield GradedCell.from_parent(self, name=name, cell_num=number, cell=cell, options={})
+
+    def spare(self, notebook: nbformat.NotebookNode) -> list[Kernel]:
+        """Kernels for CUDA C that ran the set-up cells of this notebook, and no student's Python."""
+        set_up = [cell.source for cell in notebook.cells if info(cell).get("role") == "setup"]
+        spares: dict[str, list[Kernel]] = self.config.stash[spare_key]
+        return spares.setdefault(json.dumps([self.entry["library"], set_up]), [])
 
     def start(self) -> Kernel:
         folder = self.settings.folder / "k" / self.path.stem[:8]
@@ -102,7 +118,7 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
 
     def teardown(self) -> None:
         for flow in self.flows.values():
-            flow.close()
+            flow.end()
         run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
         write_text(self.settings.folder / "results" / f"{self.path.stem}.json", json.dumps(to_json(run)))
 

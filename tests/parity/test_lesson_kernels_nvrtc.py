@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import nvrtc
@@ -28,7 +29,7 @@ def lesson_sources() -> Iterator[tuple[str, str, list[str]]]:
                 line = notebooks.cuda_line(cell.source) if cell.is_code else None
                 if line:
                     words = shlex.split(line)
-                    values = list(zip(words, words[1:]))
+                    values = list(pairwise(words))
                     macros = [
                         value.replace("=", " ", 1) for flag, value in values if flag in ("-D", "--define")
                     ]
