@@ -194,15 +194,19 @@ def test_neighbours_first_diverge_in_every_warp_while_a_pair_fits_into_a_warp():
     assert (report.bank_conflicts, report.barriers, report.flops) == (0, 8, BLOCK - 1)
 
 
-def test_packed_neighbours_collide_in_banks():
+def packed_conflicts():
+    """Conflicts of one access in all steps, where worker t takes number 2 * stride * t."""
     conflicts = 0
     for stride in 2 ** np.arange(8):
         workers = np.arange(BLOCK // (2 * stride))
         for warp in range(0, len(workers), 32):
-            banks = 2 * stride * workers[warp : warp + 32] % 32
-            conflicts += 3 * (np.bincount(banks).max() - 1)  # two loads and a store
+            conflicts += np.bincount(2 * stride * workers[warp : warp + 32] % 32).max() - 1
+    return conflicts
+
+
+def test_packed_neighbours_collide_in_banks():
     report = tree("tree_packed")
-    assert report.bank_conflicts == conflicts == 105
+    assert report.bank_conflicts == 3 * packed_conflicts() == 105  # two loads and a store
     assert report.divergent_branches == 5 + 1  # 16, 8, 4, 2, 1 of 32 lanes; and the last line
 
 
@@ -296,7 +300,8 @@ def test_blelloch_adds_less_and_waits_more():
     assert steps.flops == 256 * 8 - 255 == 1793
     assert tree.flops == 2 * 255
     assert (steps.barriers, tree.barriers) == (8, 8 + 1 + 8 + 1)
-    assert steps.bank_conflicts == 0 < tree.bank_conflicts
+    assert steps.bank_conflicts == 0
+    assert tree.bank_conflicts == (3 + 5) * packed_conflicts()  # three accesses on the way up, five down
 
 
 def test_one_row_is_a_race():
