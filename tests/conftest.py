@@ -1,4 +1,4 @@
-"""Asserts of shared tests say as much as those of test files; and Ctrl-C reaches what tests start. Kernels are simulated."""
+"""Asserts of shared tests say as much as those of test files, and Ctrl-C reaches what tests start."""
 
 import os
 import signal

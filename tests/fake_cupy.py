@@ -1,8 +1,8 @@
 """A CuPy without a GPU: within `installed`, `import cupy` finds it, and `backend()` says "gpu".
 
-Its memory is one heap with the alignment and the rounding of CuPy's pool, and what is not allocated cannot be
-read. Its kernels run in our simulator, on the bytes of the heap; every launch is kept in `launches`. It has the
-names of CuPy that minilib's side of a GPU uses, and refuses as CuPy does.
+Its memory is one heap with the alignment and the rounding of CuPy's pool; what is not allocated cannot be
+read. Its kernels run in our simulator, on the bytes of the heap, and every launch is kept in `launches`. It
+has the names of CuPy that minilib's side of a GPU uses, and refuses as CuPy does.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ class Unit:
         if error.kind != "unsupported" or backend() != GPU:
             raise error
         warnings.warn(
-            f"{error.name}:{error.line}: {error.message}. It runs on the GPU unchecked: the number and the types "
-            "of arguments and the sizes are not looked at, and simulate and profile cannot run it",
+            f"{error.name}:{error.line}: {error.message}. It runs on the GPU unchecked: nobody looks at the "
+            "number and the types of its arguments and at sizes, and simulate and profile cannot run it",
             stacklevel=4,  # who called RawKernel, RawModule or get_function
         )
         return error
