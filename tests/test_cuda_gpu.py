@@ -89,7 +89,7 @@ def test_what_is_missing_is_named_without_importing_cupy(monkeypatch: pytest.Mon
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     assert module.missing_for_gpu() == "CuPy is not installed: pip install cupy-cuda12x"
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(module, "_missing_for_driver", lambda: "no driver")
+    monkeypatch.setattr(module, "missing_driver", lambda: "no driver")
     assert module.missing_for_gpu() == "no driver" and "cupy" not in sys.modules
 
 
@@ -114,7 +114,7 @@ class Driver:
 def test_the_driver_is_asked(monkeypatch: pytest.MonkeyPatch, driver: Driver, told: str | None) -> None:
     module = import_module("minilib.cuda.backend")
     monkeypatch.setattr("ctypes.CDLL", lambda name: driver)
-    found = module._missing_for_driver()
+    found = module.missing_driver()
     assert found is None if told is None else told in found
 
 
@@ -123,7 +123,7 @@ def test_without_a_driver_its_library_is_named(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(name)
 
     monkeypatch.setattr("ctypes.CDLL", missing)
-    assert "there is no NVIDIA driver (" in import_module("minilib.cuda.backend")._missing_for_driver()
+    assert "there is no NVIDIA driver (" in import_module("minilib.cuda.backend").missing_driver()
 
 
 def test_the_package_asks_nothing_before_it_is_asked() -> None:

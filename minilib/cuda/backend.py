@@ -51,7 +51,7 @@ def missing_for_gpu() -> str | None:
     if "cupy" not in sys.modules:  # its import takes a second
         if importlib.util.find_spec("cupy") is None:
             return "CuPy is not installed: pip install cupy-cuda12x"
-        missing = _missing_for_driver()
+        missing = missing_driver()
         if missing is not None:
             return missing
     try:
@@ -64,7 +64,7 @@ def missing_for_gpu() -> str | None:
     return None if count else "CuPy finds no GPU: nvidia-smi lists those that there are"
 
 
-def _missing_for_driver() -> str | None:
+def missing_driver() -> str | None:
     """What NVIDIA's driver lacks, asked without CuPy."""
     import ctypes
 
