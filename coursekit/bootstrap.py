@@ -88,7 +88,7 @@ def enter(course: Course, command: str, argv: Sequence[str]) -> None:
 
 
 def optional_extras(command: str, argv: Sequence[str]) -> list[str]:
-    """The extras whose tests are asked for: `test --parity` or `test --only parity`; CuPy if there is a GPU."""
+    """The extras whose tests are asked for, by `test --parity` or `test --only parity`; CuPy beside a GPU."""
     if command != "test":
         return []
     asked = {*argv, *(f"--{after}" for word, after in pairwise(argv) if word == "--only")}
