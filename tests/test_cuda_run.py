@@ -424,7 +424,7 @@ def test_every_intrinsic_has_an_implementation() -> None:
     from minilib.cuda.language.intrinsics import INTRINSICS
 
     there = {*mathematics.FUNCTIONS, *CHANGES, *expressions.SHUFFLES, *expressions.VOTES, *expressions.FENCES}
-    there |= {"__syncthreads", "__syncwarp"}
+    there |= {*BARRIERS, "__syncwarp"}
     assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -257,7 +258,7 @@ def simulate(
 
     `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other
     from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is
-    stopped after `max_steps` iterations.
+    stopped after `max_steps` iterations. What the kernel prints goes to sys.stdout when it ends or is stopped.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
@@ -268,15 +269,21 @@ def simulate(
     code.variables.update(pointers(kernel.variables))
     launch.waits = code.waits
     run = run_lockstep if schedule == "lockstep" else run_warps
-    with _recursion_named(kernel):
-        run(code, launch, values)
+    try:
+        with _recursion_named(kernel):
+            run(code, launch, values)
+    finally:
+        sys.stdout.write(launch.printed.text)
     _mark_written(kernel, bound)
 
 
 def profile(
     kernel: Kernel, grid: Any, block: Any, args: Any, shared_mem: int = 0, *, max_steps: int = MAX_STEPS
 ) -> Report:
-    """Run a kernel on copies of its arguments and report everything that it did: see `Report`."""
+    """Run a kernel on copies of its arguments and report everything that it did: see `Report`.
+
+    What it prints is in `Report.printed`; after a failed assert it goes on.
+    """
     kernel = _kernel("profile", kernel)
     launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
     copies: dict[int, np.ndarray[Any, Any]] = {}
@@ -288,6 +295,7 @@ def profile(
     with _recursion_named(kernel):
         run_watched(code, launch, values, recorder)
     report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
+    report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     return report
 

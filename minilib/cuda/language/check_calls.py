@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.language import syntax, tree
-from minilib.cuda.language.check_expressions import Expressions, type_hint
+from minilib.cuda.language.check_expressions import type_hint
+from minilib.cuda.language.check_output import Output
 from minilib.cuda.language.conversion import Value, address, implicit, number, quality, rvalue
 from minilib.cuda.language.intrinsics import INTRINSICS, SAME_TYPE, Signature
+from minilib.cuda.language.preprocess import ASSERT
 from minilib.cuda.language.scope import FunctionName, Overloads, ParameterType
 from minilib.cuda.language.templates import deduced
 from minilib.cuda.language.tree import At
@@ -29,13 +31,19 @@ class Candidate:
     template: bool = False
 
 
-class Calls(Expressions):
+class Calls(Output):
     def call(self, node: syntax.CallOf) -> Value:
         at = node.at
         callee = self.value(node.function)
         if callee.function is None:
             hint = f"'{callee.name}' is no function" if callee.name else "a function's name stands before ("
             raise Fault(at, "expression preceding parentheses of apparent call must have function type", hint)
+        if callee.name == ASSERT:
+            return self.assertion(node)
+        if callee.name == "printf":
+            if callee.function.functions or callee.function.templates:
+                raise unsupported(at, "functions of your own that are called printf", "take another name")
+            return self.printf(node)
         if callee.name == "__ldg":
             return self._ldg([self._argument(argument) for argument in node.arguments], at)
         if (

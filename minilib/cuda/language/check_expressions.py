@@ -20,6 +20,7 @@ from minilib.cuda.language.conversion import (
     take,
 )
 from minilib.cuda.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
+from minilib.cuda.language.preprocess import ASSERT
 from minilib.cuda.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
 from minilib.cuda.language.tree import At
 from minilib.cuda.language.types import (
@@ -41,6 +42,7 @@ from minilib.cuda.language.types import (
     promoted,
 )
 
+OTHERS = ("__ldg", "printf", ASSERT)  # built in, and not listed as functions with types
 SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
 
 
@@ -107,6 +109,8 @@ class Expressions(Types):
         return value
 
     def condition(self, node: syntax.Node) -> tree.Expression:
+        if isinstance(node, syntax.Text):  # assert(i < n && "a message")
+            return tree.Literal(node.at, BOOL, True)
         return as_bool(self.value(node), first_at(node))
 
     # ------------------------------------------------------------------------------------------------ atoms
@@ -120,7 +124,7 @@ class Expressions(Types):
         return Value(pointer, null=True, name="nullptr")
 
     def _text(self, node: syntax.Text) -> Value:
-        raise unsupported(node.at, "strings")
+        raise unsupported(node.at, "strings", "only printf and assert take them, as they are written")
 
     def _braces(self, node: syntax.Braces) -> Value:
         raise Fault(
@@ -163,7 +167,7 @@ class Expressions(Types):
             return Value(tree.Literal(at, LONG, 0), null=True)
         if name == "warpSize":
             return Value(tree.Special(at, INT, "warpSize", ""), name=name)
-        if name in INTRINSICS or name == "__ldg" or (name.startswith("make_") and name[5:] in VECTORS):
+        if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
             return Value(function=Overloads(), name=name)
         if name in UNSUPPORTED:
             raise unsupported(at, name)
@@ -172,7 +176,7 @@ class Expressions(Types):
     def _undefined(self, name: str, at: At) -> Fault:
         hint = HOST_ONLY.get(name, "")
         if not hint:
-            known = self.scope.all_names() | set(SPECIALS) | set(INTRINSICS) | {"warpSize"}
+            known = self.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
             lower = {candidate.lower(): candidate for candidate in known}
             close = (
                 [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
@@ -191,7 +195,7 @@ class Expressions(Types):
         if op == "&":
             return self._address_of(node)
         if op == "!":
-            return Value(tree.Unary(at, BOOL, "!", as_bool(self.value(node.operand), node.operand.at)))
+            return Value(tree.Unary(at, BOOL, "!", self.condition(node.operand)))
         operand = self.rvalue(node.operand)
         if op == "*":
             return self.deref(operand, at)

@@ -216,6 +216,8 @@ _add("__any_sync", Signature("__any_sync", INT, (UINT, INT)))
 _add("__all_sync", Signature("__all_sync", INT, (UINT, INT)))
 _add("__activemask", Signature("__activemask", UINT, ()))
 _add("__syncthreads", Signature("__syncthreads", VOID, ()))
+for _name in ("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"):
+    _add(_name, Signature(_name, INT, (INT,)))
 _add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), 0, (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
@@ -224,8 +226,6 @@ _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
 
 UNSUPPORTED = set(
     [
-        "printf",
-        "assert",
         "malloc",
         "free",
         "memcpy",
@@ -237,9 +237,6 @@ UNSUPPORTED = set(
         "__trap",
         "__brkpt",
         "__assertfail",
-        "__syncthreads_count",
-        "__syncthreads_and",
-        "__syncthreads_or",
         "__threadfence_system",
         "__prof_trigger",
         "alloca",
@@ -411,7 +408,7 @@ UNSUPPORTED |= {
 UNSUPPORTED -= set(INTRINSICS)
 
 HOST_ONLY = {
-    "cout": "a kernel cannot print to a stream; printf is not supported yet either",
+    "cout": "a kernel cannot print to a stream; write printf(\"%d\\n\", n)",
     "endl": "a kernel cannot print to a stream",
     "cudaMalloc": "memory is allocated on the host, with cp.empty or cp.zeros",
     "cudaMemcpy": "memory is copied on the host, with cp.asarray and .get()",

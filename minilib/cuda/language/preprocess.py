@@ -15,6 +15,7 @@ from minilib.cuda.language.tree import At
 _START = At(1, 1)
 # Stand around what follows #pragma unroll.
 UNROLL, UNROLL_END = "#pragma unroll", "#end"
+ASSERT = "#assert"  # the function that assert(condition) becomes, with the condition and its text
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,23 @@ class _Preprocessor:
             else:
                 name, equals, text = value.partition("=")
                 self._define_text(name, text if equals else "1")
+        self._define_assert()
 
     def _define_text(self, name: str, text: str) -> None:
         line = tokens(f"{name} {text}")
         self._define([token.moved(_START) for token in line[:-1]], _START)
+
+    def _define_assert(self) -> None:
+        """As in NVRTC: a macro from before the first line on, where only the option -DNDEBUG is known."""
+        if "assert" in self.macros:
+            return
+        if "NDEBUG" in self.macros:
+            self._define_text("assert(condition)", "((void)0)")
+            return
+        self._define_text("assert(condition)", "assert(condition, #condition)")
+        macro = self.macros["assert"]
+        body = (replace(macro.body[0], text=ASSERT), *macro.body[1:])
+        self.macros["assert"] = replace(macro, body=body)
 
     # ------------------------------------------------------------------------------------------- directives
 
