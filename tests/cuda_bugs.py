@@ -657,7 +657,7 @@ BUGS = [
     }
     __syncthreads();""",
         ),
-        (2,),
+        (1,),
         (64,),
         x_out(64),
         section="barrier_divergence",

@@ -388,7 +388,10 @@ __device__ V add(const V& a, V b){ b.i+=a.i; b.f+=a.f; return b; }""",
     "a block counts in a function": (
         """
     out[t]=many(x[t],10)+many(t,20);""",
-        """__device__ int many(int a,int b) { if (__syncthreads_or(a<0)) return 0; return __syncthreads_count(a>b); }""",
+        """__device__ int many(int a,int b) {
+    if (__syncthreads_or(a<0)) return 0;
+    return __syncthreads_count(a>b);
+}""",
     ),
     "a block counts as an operand": (
         """

@@ -1,5 +1,7 @@
 """printf and assert: what a kernel says, against C's own printf, and where it stops."""
 
+# ruff: noqa: E501 (one kernel, one line)
+
 from __future__ import annotations
 
 import ctypes
@@ -17,9 +19,7 @@ SCHEDULES = ("lockstep", "forward", "reverse")
 
 
 def kernel(body: str, parameters: str = "int n", before: str = "", **options: Any) -> RawKernel:
-    return RawKernel(
-        f'{before}extern "C" __global__ void k({parameters}) {{\n{body}\n}}\n', "k", **options
-    )
+    return RawKernel(f'{before}extern "C" __global__ void k({parameters}) {{\n{body}\n}}\n', "k", **options)
 
 
 def said(body: str, block: int = 1, grid: int = 1, before: str = "") -> str:
@@ -111,8 +111,11 @@ def test_characters_and_percent_signs() -> None:
         ('printf("hello\\n");', "hello\n"),
         ('printf("%d %u %x\\n", -n, 7u, 255);', "-5 7 ff\n"),
         ('printf("%d\\n", (unsigned char)300);', "44\n"),
-        ('printf("%d %d\\n", n > 3, \'a\');', "1 97\n"),
-        ('printf("%lld %llu %zu\\n", 1ll << 40, ~0ull, sizeof(int));', "1099511627776 18446744073709551615 4\n"),
+        ("printf(\"%d %d\\n\", n > 3, 'a');", "1 97\n"),
+        (
+            'printf("%lld %llu %zu\\n", 1ll << 40, ~0ull, sizeof(int));',
+            "1099511627776 18446744073709551615 4\n",
+        ),
         ('printf("%f %.2f %g\\n", 0.5f, n / 3.0f, 1e-7);', "0.500000 1.67 1e-07\n"),
         ('printf("%.10f\\n", 0.1f);', "0.1000000015\n"),
         ('printf("%s is %s\\n", "this", "text");', "this is text\n"),
@@ -170,7 +173,9 @@ def test_warps_print_as_they_are_executed(capsys: pytest.CaptureFixture[str]) ->
 
 def test_only_the_threads_that_come_there_print() -> None:
     assert said('if (threadIdx.x & 1) printf("%d ", threadIdx.x);', block=6) == "1 3 5 "
-    assert said('for (int i = 0; i < threadIdx.x; ++i) printf("%d%d ", threadIdx.x, i);', block=3) == "10 20 21 "
+    assert (
+        said('for (int i = 0; i < threadIdx.x; ++i) printf("%d%d ", threadIdx.x, i);', block=3) == "10 20 21 "
+    )
 
 
 def test_a_launch_prints_where_python_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,8 +276,7 @@ def test_an_assert_that_fails_stops_the_launch(schedule: str) -> None:
     with pytest.raises(KernelFault) as caught:
         simulate(run, (2,), (32,), (array, 63), schedule=schedule)
     assert str(caught.value) == (
-        "k.cu:3: void k(int*, int): block: [1,0,0], thread: [31,0,0] "
-        'Assertion `i < n && "too many"` failed.'
+        'k.cu:3: void k(int*, int): block: [1,0,0], thread: [31,0,0] Assertion `i < n && "too many"` failed.'
     )
     finding: Any = caught.value.finding
     assert (finding.kind, finding.line, finding.block, finding.thread) == ("assert", 3, (1, 0, 0), (31, 0, 0))
@@ -284,9 +288,7 @@ def test_a_report_has_the_asserts_that_fail_and_what_comes_of_it() -> None:
     (found,) = report.asserts
     assert not report.ok
     assert (found.kind, found.line, found.count, found.thread) == ("assert", 3, 4, (28, 0, 0))
-    assert found.message == (
-        'thread (28,0,0) of block (1,0,0): the assertion `i < n && "too many"` failed.'
-    )
+    assert found.message == ('thread (28,0,0) of block (1,0,0): the assertion `i < n && "too many"` failed.')
     assert [f.line for f in report.out_of_bounds] == [4]
     assert "Assertions\n  line 3: thread (28,0,0)" in str(report)
 
@@ -302,7 +304,7 @@ def test_asserts_look_at_the_threads_that_come_there() -> None:
     report = profile(kernel("if (threadIdx.x < 4) assert(threadIdx.x < 4);"), (1,), (32,), (1,))
     assert report.ok
     assert profile(kernel("assert(n == 5);"), (1,), (32,), (5,)).ok
-    assert profile(kernel("assert(!\"here\");"), (1,), (32,), (5,)).asserts[0].count == 32
+    assert profile(kernel('assert(!"here");'), (1,), (32,), (5,)).asserts[0].count == 32
 
 
 def test_ndebug_is_an_option_as_in_nvrtc() -> None:

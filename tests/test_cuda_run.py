@@ -423,14 +423,14 @@ def test_a_barrier_counts_the_threads_of_its_block() -> None:
     body = "int t = threadIdx.x, g = blockIdx.x * blockDim.x + t; out[g] = __syncthreads_count(t % 3 == blockIdx.x);"
     for threads in (1, 8, 32, 33, 70):
         want = [[sum(t % 3 == b for t in range(threads))] * threads for b in range(4)]
-        assert results(body, 4 * threads, (threads,), (4,)) == sum(want, [])
+        assert results(body, 4 * threads, (threads,), (4,)) == [n for block in want for n in block]
 
 
 def test_and_or_look_at_the_whole_block() -> None:
     body = """int b = blockIdx.x, t = threadIdx.x, *o = out + (b * 40 + t) * 2;
     o[0] = __syncthreads_and(t != 39 || b != 1); o[1] = __syncthreads_or(t == 39 && b == 2);"""
     want = [[1, 0] * 40, [0, 0] * 40, [1, 1] * 40]
-    assert results(body, 240, (40,), (3,)) == sum(want, [])
+    assert results(body, 240, (40,), (3,)) == [n for block in want for n in block]
 
 
 def test_any_number_that_is_not_zero_counts_as_one_thread() -> None:
@@ -476,7 +476,9 @@ def test_barriers_that_count_are_barriers_in_a_report() -> None:
 def test_a_barrier_that_counts_is_named_where_threads_miss_it() -> None:
     run = kernel("if (threadIdx.x < 5) out[0] = __syncthreads_or(1);")
     (found,) = profile(run, (1,), (8,), (cp.zeros(8, np.int32),)).barrier_divergence
-    assert found.message.startswith("only 5 of 8 running threads of block (0,0,0) reach this __syncthreads_or();")
+    assert found.message.startswith(
+        "only 5 of 8 running threads of block (0,0,0) reach this __syncthreads_or();"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ more traps

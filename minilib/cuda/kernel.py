@@ -258,7 +258,8 @@ def simulate(
 
     `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other
     from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is
-    stopped after `max_steps` iterations. What the kernel prints goes to sys.stdout when it ends or is stopped.
+    stopped after `max_steps` iterations. What the kernel prints goes to sys.stdout once it has ended or is
+    stopped.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")

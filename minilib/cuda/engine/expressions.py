@@ -9,6 +9,7 @@ from minilib.cuda.engine import mathematics, values
 from minilib.cuda.engine.places import Places
 from minilib.cuda.engine.printing import Format
 from minilib.cuda.engine.survey import BARRIERS, suspends, walk
+from minilib.cuda.language import half
 from minilib.cuda.language.tree import (
     AddressOf,
     Assign,
@@ -340,7 +341,8 @@ class Expressions(Places):
         operand = node.arguments[0].type if node.arguments else node.type
         floating = isinstance(operand, Scalar) and operand.is_float
         flops = 2 if name.lstrip("_").startswith("fma") else 1
-        self.tally(node, *((flops, 0) if floating else (0, 1)))
+        if name not in half.FUNCTIONS:  # conversions cost nothing
+            self.tally(node, *((flops, 0) if floating else (0, 1)))
         call = f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
         return self.wrapped(call, node.type)
 

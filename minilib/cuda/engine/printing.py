@@ -129,8 +129,7 @@ def _float(letter: str, flags: str, precision: int | None, value: float) -> tupl
 
 def _hexadecimal(value: float, precision: int | None, point: bool) -> tuple[str, str]:
     """0x and h.hhhp+d, with as many digits as are needed, or rounded to `precision` of them."""
-    mantissa, exponent = math.frexp(value)
-    exponent -= 1
+    exponent = math.frexp(value)[1] - 1
     if exponent < -1022:  # too small for a leading 1
         exponent = -1022
     bits = int(math.ldexp(value, 52 - exponent)) if value else 0  # 53 bits

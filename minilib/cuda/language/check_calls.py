@@ -15,6 +15,7 @@ from minilib.cuda.language.scope import FunctionName, Overloads, ParameterType
 from minilib.cuda.language.templates import deduced
 from minilib.cuda.language.tree import At
 from minilib.cuda.language.types import (
+    HALF,
     VECTORS,
     Array,
     Pointer,
@@ -110,8 +111,12 @@ class Calls(Output):
         best = [
             one for one in fitting if all(self._beats(one, other) for other in fitting if other is not one)
         ]
-        if len(best) == 1:
+        types = [rvalue(argument).type for argument in arguments]
+        if len(best) == 1 and not any(type_ == HALF and rank for type_, rank in zip(types, best[0][1])):
             return best[0][0]
+        if any(HALF in (type_, getattr(type_, "to", None)) for type_ in types):
+            hint = "convert it first: __half2float(x) gives a float"
+            raise unsupported(at, f"'{name}', which is overloaded, of a half", hint)
         given = ", ".join(f"'{rvalue(argument).type}'" for argument in arguments)
         if fitting:
             message = f"more than one instance of overloaded function '{name}' matches the argument list"

@@ -8,7 +8,7 @@ from minilib.cuda.language.check_expressions import Expressions
 from minilib.cuda.language.conversion import Value, number, rvalue
 from minilib.cuda.language.formats import MOST_ARGUMENTS, Conversion, FormatError, parts
 from minilib.cuda.language.tree import At
-from minilib.cuda.language.types import CHAR, DOUBLE, INT, VOID, Pointer, Scalar, Type, promoted
+from minilib.cuda.language.types import CHAR, DOUBLE, HALF, INT, VOID, Pointer, Scalar, Type, promoted
 
 FORMAT = Pointer(CHAR, True)
 _WORDS = {
@@ -58,7 +58,8 @@ class Output(Expressions):
             return Value(tree.Literal(at, INT, -1))
         source = rvalue(value).type
         if isinstance(source, Pointer) and source.to == CHAR:
-            raise unsupported(at, "a format that is not a string literal", 'write it in printf: printf("...")')
+            hint = 'write it where it is used: printf("...")'
+            raise unsupported(at, "a format that is not a string literal", hint)
         message = f"argument of type '{source}' is incompatible with parameter of type '{FORMAT}'"
         raise Fault(at, message, 'the first argument is the format: printf("%d\\n", n)')
 
@@ -75,7 +76,7 @@ class Output(Expressions):
 
     def _promoted(self, value: tree.Expression) -> tree.Expression:
         """What C makes of it where a function takes anything."""
-        if not isinstance(value.type, Scalar):
+        if not isinstance(value.type, Scalar) or value.type == HALF:
             return value
         return number(value, DOUBLE if value.type.is_float else promoted(value.type))
 
@@ -93,6 +94,8 @@ def _kind(argument: tree.Expression) -> str:
     type_ = argument.type
     if isinstance(argument, tree.Text):
         return "text"
+    if type_ == HALF:
+        return "half"
     if isinstance(type_, Scalar):
         return "double" if type_.is_float else "long" if type_.size == 8 else "int"
     return "pointer" if isinstance(type_, Pointer) else str(type_)
@@ -107,6 +110,7 @@ def _hint(given: str, one: Conversion, type_: Type) -> str:
         "long": f"write %ll{letter}",
         "double": "write %f, or convert the number: (int)x",
         "text": "write %s",
+        "half": "convert it: __half2float(x) gives a float, which %f shows",
     }.get(given, f"show the members of the '{type_}' one by one")
 
 

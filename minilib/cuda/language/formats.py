@@ -8,6 +8,9 @@ from dataclasses import dataclass
 MOST_WIDTH = 1000  # of a width or a precision: one number shall not fill the memory
 MOST_ARGUMENTS = 32  # CUDA's
 INTEGERS, FLOATS = "diouxXc", "fFeEgGaA"
+KNOWN = (
+    "write %d, %u, %x or %lld for integers, %f, %e or %g for floats, %c, %s, %p, and %% for a percent sign"
+)
 
 _CONVERSION = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\*|[0-9]*)(?:\.(?P<precision>\*|[0-9]*))?(?P<length>hh|h|ll|l|z|j|t|L)?"
@@ -37,7 +40,7 @@ class Conversion:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """What each of its arguments must be: "int" (32 bits), "long" (64 bits), "double", "text", "pointer"."""
+        """What each of its arguments must be: "int" (32 bits), "long" (64), "double", "text" or "pointer"."""
         stars = sum(given == "*" for given in (self.width, self.precision))
         return (*["int"] * stars, self._own)
 
@@ -79,8 +82,7 @@ def _conversion(match: re.Match[str]) -> Conversion:
     text, letter, length = match.group(), match["letter"], match["length"] or ""
     allowed = {"s": ("",), "p": ("",), "c": ("",)} | dict.fromkeys(FLOATS, ("", "l"))
     if letter not in INTEGERS + FLOATS + "sp" or not letter:
-        hint = "write %d, %u, %x or %lld for integers, %f, %e or %g for floats, %c, %s, %p, and %% for a percent sign"
-        raise FormatError(f"{text!r} in a format", hint)
+        raise FormatError(f"{text!r} in a format", KNOWN)
     if length not in allowed.get(letter, ("", "h", "hh", "l", "ll", "z")):
         raise FormatError(f"{text!r} in a format", f"write %{letter}")
     return Conversion(
@@ -98,5 +100,6 @@ def _size(digits: str | None, text: str) -> int | str | None:
         return digits
     digits = digits.lstrip("0") or "0"
     if len(digits) > 4 or int(digits) > MOST_WIDTH:
-        raise FormatError(f"a width or precision of more than {MOST_WIDTH:,} in a format", "take a smaller one")
+        message = f"a width or precision of more than {MOST_WIDTH:,} in a format"
+        raise FormatError(message, "take a smaller one")
     return int(digits)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minilib.cuda.language import half
 from minilib.cuda.language.types import (
     BOOL,
     DOUBLE,
     FLOAT,
+    HALF,
     INT,
     LLONG,
     LONG,
@@ -181,6 +183,9 @@ for _name, _returns, *_parameters in (
 ):
     _add(_name, Signature(_name, _returns, tuple(_parameters)))
 
+for _name, (_result, _parameter) in half.FUNCTIONS.items():
+    _add(_name, Signature(_name, _result, (_parameter,)))
+
 # --------------------------------------------------------------------------------------------- atomics, warps
 
 
@@ -203,7 +208,7 @@ _atomic("atomicInc", (UINT,))
 _atomic("atomicDec", (UINT,))
 _atomic("atomicCAS", (INT, UINT, ULLONG, USHORT), 2)
 
-_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE)
+_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE, HALF)
 for _name, _lane in (
     ("__shfl_sync", INT),
     ("__shfl_up_sync", UINT),
@@ -408,7 +413,7 @@ UNSUPPORTED |= {
 UNSUPPORTED -= set(INTRINSICS)
 
 HOST_ONLY = {
-    "cout": "a kernel cannot print to a stream; write printf(\"%d\\n\", n)",
+    "cout": 'a kernel cannot print to a stream; write printf("%d\\n", n)',
     "endl": "a kernel cannot print to a stream",
     "cudaMalloc": "memory is allocated on the host, with cp.empty or cp.zeros",
     "cudaMemcpy": "memory is copied on the host, with cp.asarray and .get()",

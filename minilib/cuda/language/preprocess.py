@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from minilib.cuda.errors import Fault, unsupported
+from minilib.cuda.language import half
 from minilib.cuda.language.lexer import Token, number, strange, tokens, unquoted
 from minilib.cuda.language.tree import At
 
 _START = At(1, 1)
 # Stand around what follows #pragma unroll.
 UNROLL, UNROLL_END = "#pragma unroll", "#end"
+HALF_HEADER = f"#include <{half.HEADER}>"
 ASSERT = "#assert"  # the function that assert(condition) becomes, with the condition and its text
 
 
@@ -111,7 +113,7 @@ class _Preprocessor:
                 raise Fault(at, "#undef needs the name of a macro")
             self.macros.pop(rest[0].text, None)
         elif name == "include":
-            raise _include(rest, at)
+            return [_include(rest, at)]
         elif name == "error":
             raise Fault(at, "#error " + _spelled(rest))
         elif name == "pragma":
@@ -268,12 +270,15 @@ def _defines(options: Iterable[str]) -> Iterable[tuple[str, str]]:
             yield option[2].upper(), option.partition("=")[2]
 
 
-def _include(rest: list[Token], at: At) -> Fault:
+def _include(rest: list[Token], at: At) -> Token:
+    """What stands for the one header that there is."""
     name = _spelled(rest).strip('<>"')
+    if name == half.HEADER:
+        return Token("mark", HALF_HEADER, at)
     if name.startswith(("cuda_fp16", "cuda_bf16", "cooperative_groups", "cuda/", "mma", "curand")):
-        return unsupported(at, f"#include <{name}>")
+        raise unsupported(at, f"#include <{name}>")
     hint = "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"
-    return Fault(at, f"could not open source file {name!r}", hint)
+    raise Fault(at, f"could not open source file {name!r}", hint)
 
 
 def _macro_parameters(body: list[Token]) -> tuple[tuple[str, ...], list[Token]]:
