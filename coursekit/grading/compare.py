@@ -94,7 +94,7 @@ def _difference(expected: Any, got: Any, tolerance: float) -> str | None:
     if kind != other and {kind, other} != {"list", "tuple"}:
         return f"expected {_called(expected)}, got {_called(got, told=False)}"
     if kind == "kernel":
-        return launches.difference(expected["kernel"], got["kernel"], tolerance, _arrays)
+        return launches.difference(expected["kernel"], got["kernel"], tolerance)
     if kind == "array":
         return _arrays(expected, got, tolerance)
     if kind in ("list", "tuple"):
