@@ -350,7 +350,10 @@ def _found(program: Program, name: str, expressions: tuple[str, ...]) -> Functio
 def _kernel(what: str, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
-    hint = ": take a kernel with .get_function(name)" if isinstance(kernel, RawModule) else ""
+    hint = ""
+    if isinstance(kernel, RawModule):
+        there = ", ".join(kernel.program.kernels) or "none"
+        hint = f": take a kernel with .get_function(name); its kernels: {there}"
     raise TypeError(f"{what}: the first argument must be a kernel, not {type(kernel).__name__}{hint}")
 
 
