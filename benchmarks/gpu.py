@@ -4,9 +4,9 @@
     python -m benchmarks.gpu --size 0.25     # smaller arrays, only printed
 
 A report counts sectors, bank conflicts and operations at a small size; for each unit of work they are the
-same at the large one. Rows that differ in one count show what it costs: the three transposes move the same numbers, the
-naive one in more sectors, the one with tiles of 32 x 32 with bank conflicts. Times are medians by CUDA's events
-after warm-up, results are checked against NumPy's. All but the products are larger than a GPU's cache.
+same at the large one. Rows that differ in one count show what it costs: the three transposes move the same
+numbers, the naive one in more sectors, the one with tiles of 32 x 32 with bank conflicts. Times are medians by
+CUDA's events after warm-up, results are checked against NumPy's. All but the products exceed a GPU's cache.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ extern "C" __global__ void transpose(const float *x, int rows, int columns, floa
 
 @dataclass(frozen=True)
 class Row:
-    """A kernel; `launch(n)` gives grid, block, arguments in NumPy (the last one gets the result), the result."""
+    """A kernel; `launch(n)` gives grid, block, arguments in NumPy (the last is written), and the result."""
 
     name: str
     title: str
@@ -158,8 +158,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         gflops = f"{row['gflops']:,.0f}" if "gflops" in row else ""
         lines.append(
             f"| {row['title']}, n = {row['n']:,} | {row['seconds'] * 1e3:.3f} ms "
-            f"| {row['gb_per_second']:,.0f} | {gflops} | {row['sectors_by_ideal']:.2f} | {row['bank_conflicts_by_request']:.2f} "
-            f"| {row['flops_by_byte']:.2f} |"
+            f"| {row['gb_per_second']:,.0f} | {gflops} | {row['sectors_by_ideal']:.2f} "
+            f"| {row['bank_conflicts_by_request']:.2f} | {row['flops_by_byte']:.2f} |"
         )
     return "\n".join(lines)
 
