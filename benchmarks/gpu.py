@@ -5,8 +5,9 @@
 
 A report counts sectors, bank conflicts and operations at a small size; for each unit of work they are the
 same at the large one. Rows that differ in one count show what it costs: the three transposes move the same
-numbers, the naive one in more sectors, the one with tiles of 32 x 32 with bank conflicts. Times are medians by
-CUDA's events after warm-up, results are checked against NumPy's. All but the products exceed a GPU's cache.
+numbers, the naive one in more sectors, that with tiles of 32 x 32 with bank conflicts. Times are medians by
+CUDA's events after warm-up, and results are checked against NumPy's. All but the products are larger than
+what a GPU caches.
 """
 
 from __future__ import annotations
