@@ -154,6 +154,94 @@ def last_block_args() -> list[Any]:
 
 
 BUGS = [
+    # ---- what a kernel says of itself
+    Bug(
+        "an assert that fails in one thread",
+        kernel(
+            XY,
+            """
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    assert(x[i] != 50.0f);  // BUG
+    y[i] = 1.0f / (x[i] - 50.0f);""",
+        ),
+        (2,),
+        (32,),
+        xy(64),
+        section="asserts",
+        kind="assert",
+        at=((1, 0, 0), (17, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "an assert in a loop",
+        kernel(
+            XY,
+            """
+    float sum = 0.0f;
+    for (int i = 0; i < n; ++i) {
+        sum += x[i];
+        assert(sum < 70.0f && "too large");  // BUG
+    }
+    y[threadIdx.x] = sum;""",
+        ),
+        (1,),
+        (32,),
+        lambda: [floats(12), zeros(32), 12],
+        section="asserts",
+        kind="assert",
+        count=32,
+    ),
+    Bug(
+        "printf of a variable without a value",
+        kernel(
+            XY,
+            """
+    float sum;
+    if (threadIdx.x < 31) sum = x[threadIdx.x];
+    printf("%f\\n", sum);  // BUG
+    y[threadIdx.x] = 0.0f;""",
+        ),
+        (1,),
+        (32,),
+        xy(32),
+        section="uninitialised",
+        kind="uninitialised",
+        array="sum",
+        at=((0, 0, 0), (31, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "printf of what is beyond the end",
+        kernel(
+            XY,
+            """
+    y[threadIdx.x] = 0.0f;
+    printf("%f\\n", x[threadIdx.x + 1]);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        xy(32),
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="x",
+        index=32,
+    ),
+    Bug(
+        "printf of what another thread writes",
+        kernel(
+            XY,
+            """
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];  // OTHER
+    if (threadIdx.x == 0) printf("%f %f\\n", s[0], s[63]);  // BUG
+    y[threadIdx.x] = s[threadIdx.x];""",
+        ),
+        (1,),
+        (64,),
+        xy(64),
+        array="s",
+        index=63,
+    ),
     # ---- barriers missing: races in a block
     Bug(
         "matmul without its first barrier",
@@ -536,6 +624,44 @@ BUGS = [
         section="barrier_divergence",
         kind="barrier-divergence",
         also=("races",),
+    ),
+    Bug(
+        "a loop whose end each thread decides for itself",
+        kernel(
+            "int* left, int* rounds",
+            """
+    int t = threadIdx.x, mine = left[t];
+    while (mine > 0) {
+        --mine;
+        if (!__syncthreads_or(mine > 0)) break;  // BUG
+        ++rounds[t];
+    }
+    __syncthreads();
+    if (t == 0) rounds[0] += rounds[63];""",
+        ),
+        (1,),
+        (64,),
+        lambda: [np.arange(64, dtype=np.int32), zeros(64, np.int32)],
+        section="barrier_divergence",
+        kind="barrier-divergence",
+    ),
+    Bug(
+        "counted in a branch",
+        kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    out[t] = 0.0f;
+    if (x[t] > 20.0f) {
+        out[t] = __syncthreads_count(x[t] > 30.0f);  // BUG
+    }
+    __syncthreads();""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="barrier_divergence",
+        kind="barrier-divergence",
     ),
     Bug(
         "barrier in a branch within a warp",
@@ -1647,5 +1773,26 @@ CORRECT = [
         (64,),
         x_out(64),
         shared_mem=256,
+    ),
+    Correct(
+        "until nobody has anything left",
+        kernel(
+            "const float* x, float* out",
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    while (__syncthreads_or(s[t] > 2.0f)) {
+        s[t] = 0.5f * s[t];
+    }
+    int many = __syncthreads_count(s[t] > 1.5f);
+    out[t] = s[63 - t] + many;
+    assert(__syncthreads_and(s[t] <= 2.0f));
+    if (t == 0) printf("%d are left\\n", many);""",
+        ),
+        (2,),
+        (64,),
+        lambda: [floats(64), zeros(128)],
+        same_value=True,
     ),
 ]

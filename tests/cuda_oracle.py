@@ -174,6 +174,13 @@ class Kernel:
                 raise OracleError(f"{self.name}: writes outside the array of argument {i}")
         return [None if copy is None else copy.array for copy in copies]
 
+    @property
+    def printed(self) -> str:
+        """What the last run of any kernel of the library has printed, in the order of its threads."""
+        text = self.library.printed_text
+        text.restype = ctypes.c_char_p
+        return str(text().decode())
+
 
 class Guarded:
     """A copy of an array between two stretches of bytes that nobody may change."""

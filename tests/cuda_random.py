@@ -828,7 +828,7 @@ class Maker:
     # ------------------------------------------- statements that all threads of a block execute
 
     def together(self, scope: Scope, warps: bool, depth: int) -> Node:
-        choices = [self.exchange] * 3 + [self.shared_atomic]
+        choices = [self.exchange] * 3 + [self.shared_atomic] + [self.block_vote] * 2
         if warps:
             choices += [self.warp_value] * 4 + [self.warp_exchange]
         if depth > 0:
@@ -901,6 +901,20 @@ class Maker:
             )
         )
 
+    def block_vote(self, scope: Scope) -> Node:
+        """A barrier at which the block counts; what comes out is the same for all of its threads."""
+        name = self.any_integer(scope)
+        vote = f"__syncthreads_{self.pick(['count', 'and', 'or'])}({self.test(scope)})"
+        made = self.pick(
+            [
+                Node(f"{name} = {vote};"),
+                Node(f"{name} ^= {vote} * 3;"),
+                Node(f"if ({vote} > {self.pick([0, 2])}) {{", self.statements(scope, 2, 1), "}"),
+                Node(f"p0 = {vote} && (({self.integer(scope, 1).text}) & 1);"),
+            ]
+        )
+        return made  # type: ignore[no-any-return]
+
     def warp_value(self, scope: Scope) -> Node:
         what = self.random.randrange(6)
         if what == 0:
@@ -951,6 +965,9 @@ class Maker:
                     f"{self.pick(['break', 'continue'])};"
                 ),
             )
+        if self.chance(0.3):
+            vote = f"__syncthreads_{self.pick(['count', 'and', 'or'])}({self.test(inner)})"
+            body.append(Node(f"if ({vote} > {self.pick([0, 1, 9])}) {self.pick(['break', 'continue'])};"))
         return Node(f"for (int {name} = 0; {name} < {count}; ++{name}) {{", tuple(body), "}")
 
     def uniform_branch(self, scope: Scope, warps: bool, depth: int) -> Node:

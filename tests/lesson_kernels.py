@@ -29,6 +29,5 @@ def lesson_kernels(name: str, folder: str = "chapters") -> dict[str, Kernel]:
             options = [f"-D{value}" for flag, value in pairwise(words) if flag in ("-D", "--define")]
             source = "\n" + notebooks.cuda_text(cell.source)
             module = RawModule(code=source, options=options, name=f"{words[1]}.cu")
-            names = [kernel for kernel, made in module.program.kernels.items() if made.external_c]
-            found |= {kernel: module.get_function(kernel) for kernel in names}
+            found |= {kernel: module.get_function(kernel) for kernel in module.names}
     return found

@@ -47,13 +47,14 @@ def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_oracle) for name in SNIPPETS])
-def test_snippet_equals_the_oracle(name: str, schedule: str) -> None:
+def test_snippet_equals_the_oracle(name: str, schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Or it is refused as unsupported."""
     body, before = SNIPPETS[name]
     head = 'extern "C" __global__ void k(const int* x, int* out, float* f) {\n    int t = threadIdx.x;'
     source = f"{before}\n{head}{body}\n}}\n"
     host = [np.arange(64, dtype=np.int32) * 3 % 64, np.zeros(64, np.int32), np.zeros(64, np.float32)]
-    want, args = load(source, "k")((1,), (64,), host), on_device(host)
+    by_oracle = load(source, "k")
+    want, args = by_oracle((1,), (64,), host), on_device(host)
     try:
         simulate(RawKernel(source, "k"), (1,), (64,), args, schedule=schedule)
     except CompileError as error:
@@ -62,3 +63,5 @@ def test_snippet_equals_the_oracle(name: str, schedule: str) -> None:
     for a, b in zip(on_host(args), want, strict=True):
         assert a is not None and b is not None
         np.testing.assert_array_equal(a, b)
+    said = capsys.readouterr().out
+    assert sorted(said.splitlines()) == sorted(by_oracle.printed.splitlines())

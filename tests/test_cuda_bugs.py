@@ -19,9 +19,10 @@ SECTIONS = (
     "barrier_divergence",
     "warp_sync",
     "arithmetic",
+    "asserts",
 )
 # What a launch refuses without being asked for a report.
-ALWAYS_ON = ("out_of_bounds",)
+ALWAYS_ON = ("out_of_bounds", "asserts")
 each_bug = pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "-"))
 each_correct = pytest.mark.parametrize("correct", CORRECT, ids=lambda c: c.name.replace(" ", "-"))
 oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]

@@ -317,7 +317,7 @@ MISTAKES = [
     ("__global__ int k(float* x) { return 1; }", 1, 16, "a __global__ function must have a void return type", "a kernel writes its results into arrays: __global__ void"),
     (K + "float* q = malloc(4);\n}", 2, 16, "unsupported: malloc", ""),
     (K + "std::vector<int> q;\n}", 2, 5, "identifier 'std' is undefined", "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"),
-    (K + "cout << n;\n}", 2, 5, "identifier 'cout' is undefined", "a kernel cannot print to a stream; printf is not supported yet either"),
+    (K + "cout << n;\n}", 2, 5, "identifier 'cout' is undefined", "a kernel cannot print to a stream; write printf(\"%d\\n\", n)"),
     (K + "x[threadidx.x] = 1;\n}", 2, 7, "identifier 'threadidx' is undefined", "did you mean 'threadIdx'?"),
     (K + "__syncthread();\n}", 2, 5, "identifier '__syncthread' is undefined", "did you mean '__syncthreads'?"),
     (K + "syncthreads();\n}", 2, 5, "identifier 'syncthreads' is undefined", "did you mean '__syncthreads'?"),

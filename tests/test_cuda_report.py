@@ -54,6 +54,7 @@ FINDINGS = [
     "barrier_divergence",
     "warp_sync",
     "arithmetic",
+    "asserts",
     "notes",
 ]
 

@@ -16,6 +16,7 @@ import pytest
 
 from minilib.cuda import CompileError, KernelFault, RawKernel, RawModule, cp, profile, simulate
 from minilib.cuda.engine.run import SCHEDULES, chunks
+from minilib.cuda.engine.survey import BARRIERS
 
 ROOT = Path(__file__).parents[1]
 
@@ -415,6 +416,71 @@ def test_the_package_is_light_and_knows_no_tensor() -> None:
         assert "minilib.tensor" not in path.read_text(), path
 
 
+# ------------------------------------------------------------------------------------- barriers that count
+
+
+def test_a_barrier_counts_the_threads_of_its_block() -> None:
+    body = "int t = threadIdx.x, g = blockIdx.x * blockDim.x + t; out[g] = __syncthreads_count(t % 3 == blockIdx.x);"
+    for threads in (1, 8, 32, 33, 70):
+        want = [[sum(t % 3 == b for t in range(threads))] * threads for b in range(4)]
+        assert results(body, 4 * threads, (threads,), (4,)) == [n for block in want for n in block]
+
+
+def test_and_or_look_at_the_whole_block() -> None:
+    body = """int b = blockIdx.x, t = threadIdx.x, *o = out + (b * 40 + t) * 2;
+    o[0] = __syncthreads_and(t != 39 || b != 1); o[1] = __syncthreads_or(t == 39 && b == 2);"""
+    want = [[1, 0] * 40, [0, 0] * 40, [1, 1] * 40]
+    assert results(body, 240, (40,), (3,)) == [n for block in want for n in block]
+
+
+def test_any_number_that_is_not_zero_counts_as_one_thread() -> None:
+    assert results("out[threadIdx.x] = __syncthreads_count(threadIdx.x * 7);") == [7] * 8
+    assert results("out[threadIdx.x] = __syncthreads_and(2) + 10 * __syncthreads_or(-4);") == [11] * 8
+    assert results("out[threadIdx.x] = __syncthreads_count(0.5f);") == [0] * 8  # the parameter is an int
+
+
+def test_threads_that_have_returned_are_not_counted() -> None:
+    body = "int t = threadIdx.x; if (t >= 40) return; out[t] = __syncthreads_count(1) + 100 * __syncthreads_and(t < 40);"
+    assert results(body, 70, (70,)) == [140] * 40 + [0] * 30
+    body = "int t = threadIdx.x; if (t < 64) return; out[t - 64] = __syncthreads_count(t & 1);"
+    assert results(body, 32, (96,)) == [16] * 32
+
+
+def test_a_block_goes_on_until_all_of_its_threads_are_done() -> None:
+    body = """int left = threadIdx.x % 40 + blockIdx.x, rounds = 0;
+    while (__syncthreads_or(left > 0)) { --left; ++rounds; }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = rounds;"""
+    assert results(body, 140, (70,), (2,)) == [39] * 70 + [40] * 70
+
+
+def test_a_barrier_that_counts_orders_shared_memory() -> None:
+    body = """__shared__ int s[96]; int t = threadIdx.x; s[t] = t;
+    int n = __syncthreads_count(s[t] > 10); out[t] = s[95 - t] + n;
+    if (__syncthreads_and(1)) s[t] = 1;"""
+    assert results(body, 96, (96,)) == [95 - t + 85 for t in range(96)]
+
+
+def test_a_barrier_that_counts_within_a_device_function() -> None:
+    before = "__device__ int many(int x, int y) { int n = __syncthreads_count(x > y); return n * 2; }"
+    body = "int t = threadIdx.x; out[t] = many(t, 3) + many(t, 40);"
+    assert results(body, 50, (50,), before=before) == [2 * 46 + 2 * 9] * 50
+
+
+def test_barriers_that_count_are_barriers_in_a_report() -> None:
+    run = kernel("out[threadIdx.x] = __syncthreads_count(1);\n__syncthreads_or(__syncthreads_and(0));")
+    report = profile(run, (3,), (64,), (cp.zeros(64, np.int32),))
+    assert (report.barriers, report.lines[3].barriers, report.lines[4].barriers) == (9, 3, 6)
+    assert len([e for e in report.trace.events if e.kind == "barrier"]) == 3
+
+
+def test_a_barrier_that_counts_is_named_where_threads_miss_it() -> None:
+    run = kernel("if (threadIdx.x < 5) out[0] = __syncthreads_or(1);")
+    (found,) = profile(run, (1,), (8,), (cp.zeros(8, np.int32),)).barrier_divergence
+    assert found.message.startswith(
+        "only 5 of 8 running threads of block (0,0,0) reach this __syncthreads_or();"
+    )
+
+
 # ------------------------------------------------------------------------------------------------------ more traps
 
 
@@ -424,7 +490,7 @@ def test_every_intrinsic_has_an_implementation() -> None:
     from minilib.cuda.language.intrinsics import INTRINSICS
 
     there = {*mathematics.FUNCTIONS, *CHANGES, *expressions.SHUFFLES, *expressions.VOTES, *expressions.FENCES}
-    there |= {"__syncthreads", "__syncwarp"}
+    there |= {*BARRIERS, "__syncwarp"}
     assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
 
 

@@ -6,6 +6,7 @@ All source is compiled by our front end, on a GPU by NVRTC as well. A launch run
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -464,7 +465,8 @@ def simulate(
 
     `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other
     from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is
-    stopped after `max_steps` iterations.
+    stopped after `max_steps` iterations. What the kernel prints goes to sys.stdout once it has ended or is
+    stopped.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
@@ -476,15 +478,21 @@ def simulate(
         code.variables.update(pointers(kernel.variables))
         launch.waits = code.waits
         run = run_lockstep if schedule == "lockstep" else run_warps
-        with _recursion_named(kernel):
-            run(code, launch, values)
+        try:
+            with _recursion_named(kernel):
+                run(code, launch, values)
+        finally:
+            sys.stdout.write(launch.printed.text)
         _mark_written(kernel, bound)
 
 
 def profile(
     kernel: Kernel, grid: Any, block: Any, args: Any, shared_mem: int = 0, *, max_steps: int = MAX_STEPS
 ) -> Report:
-    """Run a kernel on copies of its arguments and report everything that it did: see `Report`."""
+    """Run a kernel on copies of its arguments and report everything that it did: see `Report`.
+
+    What it prints is in `Report.printed`; after a failed assert it goes on.
+    """
     kernel = _kernel("profile", kernel)
     with _simulated(kernel, args, keep=False) as args:
         launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
@@ -497,6 +505,7 @@ def profile(
     with _recursion_named(kernel):
         run_watched(code, launch, values, recorder)
     report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
+    report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     return report
 

@@ -22,8 +22,7 @@ class Cell:
 
     def __init__(self, module: RawModule, quiet: bool) -> None:
         self.module, self.quiet = module, quiet
-        names = [name for name, function in module.program.kernels.items() if function.external_c]
-        self.kernels: dict[str, Kernel] = {name: module.get_function(name) for name in names}
+        self.kernels: dict[str, Kernel] = {name: module.get_function(name) for name in module.names}
 
     def __repr__(self) -> str:
         return "\n".join(self._declarations())
@@ -31,7 +30,7 @@ class Cell:
     def _repr_html_(self) -> str:
         told = "<br>".join(f"<code>{escape(line)}</code>" for line in self._declarations())
         told = f"<div style='color:#56616c'>{told}</div>"
-        return told if self.quiet else listing(self.module.program.source) + told
+        return told if self.quiet else listing(self.module.source) + told
 
     def _declarations(self) -> list[str]:
         return [f"kernel {kernel.declaration}" for kernel in self.kernels.values()] or [

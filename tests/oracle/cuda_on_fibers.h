@@ -6,6 +6,7 @@
 // What the source may say beyond this header: see cuda_oracle.py, which includes it before the source.
 #pragma once
 
+#include <cassert>
 #include <csetjmp>
 #include <csignal>
 #include <cstdarg>
@@ -88,6 +89,10 @@ inline bool moved;  // somebody's wait has ended since the last look
 
 alignas(512) inline char dynamic_shared[232 << 10];
 
+// What the kernel prints, in the order in which its threads happen to run.
+inline char printed[1 << 20];
+inline size_t printed_size;
+
 [[noreturn]] inline void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -99,6 +104,16 @@ alignas(512) inline char dynamic_shared[232 << 10];
     vsnprintf(message + used, 400, format, arguments);
     va_end(arguments);
     siglongjmp(launch, 1);
+}
+
+// CUDA's printf gives the number of its arguments.
+template <typename... A> int print(const char *format, A... arguments) {
+    if (!format) return -1;
+    size_t room = sizeof printed - printed_size;
+    int used = snprintf(printed + printed_size, room, format, arguments...);
+    if (used < 0 || (size_t)used >= room) fail("printf: more was printed than there is room for");
+    printed_size += used;
+    return sizeof...(arguments);
 }
 
 inline void wait() {
@@ -268,6 +283,7 @@ inline int run_grid(const unsigned *size, int schedule, double seconds, char *te
     grid_size = {size[0], size[1], size[2]};
     block_size = {size[3], size[4], size[5]};
     message = text, body = kernel, self = nullptr, random_state = 2463534242u;
+    printed_size = 0, printed[0] = 0;
     unsigned blocks = grid_size.x * grid_size.y * grid_size.z;
     stacks = (char *)mmap(nullptr, size_t(STACK) * MOST_THREADS, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -360,6 +376,8 @@ inline bool all(unsigned mask, bool vote) {
 
 }  // namespace fibers
 
+extern "C" inline __attribute__((used)) const char *printed_text() { return fibers::printed; }
+
 // ------------------------------------------------------------------------------------------- CUDA's own words
 
 #define __global__
@@ -374,6 +392,10 @@ inline bool all(unsigned mask, bool vote) {
 #undef __noinline__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
+
+#undef assert
+#define assert(condition) ((condition) ? (void)0 : fibers::fail("assertion `%s` failed", #condition))
+#define printf(...) (fibers::print(__VA_ARGS__))
 
 #define threadIdx (fibers::self->thread)
 #define blockIdx (fibers::block_index)

@@ -7,7 +7,9 @@ from typing import Any
 
 from minilib.cuda.engine import mathematics, values
 from minilib.cuda.engine.places import Places
-from minilib.cuda.engine.survey import suspends, walk
+from minilib.cuda.engine.printing import Format
+from minilib.cuda.engine.survey import BARRIERS, suspends, walk
+from minilib.cuda.language import half
 from minilib.cuda.language.tree import (
     AddressOf,
     Assign,
@@ -18,6 +20,7 @@ from minilib.cuda.language.tree import (
     Convert,
     Decay,
     Expression,
+    Function,
     Increment,
     Intrinsic,
     Literal,
@@ -30,6 +33,7 @@ from minilib.cuda.language.tree import (
     PointerDifference,
     Reinterpret,
     Special,
+    Text,
     Unary,
     VariablePlace,
 )
@@ -43,8 +47,16 @@ VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
 FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
 
 
+def told_of(function: Function, condition: str) -> tuple[str, str]:
+    """Of an assert: the function as a compiler calls it, and the text of the condition."""
+    parameters = ", ".join(str(p.type).replace(" *", "*") for p in function.parameters)
+    return f"{function.returns} {function.name}({parameters})", condition
+
+
 class Expressions(Places):
     """The text of values under the present mask."""
+
+    function: Function
 
     def expression(self, node: Expression) -> str:
         """The text of a value under the present mask; what has effects or may fail is emitted on the way."""
@@ -295,12 +307,13 @@ class Expressions(Places):
 
     def _intrinsic(self, node: Intrinsic) -> str:
         name, line, mask = node.name, node.at.line, self.mask
-        if name == "__syncthreads":
-            self.flush()
-            if self.watched:
-                self.emit(f"L.barrier({mask}, {line})")
-            elif self.mode == "warps":
-                self.emit("yield")
+        if name in BARRIERS:
+            return self.barrier(node)
+        if name == "printf":
+            return self.printf(node)
+        if name == "assert":
+            told = self.constant(told_of(self.function, node.text), "s")
+            self.emit(f"L.assertion({self.expression(node.arguments[0])}, {told}, {mask}, {line})")
             return "None"
         if name == "__syncwarp" or name in FENCES:
             lanes = [self.expression(a) for a in node.arguments]
@@ -328,9 +341,43 @@ class Expressions(Places):
         operand = node.arguments[0].type if node.arguments else node.type
         floating = isinstance(operand, Scalar) and operand.is_float
         flops = 2 if name.lstrip("_").startswith("fma") else 1
-        self.tally(node, *((flops, 0) if floating else (0, 1)))
+        if name not in half.FUNCTIONS:  # conversions cost nothing
+            self.tally(node, *((flops, 0) if floating else (0, 1)))
         call = f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
         return self.wrapped(call, node.type)
+
+    def barrier(self, node: Intrinsic) -> str:
+        """__syncthreads, and its like that count the threads for which something holds."""
+        test = self.temp(self.expression(node.arguments[0])) if node.arguments else ""
+        self.flush()
+        if self.watched:
+            self.emit(f"L.barrier({node.name!r}, {self.mask}, {node.at.line})")
+        if not test:
+            if self.mode == "warps":
+                self.emit("yield")
+            return "None"
+        out = self.fresh()
+        if self.mode == "warps":
+            self.emit(f"{out} = L.vote_in_block({test}, {self.mask})")
+            self.emit("yield")
+            self.emit(f"{out} = L.outcome({node.name!r}, {out})")
+        else:
+            self.emit(f"{out} = L.block_vote({node.name!r}, {test}, {self.mask})")
+        return out
+
+    def printf(self, node: Intrinsic) -> str:
+        """Texts stand in the table of constants, and never in the source that is made."""
+        values = []
+        for argument in node.arguments:
+            if isinstance(argument, Text):
+                values.append(self.constant(argument.value, "s"))
+            elif isinstance(argument.type, PointerType):
+                values.append(f"shown_address({self.expression(argument)})")
+            else:
+                values.append(self.expression(argument))
+        given = "".join([value + ", " for value in values])
+        self.emit(f"L.printf({self.constant(Format(node.text), 's')}, ({given}), {self.mask})")
+        return str(len(values))
 
     def atomic(self, node: Intrinsic, wanted: bool) -> str:
         kind = node.arguments[0].type

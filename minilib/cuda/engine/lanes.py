@@ -15,11 +15,13 @@ import numpy as np
 
 from minilib.cuda.engine.atomics import AT, CHANGES, one_by_one
 from minilib.cuda.engine.memory import Choice, Index, Local, Pointer, Shared, Value
-from minilib.cuda.engine.values import Mask, select, wide
+from minilib.cuda.engine.printing import Format, Printed
+from minilib.cuda.engine.values import Mask, lnot, select, wide
 from minilib.cuda.errors import KernelFault
 from minilib.cuda.language.tree import Variable
 from minilib.cuda.language.types import Record, Scalar
 from minilib.cuda.reports.recorder import Recorder
+from minilib.cuda.reports.report import Finding
 
 ndarray = np.ndarray
 Triple = tuple[int, int, int]
@@ -47,6 +49,7 @@ class Launch:
         self.recorder: Recorder | None = None
         self.changes = 0  # how often memory was changed: a loop that changes nothing never ends
         self.waits = False  # whether a loop of atomics asks for that
+        self.printed = Printed()
 
 
 class Lanes:
@@ -415,6 +418,55 @@ class Lanes:
             line, name, asked, self.active(mask), self.warp_numbers(), self.active(self.exited), source
         )
 
+    # -------------------------------------------------------------------------------------- within a block
+
+    def votes(self, value: Value, mask: Mask) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Of each block, in how many lanes of `mask` something holds, and in how many it does not."""
+        holds = self.linear(value != 0 if type(value) is ndarray else bool(value), BOOLEAN)
+        active = self.linear(mask, BOOLEAN)
+        yes, no = [(part & active).reshape(self.blocks, -1).sum(1) for part in (holds, ~holds)]
+        return yes, no
+
+    def block_vote(self, name: str, value: Value, mask: Mask) -> Value:
+        """__syncthreads_count and its like, of all threads of a block at once."""
+        found = outcome(name, *self.votes(value, mask))
+        return int(found[0]) if self.blocks == 1 else found.astype(np.int32).reshape(self.block_shape)
+
+    # ------------------------------------------------------------------------------------- said on the way
+
+    def printf(self, text: Format, values: tuple[Value, ...], mask: Mask) -> None:
+        """One text for each lane of `mask`, in the order of their numbers."""
+        printed = self.launch.printed
+        lanes = np.flatnonzero(self.linear(mask, BOOLEAN))
+        if self.launch.reverse:
+            lanes = lanes[::-1]
+        rows = [self.linear(v, v.dtype) if type(v) is ndarray else v for v in values]
+        for lane in lanes.tolist():
+            if printed.room < 0:
+                return
+            printed.add(text.fill(tuple([v[lane] if type(v) is ndarray else v for v in rows])))
+
+    def assertion(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> None:
+        """Raise where a condition does not hold."""
+        if found := self.failed(value, told, mask, line):
+            launch = self.launch
+            x, y = (",".join(map(str, place or ())) for place in (found.block, found.thread))
+            text = f"{told[0]}: block: [{x}], thread: [{y}] Assertion `{told[1]}` failed."
+            raise KernelFault(f"{launch.name}:{line}: {text}", found)
+
+    def failed(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> Finding | None:
+        """The finding of an assert, where its condition does not hold in a lane of `mask`."""
+        wrong = lnot(value)
+        if not self._any(wrong, mask) if type(wrong) is ndarray else not wrong:
+            return None
+        launch = self.launch
+        recorder = self.recorder
+        if recorder is None:
+            recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
+            recorder.chunk(self.first_block, self.blocks)
+        bad = self.rows(wrong, BOOLEAN) & self.active(mask)
+        return recorder.assertion(line, told[1], bad, self.warp_numbers())
+
     # --------------------------------------------------------------------------------------------- atomics
 
     def atomic(
@@ -501,6 +553,11 @@ class Lanes:
 
 def _scalar(dtype: np.dtype[Any]) -> Scalar:
     return Scalar(dtype.name, dtype, 0)
+
+
+def outcome(name: str, yes: Any, no: Any) -> Any:
+    """What a barrier that counts gives, of the numbers of threads for which something holds and does not."""
+    return yes if name == "__syncthreads_count" else yes > 0 if name == "__syncthreads_or" else no == 0
 
 
 def run_of(index: Any) -> int | None:

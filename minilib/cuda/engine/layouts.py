@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from minilib.cuda.engine.lanes import Lanes, Launch, Triple
+from minilib.cuda.engine.lanes import Lanes, Launch, Triple, outcome
 from minilib.cuda.engine.memory import Pointer, Value
+from minilib.cuda.engine.values import Mask
 
 ndarray = np.ndarray
 
@@ -41,16 +42,24 @@ class Blocks(Lanes):
 
 
 class Warp(Lanes):
-    """One warp of one block; the warps of a block share `memories`."""
+    """One warp of one block; the warps of a block share `memories` and `ballots`."""
 
-    def __init__(self, launch: Launch, block: Triple, number: int, memories: dict[int, Pointer]) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        block: Triple,
+        number: int,
+        memories: dict[int, Pointer],
+        ballots: list[list[int]],
+    ) -> None:
         first = 32 * number
         threads = np.arange(first, min(first + 32, launch.threads))
         gx, gy, _ = launch.grid
         number_of_block = block[0] + gx * (block[1] + gy * block[2])
         super().__init__(launch, number_of_block, threads.shape, (1,), np.zeros(1, int))
         self.number = number
-        self.memories = memories
+        self.memories, self.ballots = memories, ballots
+        self.voted = 0  # how often this warp has put its votes into `ballots`
         bx, by, _ = launch.block
 
         def of(values: Any) -> Value:
@@ -62,6 +71,21 @@ class Warp(Lanes):
             of(threads // (bx * by)),
         )
         self.bid_x, self.bid_y, self.bid_z = block
+
+    def vote_in_block(self, value: Value, mask: Mask) -> int:
+        """Put the votes of this warp to those of the others; the number of this ballot."""
+        number = self.voted
+        self.voted += 1
+        if number == len(self.ballots):
+            self.ballots.append([0, 0])
+        yes, no = self.votes(value, mask)
+        self.ballots[number][0] += int(yes[0])
+        self.ballots[number][1] += int(no[0])
+        return number
+
+    def outcome(self, name: str, number: int) -> int:
+        """What came of a ballot, once all warps have passed the barrier."""
+        return int(outcome(name, *self.ballots[number]))
 
     def warp_numbers(self) -> np.ndarray[Any, Any]:
         return np.array([self.first_block * self.launch.warps + self.number])

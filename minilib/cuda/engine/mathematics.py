@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda.engine.memory import Value
-from minilib.cuda.engine.values import float_to_integer
+from minilib.cuda.engine.values import float_to_integer, integer_to_half, to_float
 
-F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 I32, U32 = np.dtype(np.int32), np.dtype(np.uint32)
+I16, U16 = np.dtype(np.int16), np.dtype(np.uint16)
 ndarray = np.ndarray
 
 _vector_erf = np.frompyfunc(math.erf, 1, 1)
@@ -238,6 +239,11 @@ FUNCTIONS |= {
     "__fmul_rn": _in(F32, lambda x, y: x * y), "__fdiv_rn": _in(F32, lambda x, y: x / y),
     "__frcp_rn": _in(F32, lambda x: 1 / x), "__saturatef": _in(F32, lambda x: np.fmin(np.fmax(x, 0), 1)),
     "__fsub_rn": _in(F32, lambda x, y: x - y), "ldexp": _ldexp(F64), "ldexpf": _ldexp(F32),
+    "__half2float": lambda x: to_float(x, F32), "__float2half": lambda x: to_float(x, F16),
+    "__float2half_rn": lambda x: to_float(x, F16), "__double2half": lambda x: to_float(x, F16),
+    "__int2half_rn": lambda x: integer_to_half(x, F16),
+    "__half_as_ushort": _bits(F16, U16), "__half_as_short": _bits(F16, I16),
+    "__ushort_as_half": _bits(U16, F16), "__short_as_half": _bits(I16, F16),
     "__mul24": _multiply_24(True), "__umul24": _multiply_24(False),
     "__int2float_rn": _to_float32(False), "__uint2float_rn": _to_float32(False),
     "__double2float_rn": _to_float32(False), "__int2float_rz": _to_float32(True),

@@ -71,7 +71,8 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     with np.errstate(all="ignore"):
         for block in blocks:
             memories: dict[int, Pointer] = {}
-            warps = [Warp(launch, block, number, memories) for number in numbers]
+            ballots: list[list[int]] = []
+            warps = [Warp(launch, block, number, memories, ballots) for number in numbers]
             if not code.suspends:
                 for warp in warps:
                     code.run(warp, True, *arguments)

@@ -7,7 +7,7 @@ from typing import Any
 
 from minilib.cuda.engine.expressions import Expressions
 from minilib.cuda.engine.memory import element_of
-from minilib.cuda.engine.survey import walk
+from minilib.cuda.engine.survey import BARRIERS, walk
 from minilib.cuda.language.tree import (
     Assign,
     Block,
@@ -17,7 +17,6 @@ from minilib.cuda.language.tree import (
     Declare,
     Evaluate,
     Expression,
-    Function,
     If,
     Increment,
     Intrinsic,
@@ -32,8 +31,6 @@ from minilib.cuda.language.types import Array, Record, Type, Void
 
 class Statements(Expressions):
     """Statements, each for all lanes of its mask."""
-
-    function: Function
 
     def statement(self, node: Statement) -> None:
         """Emit a statement; afterwards `self.mask` is the mask of those who go on."""
@@ -249,7 +246,7 @@ class Statements(Expressions):
                 found = self.register(n.place)
                 if found and found[0] not in inner:
                     return True
-            if isinstance(n, Call) or (isinstance(n, Intrinsic) and n.name == "__syncthreads"):
+            if isinstance(n, Call) or (isinstance(n, Intrinsic) and n.name in BARRIERS):
                 return True
             if isinstance(n, Break | Return):
                 continue

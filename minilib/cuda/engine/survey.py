@@ -78,5 +78,9 @@ def shared_variables(kernel: Function) -> list[Variable]:
     return list(dict.fromkeys(v for f in reachable(kernel) for v in shared_in(f)))
 
 
+BARRIERS = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"}
+
+
 def suspends(f: Function) -> bool:
-    return "__syncthreads" in calls(f)
+    """Whether its warps wait for each other."""
+    return not BARRIERS.isdisjoint(calls(f))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda.engine.memory import Choice, Memory, Pointer, Value
-from minilib.cuda.language.types import BOOL, Scalar
+from minilib.cuda.language.types import BOOL, HALF, Scalar
 
 Mask = Any  # True, False, or an array that is neither all True nor all False
 ndarray = np.ndarray
@@ -158,26 +158,36 @@ def to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
 def float_to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     """Towards zero; beyond the ends of the type the ends, and 0 for nan. Small types go by way of 32 bits."""
     step = dtype if dtype.itemsize >= 4 else np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
-    info = np.iinfo(step)
+    whole = half_to_integer(x, step)
+    return whole if step == dtype else to_integer(whole, dtype)
+
+
+def half_to_integer(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Towards zero; beyond the ends of the type the ends, of small types too, and 0 for nan."""
+    info = np.iinfo(dtype)
     limits = int(info.min), int(info.max)
     if type(x) is not ndarray:
         if x != x:
             return 0
-        number = max(limits[0], min(limits[1], int(x))) if abs(x) < 1e30 else limits[int(x > 0)]
-        return to_integer(number, dtype)
+        return max(limits[0], min(limits[1], int(x))) if abs(x) < 1e30 else limits[int(x > 0)]
     with np.errstate(invalid="ignore"):
         cut = np.trunc(x.astype(np.float64))
         high, low = cut >= float(limits[1] + 1), cut < float(limits[0])
-        whole = np.where(high | low | (cut != cut), 0, cut).astype(step)
+        whole = np.where(high | low | (cut != cut), 0, cut).astype(dtype)
     if high.any():
-        whole = np.where(high, step.type(info.max), whole)
+        whole = np.where(high, dtype.type(info.max), whole)
     if low.any():
-        whole = np.where(low, step.type(info.min), whole)
-    return whole if step == dtype else to_integer(whole, dtype)
+        whole = np.where(low, dtype.type(info.min), whole)
+    return whole
 
 
 def to_float(x: Value, dtype: np.dtype[Any]) -> Value:
     return x.astype(dtype) if type(x) is ndarray else dtype.type(x)
+
+
+def integer_to_half(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Rounded once: what a half can hold is exact in float64."""
+    return x.astype(np.float64).astype(dtype) if type(x) is ndarray else dtype.type(np.float64(x))
 
 
 def to_bool(x: Value) -> Value:
@@ -194,8 +204,12 @@ def conversion(source: Scalar, target: Scalar) -> Callable[..., Value]:
     """The function (x, dtype), of bool (x), that makes a number of one type one of another, by C's rules."""
     if target == BOOL:
         return to_bool
+    if target == HALF and source.is_integer:
+        return integer_to_half
     if target.is_float:
         return to_float
+    if source == HALF:
+        return half_to_integer
     return float_to_integer if source.is_float else to_integer
 
 
@@ -279,6 +293,17 @@ def advance(p: Pointer, nbytes: Value) -> Pointer:
     if isinstance(p, Choice):
         return Choice(p.memories, p.which, p.offset + nbytes)
     return Pointer(p.memory, p.offset + nbytes)
+
+
+# Where addresses of these lie that printf shows: as on a GPU, nothing in them looks like the null pointer.
+WINDOWS = {"shared": 1 << 40, "local": 2 << 40}
+
+
+def shown_address(p: Pointer) -> Value:
+    """The address that %p shows."""
+    if isinstance(p, Choice):
+        return p.address + np.array([WINDOWS.get(memory.space, 0) for memory in p.memories])[p.which]
+    return p.address + WINDOWS.get(p.memory.space, 0)
 
 
 def distance(a: Pointer, b: Pointer) -> Value:

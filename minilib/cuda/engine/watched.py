@@ -118,8 +118,13 @@ class Watched(Blocks):
             return 0
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
 
-    def barrier(self, mask: Mask, line: int) -> None:
-        self.recorder.barrier(line, self.active(mask), self.warp_numbers(), self.active(self.exited))
+    def barrier(self, name: str, mask: Mask, line: int) -> None:
+        active, exited = self.active(mask), self.active(self.exited)
+        self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
+
+    def assertion(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> None:
+        """Recorded; the thread goes on, and what comes of it is seen too."""
+        self.failed(value, told, mask, line)
 
     def syncwarp(self, lanes: Value, mask: Mask, line: int) -> None:
         asked = self.rows(wide(lanes)).astype(np.uint32)

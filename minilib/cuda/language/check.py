@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minilib.cuda.errors import Fault, unsupported
-from minilib.cuda.language import syntax, tree
+from minilib.cuda.language import half, syntax, tree
 from minilib.cuda.language.check_statements import Statements
 from minilib.cuda.language.constant import fold
 from minilib.cuda.language.intrinsics import INTRINSICS
@@ -18,9 +18,16 @@ from minilib.cuda.language.scope import (
 )
 from minilib.cuda.language.templates import Bindings, key, spelled
 from minilib.cuda.language.tree import At, Variable
-from minilib.cuda.language.types import Array, Field, Pointer, Record, Scalar, Type, Void
+from minilib.cuda.language.types import HALF, Array, Field, Pointer, Record, Scalar, Type, Void
 
 _VARIABLE_WORDS = ("__global__", "__forceinline__", "__noinline__", "__launch_bounds__", "__host__")
+
+
+def holds_half(type_: Type) -> bool:
+    """Whether it is half, or has parts that are."""
+    if isinstance(type_, Array):
+        return holds_half(type_.of)
+    return type_ == HALF or (isinstance(type_, Record) and any(holds_half(f.type) for f in type_.fields))
 
 
 class Checker:
@@ -31,6 +38,7 @@ class Checker:
         self.variables: list[Variable] = []
         self.callees: dict[tree.Function, list[tree.Function]] = {}
         self.depth = 0
+        self.has_half = False  # whether cuda_fp16.h is included
 
     # --------------------------------------------------------------------------------------------- file scope
 
@@ -42,8 +50,16 @@ class Checker:
                 self._variables(item)
             elif isinstance(item, syntax.StructDefinition):
                 self.struct(item, self.top)
+            elif isinstance(item, syntax.HalfHeader):
+                self._half_header(item)
             else:
                 self.top.statement(item)
+
+    def _half_header(self, node: syntax.HalfHeader) -> None:
+        if not self.has_half:
+            self.has_half = True
+            for name in half.TYPES:
+                self.top.declare(name, TypeMeaning(HALF), node.at)
 
     def struct(self, node: syntax.StructDefinition, checker: Statements) -> None:
         fields: list[Field] = []
@@ -117,6 +133,9 @@ class Checker:
         meaning = VariableName(variable, written.type, const)
         self.top.declare(name, meaning, at)
         initial = self.top.initial(written.type, one) if one.style else None
+        if initial is not None and holds_half(written.type):
+            message = "dynamic initialization is not supported for a variable at file scope"
+            raise Fault(at, message, "a half is made by a running kernel: leave out the first value")
         if isinstance(written.type, Array) and written.type.length is None:
             if not isinstance(initial, list):
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array")

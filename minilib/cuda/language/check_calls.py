@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 from minilib.cuda.errors import Fault, unsupported
 from minilib.cuda.language import syntax, tree
-from minilib.cuda.language.check_expressions import Expressions, type_hint
+from minilib.cuda.language.check_expressions import type_hint
+from minilib.cuda.language.check_output import Output
 from minilib.cuda.language.conversion import Value, address, implicit, number, quality, rvalue
 from minilib.cuda.language.intrinsics import INTRINSICS, SAME_TYPE, Signature
+from minilib.cuda.language.preprocess import ASSERT
 from minilib.cuda.language.scope import FunctionName, Overloads, ParameterType
 from minilib.cuda.language.templates import deduced
 from minilib.cuda.language.tree import At
 from minilib.cuda.language.types import (
+    HALF,
     VECTORS,
     Array,
     Pointer,
@@ -29,13 +32,19 @@ class Candidate:
     template: bool = False
 
 
-class Calls(Expressions):
+class Calls(Output):
     def call(self, node: syntax.CallOf) -> Value:
         at = node.at
         callee = self.value(node.function)
         if callee.function is None:
             hint = f"'{callee.name}' is no function" if callee.name else "a function's name stands before ("
             raise Fault(at, "expression preceding parentheses of apparent call must have function type", hint)
+        if callee.name == ASSERT:
+            return self.assertion(node)
+        if callee.name == "printf":
+            if callee.function.functions or callee.function.templates:
+                raise unsupported(at, "functions of your own that are called printf", "take another name")
+            return self.printf(node)
         if callee.name == "__ldg":
             return self._ldg([self._argument(argument) for argument in node.arguments], at)
         if (
@@ -102,8 +111,12 @@ class Calls(Expressions):
         best = [
             one for one in fitting if all(self._beats(one, other) for other in fitting if other is not one)
         ]
-        if len(best) == 1:
+        types = [rvalue(argument).type for argument in arguments]
+        if len(best) == 1 and not any(type_ == HALF and rank for type_, rank in zip(types, best[0][1])):
             return best[0][0]
+        if any(HALF in (type_, getattr(type_, "to", None)) for type_ in types):
+            hint = "convert it first: __half2float(x) gives a float"
+            raise unsupported(at, f"'{name}', which is overloaded, of a half", hint)
         given = ", ".join(f"'{rvalue(argument).type}'" for argument in arguments)
         if fitting:
             message = f"more than one instance of overloaded function '{name}' matches the argument list"

@@ -11,7 +11,7 @@ from minilib.cuda.language.constant import fold
 from minilib.cuda.language.conversion import Value, address, implicit, rvalue
 from minilib.cuda.language.scope import TypeMeaning, VariableName
 from minilib.cuda.language.tree import At, Variable
-from minilib.cuda.language.types import DIM3, UINT, Array, Pointer, Record, Scalar, Type, Void
+from minilib.cuda.language.types import DIM3, HALF, UINT, Array, Pointer, Record, Scalar, Type, Void
 
 Initial = tree.Expression | list[object]
 
@@ -116,6 +116,9 @@ class Declarations(Calls):
         const = written.const or constexpr
         if isinstance(written.type, Void):
             raise Fault(at, f"incomplete type is not allowed: '{name}' cannot be void")
+        if written.type == HALF and words.keys() & {"constexpr", "static"}:
+            message = "expression must have a constant value: a half is made by a running kernel"
+            raise Fault(at, message, "write const half")
         if const and not one.style:
             raise Fault(
                 at, f"const variable '{name}' requires an initializer", f"as in const ... {name} = 1;"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from minilib.cuda.errors import Fault, unsupported
-from minilib.cuda.language import syntax, tree
+from minilib.cuda.language import half, syntax, tree
 from minilib.cuda.language.check_types import Types, first_at
 from minilib.cuda.language.conversion import (
     Value,
@@ -20,11 +20,13 @@ from minilib.cuda.language.conversion import (
     take,
 )
 from minilib.cuda.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
+from minilib.cuda.language.preprocess import ASSERT
 from minilib.cuda.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
 from minilib.cuda.language.tree import At
 from minilib.cuda.language.types import (
     BOOL,
     DIM3,
+    HALF,
     INT,
     LONG,
     UINT,
@@ -41,10 +43,13 @@ from minilib.cuda.language.types import (
     promoted,
 )
 
+OTHERS = ("__ldg", "printf", ASSERT)  # built in, and not listed as functions with types
 SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
 
 
 def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
+    if node.type == HALF:
+        raise half.arithmetic(at)
     if isinstance(node.type, Scalar):
         return node.type
     if isinstance(node.type, Record):
@@ -107,6 +112,8 @@ class Expressions(Types):
         return value
 
     def condition(self, node: syntax.Node) -> tree.Expression:
+        if isinstance(node, syntax.Text):  # assert(i < n && "a message")
+            return tree.Literal(node.at, BOOL, True)
         return as_bool(self.value(node), first_at(node))
 
     # ------------------------------------------------------------------------------------------------ atoms
@@ -120,7 +127,7 @@ class Expressions(Types):
         return Value(pointer, null=True, name="nullptr")
 
     def _text(self, node: syntax.Text) -> Value:
-        raise unsupported(node.at, "strings")
+        raise unsupported(node.at, "strings", "only printf and assert take them, as they are written")
 
     def _braces(self, node: syntax.Braces) -> Value:
         raise Fault(
@@ -163,16 +170,18 @@ class Expressions(Types):
             return Value(tree.Literal(at, LONG, 0), null=True)
         if name == "warpSize":
             return Value(tree.Special(at, INT, "warpSize", ""), name=name)
-        if name in INTRINSICS or name == "__ldg" or (name.startswith("make_") and name[5:] in VECTORS):
+        if name in half.FUNCTIONS and not self.file.has_half:
+            raise Fault(at, f"identifier '{name}' is undefined", half.INCLUDE_IT)
+        if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
             return Value(function=Overloads(), name=name)
-        if name in UNSUPPORTED:
+        if name in UNSUPPORTED or (self.file.has_half and half.is_other_function(name)):
             raise unsupported(at, name)
         raise self._undefined(name, at)
 
     def _undefined(self, name: str, at: At) -> Fault:
         hint = HOST_ONLY.get(name, "")
         if not hint:
-            known = self.scope.all_names() | set(SPECIALS) | set(INTRINSICS) | {"warpSize"}
+            known = self.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
             lower = {candidate.lower(): candidate for candidate in known}
             close = (
                 [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
@@ -191,7 +200,7 @@ class Expressions(Types):
         if op == "&":
             return self._address_of(node)
         if op == "!":
-            return Value(tree.Unary(at, BOOL, "!", as_bool(self.value(node.operand), node.operand.at)))
+            return Value(tree.Unary(at, BOOL, "!", self.condition(node.operand)))
         operand = self.rvalue(node.operand)
         if op == "*":
             return self.deref(operand, at)
@@ -260,6 +269,8 @@ class Expressions(Types):
             raise Fault(node.at, f"'{node.op}' of a bool is not allowed")
         if not isinstance(place.type, Scalar | Pointer) or place.type == Pointer(VOID):
             raise Fault(node.at, f"no operator '{node.op}' matches an operand of type '{place.type}'")
+        if place.type == HALF:
+            raise half.arithmetic(node.at)
         step = 1 if node.op == "++" else -1
         return Value(tree.Increment(node.at, place.type, place, step, postfix), lost=not postfix)
 
@@ -359,6 +370,9 @@ class Expressions(Types):
                 tree.Conditional(node.at, a.type, test, a, b), lost=lost, null=null and yes.name == "nullptr"
             )
         if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
+            if HALF in (a.type, b.type):
+                hint = "convert both to one type: __half2float(x) gives a float"
+                raise unsupported(node.at, f"?: of '{a.type}' and '{b.type}'", hint)
             type_ = common(a.type, b.type)
             return Value(tree.Conditional(node.at, type_, test, number(a, type_), number(b, type_)))
         pointer = self.composite(yes, no)
@@ -390,6 +404,9 @@ class Expressions(Types):
 
     def assigned(self, value: Value, to: Type, at: At) -> tree.Expression:
         result = implicit(value, to)
+        if result is not None and to == HALF and rvalue(value).type in (LONG, ULONG):
+            message = "more than one operator '=' matches: half is not made of a long"
+            raise Fault(at, message, "convert it: (float)n")
         if result is None:
             source = rvalue(value).type
             message = f"a value of type '{source}' cannot be assigned to an entity of type '{to}'"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minilib.cuda.errors import Fault, unsupported
-from minilib.cuda.language import syntax
+from minilib.cuda.language import half, syntax
 from minilib.cuda.language.conversion import Value, has_call, known
 from minilib.cuda.language.parse_tokens import BUILT_IN_TYPES
 from minilib.cuda.language.scope import Meaning, Scope, TypeMeaning
@@ -71,6 +71,8 @@ class Types:
                 return Written(meaning.type, specifiers.const or meaning.const)
             if meaning is None and base.name in BUILT_IN_TYPES:
                 return Written(BUILT_IN_TYPES[base.name], specifiers.const)
+            if meaning is None and base.name in half.OTHER_TYPES:
+                raise unsupported(base.at, base.name, "take half, one by one")
             if meaning is None:
                 raise unsupported(base.at, f"the struct '{base.name}' within itself")
             raise Fault(base.at, f"'{base.name}' is not the name of a type")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda.language import tree
-from minilib.cuda.language.types import BOOL, FLOAT, Scalar, Type
+from minilib.cuda.language.types import BOOL, Scalar, Type
 
 Number = bool | int | float
 
@@ -21,7 +21,7 @@ def in_type(value: Number, type_: Type) -> Number | None:
         return bool(value)
     if type_.is_float:
         with np.errstate(all="ignore"):
-            return float(np.float32(value)) if type_ == FLOAT else float(value)
+            return float(type_.dtype.type(value))
     if isinstance(value, float) and not math.isfinite(value):
         return None
     bits = 8 * type_.size

@@ -13,6 +13,7 @@ from minilib.cuda.language.types import (
     DIM3,
     DOUBLE,
     FLOAT,
+    HALF,
     INT,
     UINT,
     ULLONG,
@@ -149,7 +150,7 @@ def _same_parts(node: tree.Expression, to: Type) -> tree.Expression:
 
 
 def quality(value: Value, to: Type, reference: str = "") -> int | None:
-    """How well an argument fits a parameter: 0 exactly, 1 by promotion, 2 by conversion, None not at all."""
+    """How well an argument fits a parameter: 0 exactly, 1 by promotion, 2 to 4 by conversion, None never."""
     if reference == "plain":
         return 0 if value.place is not None and value.type == to and not value.const else None
     if reference == "const" and value.place is not None and value.type == to:
@@ -160,6 +161,8 @@ def quality(value: Value, to: Type, reference: str = "") -> int | None:
     if source == to or (isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to):
         return 0
     if isinstance(source, Scalar) and isinstance(to, Scalar):
+        if HALF in (source, to):  # by a constructor, or an operator of the class
+            return 4
         return 1 if (promoted(source) == to and source != to) or (source, to) == (FLOAT, DOUBLE) else 2
     return 3 if isinstance(source, Pointer) and to == BOOL else 2
 
@@ -263,6 +266,8 @@ def _of_pointer(node: tree.Expression, to: Type) -> tree.Expression | None:
 def index_value(value: Value, at: tree.At) -> tree.Expression:
     """An index: any integer."""
     node = rvalue(value)
+    if node.type == HALF:
+        raise unsupported(at, "a half as an index", "convert it: (int)x")
     if isinstance(node.type, Scalar) and node.type.is_integer:
         return node if node.type.rank >= INT.rank else number(node, INT)
     hint = "convert it: (int)x" if isinstance(node.type, Scalar) else ""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minilib.cuda.language import half
 from minilib.cuda.language.types import (
     BOOL,
     DOUBLE,
     FLOAT,
+    HALF,
     INT,
     LLONG,
     LONG,
@@ -181,6 +183,9 @@ for _name, _returns, *_parameters in (
 ):
     _add(_name, Signature(_name, _returns, tuple(_parameters)))
 
+for _name, (_result, _parameter) in half.FUNCTIONS.items():
+    _add(_name, Signature(_name, _result, (_parameter,)))
+
 # --------------------------------------------------------------------------------------------- atomics, warps
 
 
@@ -203,7 +208,7 @@ _atomic("atomicInc", (UINT,))
 _atomic("atomicDec", (UINT,))
 _atomic("atomicCAS", (INT, UINT, ULLONG, USHORT), 2)
 
-_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE)
+_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE, HALF)
 for _name, _lane in (
     ("__shfl_sync", INT),
     ("__shfl_up_sync", UINT),
@@ -216,6 +221,8 @@ _add("__any_sync", Signature("__any_sync", INT, (UINT, INT)))
 _add("__all_sync", Signature("__all_sync", INT, (UINT, INT)))
 _add("__activemask", Signature("__activemask", UINT, ()))
 _add("__syncthreads", Signature("__syncthreads", VOID, ()))
+for _name in ("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"):
+    _add(_name, Signature(_name, INT, (INT,)))
 _add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), 0, (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
@@ -224,8 +231,6 @@ _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
 
 UNSUPPORTED = set(
     [
-        "printf",
-        "assert",
         "malloc",
         "free",
         "memcpy",
@@ -237,9 +242,6 @@ UNSUPPORTED = set(
         "__trap",
         "__brkpt",
         "__assertfail",
-        "__syncthreads_count",
-        "__syncthreads_and",
-        "__syncthreads_or",
         "__threadfence_system",
         "__prof_trigger",
         "alloca",
@@ -411,7 +413,7 @@ UNSUPPORTED |= {
 UNSUPPORTED -= set(INTRINSICS)
 
 HOST_ONLY = {
-    "cout": "a kernel cannot print to a stream; printf is not supported yet either",
+    "cout": 'a kernel cannot print to a stream; write printf("%d\\n", n)',
     "endl": "a kernel cannot print to a stream",
     "cudaMalloc": "memory is allocated on the host, with cp.empty or cp.zeros",
     "cudaMemcpy": "memory is copied on the host, with cp.asarray and .get()",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from minilib.cuda.errors import Fault, unsupported
+from minilib.cuda.language import half
 from minilib.cuda.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, TokenStream
 from minilib.cuda.language.syntax import (
     ArrayPart,
@@ -277,9 +278,11 @@ _WORDS = (*TYPE_WORDS, *VECTORS, "const", "__shared__", "__global__", "__device_
 
 
 def undefined_type(name: str, at: At) -> Fault:
-    if name in ("half", "__half", "half2", "__half2", "__nv_bfloat16", "nv_bfloat16"):
-        return Fault(at, f"identifier '{name}' is undefined", "half precision is not supported; use float")
-    if name == "std":
+    if name in ("__nv_bfloat16", "nv_bfloat16"):
+        return Fault(at, f"identifier '{name}' is undefined", "bfloat16 is not supported; use float")
+    if name in half.TYPES + half.OTHER_TYPES:
+        hint = half.INCLUDE_IT
+    elif name == "std":
         hint = "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"
     elif name in _OTHER_TYPES:
         hint = f"write {_OTHER_TYPES[name]!r}: there are no headers that define {name!r}"

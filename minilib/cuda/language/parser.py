@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from minilib.cuda.errors import Fault, unsupported
+from minilib.cuda.language import half
 from minilib.cuda.language.lexer import Token, unquoted
 from minilib.cuda.language.parse_expressions import ExpressionParser
 from minilib.cuda.language.parse_tokens import KEYWORDS, STORAGE_WORDS
 from minilib.cuda.language.parse_types import undefined_type
-from minilib.cuda.language.preprocess import UNROLL, UNROLL_END
+from minilib.cuda.language.preprocess import HALF_HEADER, UNROLL, UNROLL_END
 from minilib.cuda.language.syntax import (
     Alias,
     BlockOf,
@@ -20,6 +21,7 @@ from minilib.cuda.language.syntax import (
     For,
     FunctionDefinition,
     FunctionPart,
+    HalfHeader,
     IfElse,
     Jump,
     Name,
@@ -57,6 +59,8 @@ class Parser(ExpressionParser):
     def _top(self, external_c: bool = False) -> list[Node]:
         if self.takes(";"):
             return []
+        if self.sees(HALF_HEADER):
+            return [self._half_header()]
         if self.takes(UNROLL):
             while not self.takes(UNROLL_END):
                 self.next()
@@ -74,6 +78,11 @@ class Parser(ExpressionParser):
         if self._struct_follows():
             return self._struct()
         return self._declaration_or_function(external_c)
+
+    def _half_header(self) -> Node:
+        for name in half.TYPES + half.OTHER_TYPES:
+            self.scopes[0].setdefault(name, "type")
+        return HalfHeader(self.next().at)
 
     def _linkage(self) -> list[Node]:
         self.place += 1

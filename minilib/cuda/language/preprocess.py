@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from minilib.cuda.errors import Fault, unsupported
+from minilib.cuda.language import half
 from minilib.cuda.language.lexer import Token, number, strange, tokens, unquoted
 from minilib.cuda.language.tree import At
 
 _START = At(1, 1)
 # Stand around what follows #pragma unroll.
 UNROLL, UNROLL_END = "#pragma unroll", "#end"
+HALF_HEADER = f"#include <{half.HEADER}>"
+ASSERT = "#assert"  # the function that assert(condition) becomes, with the condition and its text
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,23 @@ class _Preprocessor:
             else:
                 name, equals, text = value.partition("=")
                 self._define_text(name, text if equals else "1")
+        self._define_assert()
 
     def _define_text(self, name: str, text: str) -> None:
         line = tokens(f"{name} {text}")
         self._define([token.moved(_START) for token in line[:-1]], _START)
+
+    def _define_assert(self) -> None:
+        """As in NVRTC: a macro from before the first line on, where only the option -DNDEBUG is known."""
+        if "assert" in self.macros:
+            return
+        if "NDEBUG" in self.macros:
+            self._define_text("assert(condition)", "((void)0)")
+            return
+        self._define_text("assert(condition)", "assert(condition, #condition)")
+        macro = self.macros["assert"]
+        body = (replace(macro.body[0], text=ASSERT), *macro.body[1:])
+        self.macros["assert"] = replace(macro, body=body)
 
     # ------------------------------------------------------------------------------------------- directives
 
@@ -97,7 +113,7 @@ class _Preprocessor:
                 raise Fault(at, "#undef needs the name of a macro")
             self.macros.pop(rest[0].text, None)
         elif name == "include":
-            raise _include(rest, at)
+            return [_include(rest, at)]
         elif name == "error":
             raise Fault(at, "#error " + _spelled(rest))
         elif name == "pragma":
@@ -254,12 +270,15 @@ def _defines(options: Iterable[str]) -> Iterable[tuple[str, str]]:
             yield option[2].upper(), option.partition("=")[2]
 
 
-def _include(rest: list[Token], at: At) -> Fault:
+def _include(rest: list[Token], at: At) -> Token:
+    """What stands for the one header that there is."""
     name = _spelled(rest).strip('<>"')
+    if name == half.HEADER:
+        return Token("mark", HALF_HEADER, at)
     if name.startswith(("cuda_fp16", "cuda_bf16", "cooperative_groups", "cuda/", "mma", "curand")):
-        return unsupported(at, f"#include <{name}>")
+        raise unsupported(at, f"#include <{name}>")
     hint = "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"
-    return Fault(at, f"could not open source file {name!r}", hint)
+    raise Fault(at, f"could not open source file {name!r}", hint)
 
 
 def _macro_parameters(body: list[Token]) -> tuple[tuple[str, ...], list[Token]]:

@@ -229,6 +229,11 @@ class StructDefinition(Node):
 
 
 @dataclass(eq=False)
+class HalfHeader(Node):
+    """#include <cuda_fp16.h>"""
+
+
+@dataclass(eq=False)
 class BlockOf(Node):
     statements: list[Node]
     end: At

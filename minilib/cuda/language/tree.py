@@ -52,6 +52,13 @@ class Literal(Expression):
 
 
 @dataclass(eq=False)
+class Text(Expression):
+    """A string literal, which only printf takes."""
+
+    value: str
+
+
+@dataclass(eq=False)
 class Special(Expression):
     """threadIdx, blockIdx, blockDim, gridDim along "x", "y", "z" (unsigned int); warpSize (int, axis "")."""
 

@@ -151,11 +151,12 @@ LONG = _scalar("long", "int64", 4)
 ULONG = _scalar("unsigned long", "uint64", 4)
 LLONG = _scalar("long long", "int64", 5)
 ULLONG = _scalar("unsigned long long", "uint64", 5)
-FLOAT = _scalar("float", "float32", 6)
-DOUBLE = _scalar("double", "float64", 7)
+HALF = _scalar("half", "float16", 6)  # of cuda_fp16.h: stored and converted, and not computed with
+FLOAT = _scalar("float", "float32", 7)
+DOUBLE = _scalar("double", "float64", 8)
 
 SCALARS = (
-    BOOL, CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE
+    BOOL, CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, HALF, FLOAT, DOUBLE
 )  # fmt: skip
 
 

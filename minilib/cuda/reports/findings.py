@@ -40,12 +40,13 @@ class Findings:
     def find(
         self, section: str, kind: str, line: int, text: str, who: Actor, bad: Bools, array: str | None = None,
         index: int | None = None, other: object = 0,
-    ) -> None:  # fmt: skip
+    ) -> Finding:  # fmt: skip
         count = int(bad.sum())
         finding = Finding(
             kind, text, line, self.source_line(line), array, index, who.block, who.thread, count
         )
         self.add(section, finding, other)
+        return finding
 
     def add(self, section: str, finding: Finding, other: object) -> None:
         key = (section, finding.kind, finding.line, other, finding.array)

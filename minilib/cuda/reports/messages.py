@@ -141,18 +141,18 @@ def misaligned(what: str, who: Actor, kind: str, size: int, align: int, address:
     )
 
 
-def barrier_divergence(missing: Actor, arrived: int, live: int) -> str:
+def barrier_divergence(missing: Actor, name: str, arrived: int, live: int) -> str:
     return (
         f"only {arrived} of {live} running threads of block {triple(missing.block)} reach this "
-        f"__syncthreads(); thread {triple(missing.thread)} does not. "
+        f"{name}(); thread {triple(missing.thread)} does not. "
         "Put it where all threads pass: after the if, not in it, and in loops that all repeat equally often."
     )
 
 
-def early_return(who: Actor, returned: int) -> str:
+def early_return(who: Actor, name: str, returned: int) -> str:
     first = f"thread {triple(who.thread)} of block {triple(who.block)}"
     return (
-        f"{returned} threads, {first} the first of them, have returned before this __syncthreads(). "
+        f"{returned} threads, {first} the first of them, have returned before this {name}(). "
         "It does not wait for them; what they would have loaded or stored is missing."
     )
 

@@ -21,7 +21,7 @@ from minilib.cuda.reports.messages import Triple
 from minilib.cuda.reports.order import Order, lane_of
 from minilib.cuda.reports.pictures import Event, Request, Trace
 from minilib.cuda.reports.races import KINDS, Conflicts, Shadow, bits
-from minilib.cuda.reports.report import LineCounters, Lines, Race, Report
+from minilib.cuda.reports.report import Finding, LineCounters, Lines, Race, Report
 
 __all__ = ["Memory", "Recorder"]
 
@@ -332,8 +332,10 @@ class Recorder:
 
     # --------------------------------------------------------------------------- barriers, warps and branches
 
-    def barrier(self, line: int, active: Bools, warps: Ints, exited: Bools) -> None:
-        """`__syncthreads()`: `active` lanes arrive, `exited` ones have returned before."""
+    def barrier(
+        self, line: int, active: Bools, warps: Ints, exited: Bools, name: str = "__syncthreads"
+    ) -> None:
+        """`__syncthreads()` and its like: `active` lanes arrive, `exited` ones have returned before."""
         active = self._matrix(active, warps)
         here = self._line(line)
         self._come(here, active, warps)
@@ -348,15 +350,17 @@ class Recorder:
         here.counters.barriers += len(blocks)
         self._order.barrier(blocks)
         meeting = at_barrier[warps // self._per_block][:, None]
-        self._check_barrier(line, active, live & meeting, warps, blocks)
+        self._check_barrier(line, name, active, live & meeting, warps, blocks)
         returned = exists & ~live & meeting
         if returned.any():
             _, who = self._found.example(returned, warps)
             mine = warps // self._per_block == self._found.number(who.block)
-            text = messages.early_return(who, int(returned[mine].sum()))
+            text = messages.early_return(who, name, int(returned[mine].sum()))
             self._found.find("notes", "early-return", line, text, who, returned)
 
-    def _check_barrier(self, line: int, active: Bools, live: Bools, warps: Ints, blocks: Ints) -> None:
+    def _check_barrier(
+        self, line: int, name: str, active: Bools, live: Bools, warps: Ints, blocks: Ints
+    ) -> None:
         """Every live thread of a block that has threads at a barrier must be there."""
         missing = live & ~active
         absent = 0
@@ -374,7 +378,7 @@ class Recorder:
         _, who = self._found.example(missing, warps)
         mine = warps // self._per_block == self._found.number(who.block)
         arrived = int(active[mine[: len(mine) - absent]].sum())
-        text = messages.barrier_divergence(who, arrived, int(live[mine].sum()))
+        text = messages.barrier_divergence(who, name, arrived, int(live[mine].sum()))
         bad = np.zeros(self._blocks, dtype=bool)
         bad[warps[missing.any(axis=1)] // self._per_block] = True
         self._found.find("barrier_divergence", "barrier-divergence", line, text, who, bad)
@@ -474,6 +478,12 @@ class Recorder:
         if bad.any():
             _, who = self._found.example(bad, warps)
             self._found.find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
+
+    def assertion(self, line: int, condition: str, bad: Bools, warps: Ints) -> Finding:
+        """An assert whose condition does not hold in the lanes `bad`; its finding."""
+        _, who = self._found.example(bad, warps)
+        text = f"{who}: the assertion `{condition}` failed."
+        return self._found.find("asserts", "assert", line, text, who, bad, other=condition)
 
     # ------------------------------------------------------------------------------------------------ helpers
 

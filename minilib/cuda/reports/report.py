@@ -22,7 +22,7 @@ class Finding:
     """One thing that is wrong: `count` times in all, described by the first example.
 
     `kind`: "out-of-bounds", "uninitialised", "misaligned", "barrier-divergence", "warp-sync", "arithmetic",
-    "early-return" (a note); of a race "shared", "global", "warp" or "same-value".
+    "assert", "early-return" (a note); of a race "shared", "global", "warp" or "same-value".
     """
 
     kind: str
@@ -73,6 +73,7 @@ SECTIONS = (
     ("barrier_divergence", "Barriers that not all threads reach"),
     ("warp_sync", "Warp functions without all their lanes"),
     ("arithmetic", "Arithmetic"),
+    ("asserts", "Assertions"),
     ("notes", "Notes"),
 )
 
@@ -116,7 +117,10 @@ COLUMNS = (
 
 @dataclass(kw_only=True, eq=False)
 class Report(Counters):
-    """The counters of a whole launch, its findings, and `lines`: the counters of each source line."""
+    """The counters of a whole launch, its findings, and `lines`: the counters of each source line.
+
+    `printed` is what printf said.
+    """
 
     program: str
     source: str
@@ -130,7 +134,9 @@ class Report(Counters):
     barrier_divergence: list[Finding] = field(default_factory=list)
     warp_sync: list[Finding] = field(default_factory=list)
     arithmetic: list[Finding] = field(default_factory=list)
+    asserts: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
+    printed: str = ""
     lines: Lines = field(default_factory=Lines)
     trace: Trace = field(default_factory=Trace, repr=False)
 
@@ -181,6 +187,8 @@ class Report(Counters):
         for name, title in SECTIONS:
             if found := getattr(self, name):
                 parts += ["", title, *(f"  {line}" for f in found for line in str(f).split("\n"))]
+        if self.printed:
+            parts += ["", "Printed", *(f"  {line}" for line in self.printed.splitlines())]
         parts += ["", *_in_columns(self._totals()), "", *self._line_table()]
         return "\n".join(parts)
 
@@ -214,6 +222,8 @@ class Report(Counters):
         for name, title in SECTIONS:
             if found := getattr(self, name):
                 parts.append(f"<h4>{title}</h4><ul>{''.join(map(_finding_html, found))}</ul>")
+        if self.printed:
+            parts.append(f"<h4>Printed</h4><pre>{escape(self.printed)}</pre>")
         parts.append(self._lines_html())
         cells = "".join(
             f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in self._totals()
