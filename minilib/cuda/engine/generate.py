@@ -23,7 +23,6 @@ from minilib.cuda.language.tree import (
 )
 from minilib.cuda.language.types import Void
 
-
 TOO_DEEP = "the source is nested too deeply"
 
 
