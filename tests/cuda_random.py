@@ -172,6 +172,14 @@ FLOATS = (
     ("d0", "double", "in_f[(gid + 9) % 64] * 0.1"),
     ("d1", "double", "gid"),
 )
+# Parameters of the overloads of one function, and how each makes an int of its x.
+OVERLOADS = {
+    "int": "x ^ 1",
+    "unsigned int": "(int)(x >> 3)",
+    "long long": "(int)(x & 0xffff) + 2",
+    "float": "3",
+    "bool": "x ? 4 : 5",
+}
 PARAMETERS = (
     "const int* in_i, const float* in_f, long long* out, double* fout, float* mout, int* acc, "
     "unsigned long long* acc_q, int* own, int n"
@@ -455,9 +463,19 @@ class Maker:
         if self.chance(0.3):
             where = self.pick(["loc", f"in_i + (({a.text}) & 31)", "&in_i[8]"])
             return Expression(f"peek_{self.seed}({where}, {self.wrap(b, CHOICE)})", "int", *limits("int"))
+        if self.chance(0.3):
+            return self.of_the_source(a)
         if not self.values:
             return a
         return Expression(f"{self.pick(self.values)}((int)({a.text}), {b.text})", "int", *limits("int"))
+
+    def of_the_source(self, a: Expression) -> Expression:
+        """An overload chosen by a type, or an element of constant memory."""
+        if self.chance(0.4):
+            text = f"table_{self.seed}[({a.text}) & 7]"
+            return Expression(text, "short", *limits("short"))
+        kind = self.pick([*OVERLOADS, "short", "unsigned char"])
+        return Expression(f"over_{self.seed}(({kind})({a.text}))", "int", *limits("int"))
 
     # ------------------------------------------------------------------------- float expressions
 
@@ -1026,6 +1044,11 @@ class Maker:
         self.functions.append(
             (peek, f"__device__ int {peek}(const int* p, long long k) {{ return p[k & 7]; }}")
         )
+        over, table = f"over_{self.seed}", f"table_{self.seed}"
+        overloads = [f"__device__ int {over}({kind} x) {{ return {e}; }}" for kind, e in OVERLOADS.items()]
+        self.functions.append((over, "\n".join(overloads)))
+        first = ", ".join(str(self.random.randint(-99, 99)) for _ in range(6))
+        self.functions.append((table, f"__constant__ short {table}[8] = {{{first}}};"))
         if self.second:
             record = f"Record_{self.seed}"
             self.functions.append(

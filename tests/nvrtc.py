@@ -1,5 +1,5 @@
-"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, and for its
-header of half nvidia-cuda-runtime-cu12; or name the folder of such an installation in MINILIB_NVRTC."""
+"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, and for
+cuda_fp16.h nvidia-cuda-runtime-cu12; or name the folder of such an installation in MINILIB_NVRTC."""
 
 from __future__ import annotations
 

@@ -46,6 +46,10 @@ class Declarations(Calls):
         if node.specifiers.base == "auto" and len(node.ones) > 1:
             raise unsupported(node.at, "several variables in one declaration with auto")
         for one in node.ones:
+            if one.declarator.parts and isinstance(one.declarator.parts[0], syntax.FunctionPart):
+                name = one.declarator.name
+                hint = f"a variable without a value is {name}, one that is zero {name}{{}}"
+                raise Fault(one.declarator.at, f"'{name}' is a function, declared within another one", hint)
             statement = self._shared(node, one) if "__shared__" in words else self._automatic(node, one)
             result += [statement] if statement else []
         return result
