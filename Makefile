@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-parity test-browser promote exercises build check grade release doctor badges bench
+.PHONY: help lab test test-parity test-browser gpu-test promote exercises build check grade release doctor badges bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -27,6 +27,9 @@ test-parity:    ## compare with PyTorch, which is installed for it (skipped wher
 
 test-browser:   ## open a chapter in a headless Chromium (skipped where it is missing)
 	@$(COURSEKIT) test --only browser $(ARGS)
+
+gpu-test:       ## run the kernels on a GPU, through CuPy, and compare with the simulator
+	@$(COURSEKIT) test --only gpu $(ARGS)
 
 promote:        ## make minilib/ from chapters and solutions
 	@$(COURSEKIT) promote $(ARGS)

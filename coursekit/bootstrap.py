@@ -29,7 +29,7 @@ from coursekit.errors import CourseError
 EXTRAS = {"lab": ("course",), "test": ("course", "test")}
 # What only some of the tests need, under the name of their step and of its flag. They skip where it cannot be
 # had, so a failure to install it stops nothing.
-OPTIONAL_EXTRAS = ("parity",)
+OPTIONAL_EXTRAS = ("parity", "gpu")
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
@@ -88,11 +88,17 @@ def enter(course: Course, command: str, argv: Sequence[str]) -> None:
 
 
 def optional_extras(command: str, argv: Sequence[str]) -> list[str]:
-    """The extras whose tests are asked for: `test --parity` or `test --only parity`."""
+    """The extras whose tests are asked for, by `test --parity` or `test --only parity`; CuPy beside a GPU."""
     if command != "test":
         return []
     asked = {*argv, *(f"--{after}" for word, after in pairwise(argv) if word == "--only")}
-    return [extra for extra in OPTIONAL_EXTRAS if asked & {f"--{extra}", f"--only={extra}"}]
+    wanted = [extra for extra in OPTIONAL_EXTRAS if asked & {f"--{extra}", f"--only={extra}"}]
+    if "gpu" in wanted:
+        from minilib.cuda.backend import missing_driver  # like this file, on the standard library alone
+
+        if missing_driver() is not None:
+            wanted.remove("gpu")
+    return wanted
 
 
 def offer(course: Course, extra: str) -> None:
@@ -220,6 +226,7 @@ def make_venv(course: Course) -> None:
 def install(course: Course, extras: Iterable[str]) -> None:
     """`pip install -e .[extras]`. Its whole output goes to `.venv/install.log`."""
     more = ", and PyTorch and NVRTC for the parity tests" if "parity" in extras else ""
+    more += ", and CuPy" if "gpu" in extras else ""
     print(f"installing JupyterLab, NumPy and what else the course needs{more} (a minute or two)", flush=True)
     package = f".[{','.join(extras)}]"
     options = [

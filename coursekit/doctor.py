@@ -176,13 +176,17 @@ def pictures() -> Row:
 
 def gpu() -> Row:
     card = _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
-    cupy = importlib.util.find_spec("cupy") is not None
     if not card:
-        return Row("GPU", "none found; chapters 00 and 01 need none", OPTIONAL)
-    if not cupy:
-        remedy = "chapters 00 and 01 need no GPU; to use it later: pip install 'minilib[gpu]' in .venv"
-        return Row("GPU", f"{card}; CuPy is not installed", OPTIONAL, remedy)
-    return Row("GPU", f"{card}; CuPy is installed")
+        return Row("GPU", "none found; kernels are simulated on the CPU", OPTIONAL)
+    from minilib.cuda.backend import SIMULATE, VARIABLE, missing_for_gpu  # standard library alone, too
+
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted == SIMULATE:
+        return Row("GPU", f"{card}; {VARIABLE}={SIMULATE}, so kernels are simulated", OPTIONAL)
+    missing = missing_for_gpu()
+    if missing is not None:
+        return Row("GPU", f"{card}; kernels are simulated", OPTIONAL, f"to use it: {missing}")
+    return Row("GPU", f"{card}; kernels run on it")
 
 
 def sandbox() -> Row:

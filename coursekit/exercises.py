@@ -12,7 +12,17 @@ from nbformat import NotebookNode
 from coursekit.course import Course
 from coursekit.exports import check_directives, notebooks_in
 from coursekit.given import filled
-from coursekit.notebooks import HIDDEN, SOLUTION, STUB, Cell, as_text, cells, cut, from_text, write_text
+from coursekit.notebooks import (
+    HIDDEN,
+    Cell,
+    as_text,
+    cells,
+    cut,
+    from_text,
+    solution_markers,
+    stubbed,
+    write_text,
+)
 from coursekit.pieces import SourceError
 from coursekit.promote import difference, need_solutions, read_text
 
@@ -73,7 +83,7 @@ def _made_exercise(cell: Cell) -> bool:
     node = cell.node
     if cell.is_code:
         had_tests = cell.is_hidden_test
-        node.source = cut(cut(cell.source, SOLUTION, STUB), HIDDEN)
+        node.source = cut(stubbed(cell.source), HIDDEN)
         node.outputs = []
         node.execution_count = None
         if had_tests:
@@ -92,10 +102,11 @@ def _check(found: list[Cell]) -> None:
     known: dict[str, Cell] = {}
     for cell in found:
         check_directives(cell)
-        _check_regions(cell, SOLUTION)
+        solution = solution_markers(cell.source)
+        _check_regions(cell, solution)
         _check_regions(cell, HIDDEN)
-        if cell.exercise and cell.is_answer and SOLUTION[0] not in cell.source:
-            raise SourceError(cell, None, f"an answer cell without `{SOLUTION[0]}` would show its answer")
+        if cell.exercise and cell.is_answer and solution[0] not in cell.source:
+            raise SourceError(cell, None, f"an answer cell without `{solution[0]}` would show its answer")
         if cell.grade_id and cell.grade_id in known:
             other = known[cell.grade_id].number
             raise SourceError(
@@ -117,7 +128,7 @@ def _check_regions(cell: Cell, markers: tuple[str, str]) -> None:
             raise SourceError(
                 cell, number, f"`{text}` stands in a cell that is not code; make it a code cell"
             )
-        if markers == SOLUTION and not cell.is_answer:
+        if markers != HIDDEN and not cell.is_answer:
             raise SourceError(
                 cell, number, f'`{text}`, but the cell\'s metadata does not say "solution": true'
             )

@@ -18,10 +18,12 @@ from nbformat import NotebookNode
 from coursekit.errors import CourseError
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
+CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 STUB = "raise NotImplementedError"
+CUDA_STUB = "// your code here"
 
-_EXERCISE = re.compile(r"#\s*exercise:\s*(\d+\.\d+)\s*$")
+_EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
 _DIRECTIVE = re.compile(r"#\|\s*(\w+)\s*(.*?)\s*$")
 
 
@@ -135,9 +137,8 @@ class Cell:
 
     @property
     def exercise(self) -> str | None:
-        """`"1.4"` for a cell whose first line is `# exercise: 1.4`."""
-        first, _, _ = self.source.lstrip().partition("\n")
-        found = _EXERCISE.match(first.strip())
+        """`"1.4"` for a cell whose first line (after `%%cuda`) is `# exercise: 1.4` or `// exercise: 1.4`."""
+        found = _EXERCISE.match(first_line(self.source))
         return found[1] if found else None
 
     def directives(self) -> Iterator[tuple[str, str]]:
@@ -162,6 +163,32 @@ class Cell:
 
 def cells(path: Path, notebook: NotebookNode) -> list[Cell]:
     return [Cell(path, number, node) for number, node in enumerate(notebook.cells, 1)]
+
+
+def cuda_line(source: str) -> str | None:
+    """The line `%%cuda NAME` of a cell that holds CUDA C, None for Python."""
+    first, _, _ = source.lstrip().partition("\n")
+    return first.strip() if re.match(r"%%cuda\b", first) else None
+
+
+def cuda_text(source: str) -> str:
+    """The CUDA C of a cell, without its `%%cuda` line where it has one."""
+    return source.lstrip().partition("\n")[2] if cuda_line(source) else source
+
+
+def first_line(source: str) -> str:
+    """The first line of a cell, after `%%cuda`."""
+    return cuda_text(source).lstrip().partition("\n")[0].strip()
+
+
+def solution_markers(source: str) -> tuple[str, str]:
+    """What encloses the answer in a cell of this language."""
+    return CUDA_SOLUTION if cuda_line(source) else SOLUTION
+
+
+def stubbed(source: str) -> str:
+    """An answer cell as learners get it."""
+    return cut(source, solution_markers(source), CUDA_STUB if cuda_line(source) else STUB)
 
 
 def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:

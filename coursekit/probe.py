@@ -39,10 +39,15 @@ def encode(value: Any) -> Any:
 
 def probe(name: str, value: Any, *, tolerance: float = 1e-9) -> None:
     """Show `value` under `name`. `tolerance` is absolute and relative; the grader takes the reference's."""
+    show(name, encode(value), tolerance, f"{name}: {value!r}")
+
+
+def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
+    """Show what is encoded already; `text` is for the eyes."""
     from IPython.display import display
 
-    data = {MIME: {"name": name, "value": encode(value), "tolerance": tolerance}}
-    display({**data, "text/plain": f"{name}: {value!r}"}, raw=True)  # type: ignore[no-untyped-call]
+    data = {MIME: {"name": name, "value": encoded, "tolerance": tolerance}}
+    display({**data, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def raised(action: Callable[[], Any]) -> str | None:

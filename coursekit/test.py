@@ -44,12 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="STEP", help="run one step; may be repeated")
     parser.add_argument("--parity", action="store_true", help="compare with PyTorch as well")
     parser.add_argument("--browser", action="store_true", help="run the browser test as well")
+    parser.add_argument("--gpu", action="store_true", help="run the kernels on a GPU as well")
     parser.add_argument("--list", action="store_true", help="list the steps and stop")
     parser.epilog = "Other arguments, such as -k scalar or a file, go to pytest; then only the tests run."
 
 
 def run(course: Course, args: argparse.Namespace) -> int:
-    asked = [name for name in ("parity", "browser") if getattr(args, name)]
+    asked = [name for name in ("parity", "browser", "gpu") if getattr(args, name)]
     steps = chosen(all_steps(course, args.rest), args.only, asked=asked, pytest_only=bool(args.rest))
     if args.list:
         for step in all_steps(course, []):
@@ -58,6 +59,8 @@ def run(course: Course, args: argparse.Namespace) -> int:
     steps, left_out = present(course, steps)
     if not steps:
         raise CourseError(f"{course.root} holds nothing to run for: {', '.join(left_out)}")
+    if "gpu" in [step.name for step in steps]:
+        require_gpu()
     started = time.monotonic()
     outcomes = [run_step(course, step) for step in steps]
     if left_out:
@@ -99,7 +102,15 @@ def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
             "pytest",
             "tests",
             # --ignore: nothing that PyTorch must be there for, or loaded for, is even imported
-            [*pytest, *workers, "-m", "not browser and not parity", "--ignore=tests/parity", *pytest_args],
+            [
+                *pytest,
+                *workers,
+                "-m",
+                "not browser and not parity and not gpu",
+                "--ignore=tests/parity",
+                "--ignore=tests/gpu",
+                *pytest_args,
+            ],
             is_pytest=True,
         ),
         Step("nbval", "chapters and solutions, cell by cell", nbval, is_pytest=True),
@@ -113,6 +124,13 @@ def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
         ),
         Step(
             "browser", "browser", [*pytest, "-rs", "tests/browser", *pytest_args], is_pytest=True, extra=True
+        ),
+        Step(
+            "gpu",
+            "kernels on a GPU",
+            [*pytest, "-rs", "-m", "gpu", *(pytest_args or ["tests/gpu"])],
+            is_pytest=True,
+            extra=True,
         ),
     ]
 
@@ -150,9 +168,18 @@ def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
     """The steps whose files are here, and the names of the others: a bundle for students has no solutions."""
     needs = {"promote": course.solutions, "exercises": course.solutions}
     tests = course.root / "tests"
-    needs |= {"pytest": tests, "parity": tests / "parity", "browser": tests / "browser"}
+    needs |= {"pytest": tests} | {name: tests / name for name in ("parity", "browser", "gpu")}
     here = [step for step in steps if needs.get(step.name, course.root).is_dir()]
     return here, [step.name for step in steps if step not in here]
+
+
+def require_gpu() -> None:
+    """Raise CourseError where there is no GPU, in one line that says what is missing and what to do."""
+    from minilib.cuda.backend import missing_for_gpu
+
+    missing = missing_for_gpu()
+    if missing is not None:
+        raise CourseError(f"no kernel can run on a GPU here: {missing}")
 
 
 def run_step(course: Course, step: Step) -> Outcome:

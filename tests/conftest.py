@@ -1,8 +1,12 @@
-"""Asserts of shared tests say as much as those of test files; and Ctrl-C reaches what tests start."""
+"""Asserts of shared tests say as much as those of test files, and Ctrl-C reaches what tests start."""
 
+import os
 import signal
 
 import pytest
+
+# The same tests on every machine. Those that need a GPU ask for it: tests/gpu.
+os.environ.setdefault("MINILIB_CUDA", "simulate")
 
 pytest.register_assert_rewrite("graded")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -236,12 +237,22 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
         (["test", "--only", "parity"], ["parity"]),
         (["test", "--only=ruff", "--only=parity"], ["parity"]),
         (["--course", "x", "test", "--browser", "--parity"], ["parity"]),
+        (["test", "--only", "gpu"], ["gpu"]),
+        (["test", "--gpu", "--parity"], ["parity", "gpu"]),
         (["lab", "--parity"], []),
     ],
 )
-def test_only_a_wish_for_parity_asks_for_its_extra(words: list[str], extras: list[str]) -> None:
+def test_only_a_wish_for_its_tests_asks_for_an_extra(
+    words: list[str], extras: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("minilib.cuda.backend"), "missing_driver", lambda: None)
     command = next(word for word in words if word in ("test", "lab"))
     assert bootstrap.optional_extras(command, words) == extras
+
+
+def test_cupy_is_not_installed_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("minilib.cuda.backend"), "missing_driver", lambda: "there is none")
+    assert bootstrap.optional_extras("test", ["test", "--gpu", "--parity"]) == ["parity"]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import sys
 import time
 from argparse import Namespace
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,7 +55,7 @@ def test_each_command_has_a_make_target_that_calls_it() -> None:
 
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [*entry.COMMANDS, "test-parity", "test-browser"]:
+    for target in [*entry.COMMANDS, "test-parity", "test-browser", "gpu-test"]:
         assert f"make {target} " in listed
 
 
@@ -142,18 +143,19 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    return Namespace(**{"only": None, "parity": False, "browser": False, "rest": [], "list": False, **given})
+    asked = {"parity": False, "browser": False, "gpu": False}
+    return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
 def names(steps: list[course_test.Step]) -> list[str]:
     return [step.name for step in steps]
 
 
-def test_the_browser_and_parity_run_only_when_asked_for(course: Course) -> None:
+def test_the_browser_parity_and_a_gpu_run_only_when_asked_for(course: Course) -> None:
     steps = course_test.all_steps(course, [])
     everything = names(course_test.chosen(steps, None, asked=[], pytest_only=False))
     assert everything == ["ruff", "format", "promote", "exercises", "mypy", "pytest", "nbval"]
-    for asked in (["parity"], ["browser"], ["parity", "browser"]):
+    for asked in (["parity"], ["browser"], ["gpu"], ["parity", "browser", "gpu"]):
         assert names(course_test.chosen(steps, None, asked=asked, pytest_only=False)) == [*everything, *asked]
     assert names(course_test.chosen(steps, ["parity"], asked=[], pytest_only=False)) == ["parity"]
     assert names(course_test.chosen(steps, None, asked=["parity"], pytest_only=True)) == [
@@ -168,6 +170,22 @@ def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> N
 
     assert arguments() == ["-m", "parity", "tests/parity"]
     assert arguments("-k", "gelu") == ["-m", "parity", "-k", "gelu"]
+
+
+def test_without_a_gpu_its_tests_end_in_one_line_that_says_so(course: Course) -> None:
+    (course.root / "tests" / "gpu").mkdir()
+    for words in (["--only", "gpu"], ["--gpu"]):
+        result = coursekit("--course", course.root, "test", *words)
+        assert result.returncode == 2 and result.stdout == ""
+        assert result.stderr.startswith("error: no kernel can run on a GPU here: ")
+        assert result.stderr.count("\n") == 1
+
+
+def test_with_a_gpu_its_tests_run(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("minilib.cuda.backend"), "missing_for_gpu", lambda: None)
+    course_test.require_gpu()
+    step = next(step for step in course_test.all_steps(course, []) if step.name == "gpu")
+    assert step.command[step.command.index("-m", 2) :] == ["-m", "gpu", "tests/gpu"]
 
 
 PARITY_TEST = "from parity.peer import torch\ndef test_it():\n    assert torch\n"

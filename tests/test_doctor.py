@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,17 +41,31 @@ def test_without_programs_each_row_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "")
-    assert doctor.gpu().found == "none found; chapters 00 and 01 need none"
+    assert doctor.gpu().found == "none found; kernels are simulated on the CPU"
     assert "grade" in doctor.sandbox().remedy
     assert "make lab" in doctor.pictures().remedy
     assert doctor.git().state == doctor.OPTIONAL
 
 
-def test_a_card_without_cupy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_output", lambda *command: "NVIDIA H200, 143771 MiB")
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: None)
-    assert doctor.gpu().state == doctor.OPTIONAL
-    assert "CuPy is not installed" in doctor.gpu().found
+@pytest.mark.parametrize(
+    ("wanted", "missing", "found", "remedy"),
+    [
+        ("", "CuPy is not installed: pip install x", "; kernels are simulated", "CuPy is not installed: pip"),
+        ("gpu", "CuPy finds no GPU", "; kernels are simulated", "to use it: CuPy finds no GPU"),
+        ("simulate", None, "; MINILIB_CUDA=simulate, so kernels are simulated", ""),
+        ("", None, "; kernels run on it", ""),
+    ],
+)
+def test_of_a_card_it_says_whether_kernels_run_on_it(
+    monkeypatch: pytest.MonkeyPatch, wanted: str, missing: str | None, found: str, remedy: str
+) -> None:
+    card = "NVIDIA H200, 143771 MiB"
+    monkeypatch.setenv("MINILIB_CUDA", wanted)
+    monkeypatch.setattr(doctor, "_output", lambda *command: card)
+    monkeypatch.setattr(import_module("minilib.cuda.backend"), "missing_for_gpu", lambda: missing)
+    row = doctor.gpu()
+    assert row.found == card + found and remedy in row.remedy
+    assert (row.state == doctor.OK) == found.endswith("run on it")
 
 
 def test_a_container_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:

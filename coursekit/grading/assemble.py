@@ -42,10 +42,17 @@ class Exercise:
     reference: str  # the answer cell with the solution; the stub in a notebook that has none
     stub: str
     tests: tuple[HiddenTest, ...]
+    cuda: str | None = None  # the line `%%cuda NAME` of an answer in CUDA C
 
     @property
     def points(self) -> float:
         return sum(test.points for test in self.tests)
+
+    def left_alone(self, answer: str | None) -> bool:
+        """Whether an answer in CUDA C is the stub still: one in Python says so itself when it runs."""
+        if self.cuda is None:
+            return False
+        return answer is None or notebooks.cuda_text(answer).split() == notebooks.cuda_text(self.stub).split()
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,7 @@ class _Reader:
         self._seen.add(cell.grade_id)
 
     def _answer(self, cell: Cell) -> None:
-        source = notebooks.strip_markers(cell.source, notebooks.SOLUTION)
+        source = notebooks.strip_markers(cell.source, notebooks.solution_markers(cell.source))
         number = cell.exercise
         if number is None:
             if cell.grade_id != HELPERS:
@@ -178,9 +185,9 @@ class _Reader:
             return
         if number in self.tests:
             raise CourseError(f"{cell.where()}: exercise {number} has two answer cells; join them")
-        stub = notebooks.cut(cell.source, notebooks.SOLUTION, notebooks.STUB)
         title, task = _task(self._texts, number)
-        self.exercises.append(Exercise(number, title, str(cell.grade_id), task, source, stub, ()))
+        stub, cuda = notebooks.stubbed(cell.source), notebooks.cuda_line(cell.source)
+        self.exercises.append(Exercise(number, title, str(cell.grade_id), task, source, stub, (), cuda))
         self.tests[number] = []
         self._texts = []
 
@@ -215,10 +222,12 @@ def _title(notebook: NotebookNode) -> str:
 def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
     """The instructor's notebook with `answers` (by exercise or "helpers"), the stub where one is missing.
 
-    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points.
+    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points,
+    language.
     """
     made: list[NotebookNode] = []
     exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
+    by_number = {exercise.number: exercise for exercise in chapter.exercises}
     tests = {test.grade_id: test for exercise in chapter.exercises for test in exercise.tests}
     for cell in notebooks.cells(chapter.path, chapter.notebook):
         kind, name = role(cell), cell.grade_id or ""
@@ -227,12 +236,21 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))
-            made.append(_cell(cell, source, kind, exercise.number))
+            if exercise.cuda:  # the line with the magic is ours: what follows is never Python
+                source = f"{exercise.cuda}\n{notebooks.cuda_text(source)}"
+            made.append(_cell(cell, source, kind, exercise.number, language=language(exercise)))
         elif kind == "answer":
             made.append(_cell(cell, disarm(answers.get(HELPERS, "")), kind))
         elif name in tests:
-            made.append(_cell(cell, cell.source, "hidden", tests[name].exercise, tests[name].points))
+            test = tests[name]
+            spoken = language(by_number[test.exercise])
+            made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points, spoken))
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter.notebook), "cells": made})
+
+
+def language(exercise: Exercise) -> str:
+    """In what the answer is written: "python" or "cuda"."""
+    return "cuda" if exercise.cuda else "python"
 
 
 def _metadata(notebook: NotebookNode) -> dict[str, Any]:
@@ -244,8 +262,21 @@ def _metadata(notebook: NotebookNode) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, source: str, kind: str, exercise: str | None = None, points: float = 0) -> NotebookNode:
-    about = {"role": kind, "exercise": exercise, "grade_id": cell.grade_id or "", "points": points}
+def _cell(
+    cell: Cell,
+    source: str,
+    kind: str,
+    exercise: str | None = None,
+    points: float = 0,
+    language: str = "python",
+) -> NotebookNode:
+    about = {
+        "role": kind,
+        "exercise": exercise,
+        "grade_id": cell.grade_id or "",
+        "points": points,
+        "language": language,
+    }
     source = notebooks.strip_markers(source, notebooks.HIDDEN)
     return _node(
         {

@@ -208,6 +208,9 @@ class Conversation:
             self.shown.status = "error"
             self.shown.error_type = one_line(content.get("ename"))
             message = f"{content.get('ename')}: {content.get('evalue')}"
+            if self.shown.error_type == "CompileError":  # without the line and the caret under it
+                first, *more = message.split("\n")
+                message = "; ".join([first, *(line.strip() for line in more if "hint: " in line)])
             message = _CELL_FILE.sub(r"line \1 of the cell", message)
             self.shown.error = one_line(message).removesuffix(":")
 

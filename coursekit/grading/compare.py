@@ -5,7 +5,7 @@ What counts as equal:
   one number; True is not 1; NaN equals NaN; infinities must be the same;
 - a list and a tuple with equal items; a dictionary by its keys, in any order;
 - arrays with one shape and dtype, element by element; an array is not a list;
-- text and None exactly; any other object by the name of its type.
+- what kernels did as `launches` says; text and None exactly; any other object by the name of its type.
 
 Messages go to students. They name probes, shapes, dtypes, types and distances, never an expected value, and
 of what the student's process made up (names of types, shapes) only what could not carry a message out.
@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from coursekit.errors import CourseError
+from coursekit.grading import launches
 from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_json
 
 Judge = Callable[[str, Any, Any], str | None]
 
-LONGEST = 200  # characters of one message: what a judge says may quote a student
+KINDS = ("int", "float", "array", "list", "tuple", "dict", "object", "kernel")
+LONGEST = 240  # characters of one message: what a judge says may quote a student
 
 _DTYPE = re.compile(r"(float|int|uint|complex)(8|16|32|64|128)|bool|object")
 _WORDS = {"int": "an int", "float": "a float", "list": "a list", "tuple": "a tuple"}
@@ -53,6 +55,8 @@ def _stopped(run: CellRun) -> str:
     """Why a test did not run to its end."""
     if run.status == "unsolved" or run.error.startswith("NotImplementedError"):
         return "not solved yet"
+    if run.status == "error" and run.error.startswith("CompileError: "):
+        return f"does not compile: {run.error.removeprefix('CompileError: ')}"
     return {
         "timeout": "took too long and was stopped",
         "died": "the kernel died",
@@ -89,6 +93,8 @@ def _difference(expected: Any, got: Any, tolerance: float) -> str | None:
         kind, other = _kind(expected), _kind(got)
     if kind != other and {kind, other} != {"list", "tuple"}:
         return f"expected {_called(expected)}, got {_called(got, told=False)}"
+    if kind == "kernel":
+        return launches.difference(expected["kernel"], got["kernel"], tolerance, _arrays)
     if kind == "array":
         return _arrays(expected, got, tolerance)
     if kind in ("list", "tuple"):
@@ -105,7 +111,7 @@ def _difference(expected: Any, got: Any, tolerance: float) -> str | None:
 def _kind(value: Any) -> str:
     if value is None or isinstance(value, bool | str):
         return {bool: "bool", str: "str"}.get(type(value), "None")
-    kinds = [kind for kind in ("int", "float", "array", "list", "tuple", "dict", "object") if kind in value]
+    kinds = [kind for kind in KINDS if kind in value]
     return kinds[0]
 
 

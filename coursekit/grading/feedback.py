@@ -14,11 +14,12 @@ from typing import Any
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise
 from coursekit.grading.page import code_css, number, page, text
 from coursekit.grading.results import UNSOLVED, ExerciseResult, Result
+from coursekit.notebooks import cuda_line
 
 LONGEST = 20_000  # characters of an answer that a page shows
 
@@ -142,7 +143,8 @@ def _footer(result: Result) -> str:
 def _code(source: str) -> str:
     cut = source[:LONGEST].strip("\n")
     long = any(len(line) > 500 for line in cut.splitlines())  # which would keep the lexer busy for minutes
-    coloured = text(cut) if long else highlight(cut, PythonLexer(), HtmlFormatter(nowrap=True))
+    lexer = CudaLexer() if cuda_line(source) else PythonLexer()
+    coloured = text(cut) if long else highlight(cut, lexer, HtmlFormatter(nowrap=True))
     more = '<p class="soft">(The rest of this long answer is not shown.)</p>' if len(source) > LONGEST else ""
     return f'<pre class="code"><code>{coloured.rstrip()}</code></pre>{more}'
 

@@ -26,12 +26,25 @@ PATIENCE = (
 
 
 class Flow:
-    """Runs the hidden tests of one notebook, one after the other."""
+    """Runs hidden tests of one notebook, one after the other.
+
+    Answers in CUDA C (`python=False`) have a flow and a kernel of their own, in which no Python of a student
+    ever runs, helpers included: what their tests show can be trusted, and the next notebook can use it.
+    """
 
     def __init__(
-        self, notebook: NotebookNode, start: Callable[[], Kernel], *, seed: int, timeout: float | None = None
+        self,
+        notebook: NotebookNode,
+        start: Callable[[], Kernel],
+        *,
+        seed: int,
+        timeout: float | None = None,
+        python: bool = True,
+        spare: list[Kernel] | None = None,
     ) -> None:
         self.start = start
+        self.python = python
+        self.spare = spare  # kernels after their set-up cells, from notebooks graded before
         self.seed = seed
         self.timeout = timeout
         self.notebook_timeout = info(notebook).get("timeout")
@@ -97,7 +110,8 @@ class Flow:
         return Shown(seconds=seconds)
 
     def helpers(self) -> list[NotebookNode]:
-        return [] if HELPERS in self.verdicts else [cell for cell in self.cells if is_helper(cell)]
+        left_out = HELPERS in self.verdicts or not self.python
+        return [] if left_out else [cell for cell in self.cells if is_helper(cell)]
 
     def of(self, role: str, exercise: str | None) -> list[NotebookNode]:
         wanted = [cell for cell in self.cells if info(cell).get("role") == role and not is_helper(cell)]
@@ -105,6 +119,8 @@ class Flow:
 
     def set_up(self) -> Shown:
         """A kernel in the state after the set-up cells: the present one brought back, or a new one."""
+        if self.kernel is None and self.spare:
+            self.kernel = self.spare.pop()
         self.loaded, self.used = None, self.kernel is not None
         if self.kernel:
             if self.kernel.execute("# coursekit: restore", QUICK, silent=True).status == "ok":
@@ -150,6 +166,13 @@ class Flow:
         if shown.status == "error" and self.setup_error:
             return f"a set-up cell failed: {self.setup_error}"
         return shown.error
+
+    def end(self) -> None:
+        """After the last test: leave the kernel to the next notebook, or close it."""
+        if self.kernel and self.spare is not None:
+            self.spare.append(self.kernel)
+            self.kernel = None
+        self.close()
 
     def close(self) -> None:
         if self.kernel:

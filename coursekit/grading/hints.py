@@ -14,7 +14,7 @@ from coursekit.grading.assemble import HELPERS, Chapter
 from coursekit.grading.compare import verdict
 from coursekit.grading.model import CellRun, NotebookRun
 
-_HEADER = re.compile(r"#\s*%%\s+exercise=(\d+\.\d+)\s+hint=(.+?)\s*$")
+_HEADER = re.compile(r"(?:#|//)\s*%%\s+exercise=(\d+\.\d+)\s+hint=(.+?)\s*$")
 _NAME_ERROR = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
@@ -28,23 +28,27 @@ class Misconception:
 
 
 def load_misconceptions(path: Path, chapter: Chapter) -> list[Misconception]:
-    """The cells of solutions/misconceptions/NN_name.py; none where there is no such file."""
-    if not path.is_file():
-        return []
+    """The cells of solutions/misconceptions/NN_name.py, and of NN_name.cu beside it for CUDA C; none where
+    there is no such file."""
+    found = [one for part in (path, path.with_suffix(".cu")) if part.is_file() for one in _cells_of(part)]
+    known = {exercise.number for exercise in chapter.exercises}
+    strange = next((one.exercise for one in found if one.exercise not in known), None)
+    if strange:
+        raise CourseError(f"{path}: exercise {strange} is not in {chapter.path.name}; mend its number")
+    return found
+
+
+def _cells_of(path: Path) -> list[Misconception]:
     found: list[Misconception] = []
     header: tuple[str, str] | None = None
     lines: list[str] = []
     for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), "# %%"], 1):
-        if not re.match(r"#\s*%%", line):
+        if not re.match(r"(#|//)\s*%%", line):
             lines.append(line)
             continue
         if header:
             found.append(Misconception(*header, "\n".join(lines).strip() + "\n"))
         header, lines = _header(line, f"{path}, line {number}"), []
-    known = {exercise.number for exercise in chapter.exercises}
-    strange = next((one.exercise for one in found if one.exercise not in known), None)
-    if strange:
-        raise CourseError(f"{path}: exercise {strange} is not in {chapter.path.name}; mend its number")
     return found
 
 

@@ -48,6 +48,7 @@ class Settings:
 
 
 settings_key = pytest.StashKey[Settings]()
+spare_key = pytest.StashKey[dict[str, list[Kernel]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,10 +58,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     settings = Settings(Path(config.getoption(SETTINGS)))
     config.stash[settings_key] = settings
+    config.stash[spare_key] = {}
     if settings.launch.wrapper:  # whatever a box sends, this process does not eat the machine
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (OWN_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for kernels in config.stash[spare_key].values():
+        for kernel in kernels:
+            kernel.close()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -75,18 +83,30 @@ class Failed(Exception):
 
 
 class GradedFile(IPyNbFile):  # type: ignore[misc]
-    """One notebook: starts a kernel when the first hidden test runs, writes one JSON after the last."""
+    """One notebook: starts kernels when hidden tests run, writes one JSON after the last."""
 
     def collect(self) -> Iterator[GradedCell]:
         notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
         self.settings = self.config.stash[settings_key]
         self.entry = self.settings.notebooks[self.path.name]
-        self.flow = Flow(notebook, self.start, seed=self.settings.seed, timeout=self.settings.timeout)
+        seed, timeout = self.settings.seed, self.settings.timeout
+        self.flows = {
+            "python": Flow(notebook, self.start, seed=seed, timeout=timeout),
+            "cuda": Flow(
+                notebook, self.start, seed=seed, timeout=timeout, python=False, spare=self.spare(notebook)
+            ),
+        }
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
             if info(cell).get("role") == "hidden":
                 name = str(info(cell)["grade_id"])
                 yield GradedCell.from_parent(self, name=name, cell_num=number, cell=cell, options={})
+
+    def spare(self, notebook: nbformat.NotebookNode) -> list[Kernel]:
+        """Kernels for CUDA C that ran the set-up cells of this notebook, and no student's Python."""
+        set_up = [cell.source for cell in notebook.cells if info(cell).get("role") == "setup"]
+        spares: dict[str, list[Kernel]] = self.config.stash[spare_key]
+        return spares.setdefault(json.dumps([self.entry["library"], set_up]), [])
 
     def start(self) -> Kernel:
         folder = self.settings.folder / "k" / self.path.stem[:8]
@@ -97,7 +117,8 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         """nbval would start a kernel outside the box."""
 
     def teardown(self) -> None:
-        self.flow.close()
+        for flow in self.flows.values():
+            flow.end()
         run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
         write_text(self.settings.folder / "results" / f"{self.path.stem}.json", json.dumps(to_json(run)))
 
@@ -109,7 +130,7 @@ class GradedCell(IPyNbCell):  # type: ignore[misc]
         """nbval would expect all cells after a timeout to fail."""
 
     def runtest(self) -> None:
-        run = self.parent.flow.run(self.cell)
+        run = self.parent.flows[info(self.cell)["language"]].run(self.cell)
         self.parent.runs[self.name] = run
         message = self.config.stash[settings_key].verdict(run)
         if message is not None:

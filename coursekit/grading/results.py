@@ -76,8 +76,11 @@ class Measure:
             for test in exercise.tests
         ]
         answer = "\n".join(submission.answers.get(key, "") for key in (exercise.number, HELPERS))
-        public = shown if own else [replace(cell, error=told(cell.error, answer)) for cell in shown]
+        safe = own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
+        public = shown if safe else [replace(cell, error=told(cell.error, answer)) for cell in shown]
         messages = [self.decide(cell) for cell in public]
+        if exercise.left_alone(submission.answers.get(exercise.number)):
+            messages = [message and UNSOLVED for message in messages]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
         points = sum(
             test.points for test, message in zip(exercise.tests, messages, strict=True) if not message

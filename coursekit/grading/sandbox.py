@@ -75,6 +75,7 @@ KERNEL = "/box/kernel.py"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
+    "MINILIB_CUDA": "simulate",
     "MPLBACKEND": "agg",
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
@@ -406,11 +407,11 @@ def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
 def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
-    `coursekit` is `add_to` and `probe`; `minilib` is `modules` and the modules of minilib that these import.
+    `coursekit` is `add_to`, `probe` and `kernels`; `minilib` is `modules` and what these import of it.
     """
     source = Path(__file__).parents[1]
     (folder / "coursekit").mkdir(parents=True)
-    for name in ("__init__.py", "probe.py"):
+    for name in ("__init__.py", "kernels.py", "probe.py"):
         shutil.copyfile(source / name, folder / "coursekit" / name)
     library = folder / "minilib"
     library.mkdir()

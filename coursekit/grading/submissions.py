@@ -19,11 +19,12 @@ from typing import Any
 
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter
+from coursekit.notebooks import first_line
 
 LARGEST = 10_000_000  # bytes of one notebook
 MOST_PARTS = 200_000  # objects in its JSON: each takes a hundred times its bytes in memory
 
-_EXERCISE = re.compile(r"#\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
+_EXERCISE = re.compile(r"(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
 
 
 class Refused(Exception):
@@ -41,7 +42,7 @@ class RawCell:
     @property
     def key(self) -> str | None:
         """The exercise ("1.4") or "helpers" that the first line names."""
-        found = _EXERCISE.match(self.source.lstrip().partition("\n")[0].strip())
+        found = _EXERCISE.match(first_line(self.source))
         return (found[1] or found[2]) if found else None
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from minilib.cuda.backend import array_module
+from minilib.cuda.backend import backend as backend  # the function: at once, before a module of that name
+
 if TYPE_CHECKING:
     from minilib.cuda.device.stand_in import cp as cp
     from minilib.cuda.errors import CompileError as CompileError
@@ -19,17 +22,26 @@ if TYPE_CHECKING:
 
 # Imported when they are asked for: who needs arrays only shall not wait for a compiler.
 _PLACES = {
-    "cp": "device.stand_in",
     **dict.fromkeys(("CompileError", "KernelFault", "LaunchError"), "errors"),
     **dict.fromkeys(("RawKernel", "RawModule", "profile", "simulate"), "kernel"),
     **dict.fromkeys(("Finding", "Report"), "reports.report"),
 }
-__all__ = sorted(_PLACES)
+__all__ = sorted((*_PLACES, "backend", "cp"))
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name == "cp":  # CuPy where kernels run on a GPU, else its stand-in
+        value = array_module()
+    elif name in _PLACES:
+        value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext minilib.cuda` calls: the cell magic %%cuda."""
+    from minilib.cuda.magic import CudaMagics
+
+    shell.register_magics(CudaMagics)

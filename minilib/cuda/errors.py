@@ -44,6 +44,10 @@ class CompileError(Exception):
     def column(self) -> int:
         return self.at.column
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the mistake, without the compiler's own calls."""
+        return [f"CompileError: {self}"]
+
     def _text(self) -> str:
         lines = self.source.splitlines()
         shown = lines[self.at.line - 1].rstrip() if 0 < self.at.line <= len(lines) else ""

@@ -1,15 +1,22 @@
-"""Kernels from source: RawKernel and RawModule as in CuPy, and `simulate` and `profile`, which are ours."""
+"""Kernels from source: RawKernel and RawModule as in CuPy, and `simulate` and `profile`, which are ours.
+
+All source is compiled by our front end, on a GPU by NVRTC as well. A launch runs where its arrays are.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from minilib.cuda import gpu
+from minilib.cuda.backend import GPU, SIMULATE, backend
 from minilib.cuda.device.allocation import Allocation, MemoryPointer
 from minilib.cuda.engine.file_scope import allocate, pointers
 from minilib.cuda.engine.generate import Code
@@ -17,12 +24,23 @@ from minilib.cuda.engine.lanes import Launch
 from minilib.cuda.engine.memory import Global, Pointer, element_of
 from minilib.cuda.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from minilib.cuda.engine.survey import reachable, shared_variables
-from minilib.cuda.errors import KernelFault
+from minilib.cuda.errors import CompileError, KernelFault
 from minilib.cuda.language.frontend import compile_source
 from minilib.cuda.language.tree import Function, Program, Variable
 from minilib.cuda.language.types import Pointer as PointerType
 from minilib.cuda.language.types import Type
-from minilib.cuda.launch import Bound, bind, check_limits, is_device_array, is_pointer
+from minilib.cuda.launch import (
+    MAX_THREADS,
+    Bound,
+    Dim3,
+    bind,
+    check_arguments,
+    check_limits,
+    is_device_array,
+    is_pointer,
+    machine,
+    typed,
+)
 from minilib.cuda.reports.recorder import Recorder
 from minilib.cuda.reports.report import Report
 
@@ -34,20 +52,110 @@ def _program(source: str, name: str, options: tuple[str, ...], expressions: tupl
     return compile_source(source, name, options, expressions)
 
 
-class Kernel:
-    """One kernel of a program, ready to be launched: kernel(grid, block, args, shared_mem=0)."""
+class Unit:
+    """A source with what it was compiled to: by our front end at once, by NVRTC where a GPU needs it.
+
+    Where the source is outside of our language, and kernels run on a GPU, `refusal` says what is outside, and
+    its kernels run there unchecked.
+    """
 
     def __init__(
-        self, program: Program, function: Function, variables: dict[Variable, Allocation] | None = None
+        self, code: str, name: str, options: Sequence[str], expressions: Sequence[str], **settings: Any
     ) -> None:
-        self.program, self.function = program, function
-        self.variables = allocate(program) if variables is None else variables
-        self.name = function.name
-        shared = shared_variables(function)
-        self.shared_size_bytes = sum(v.type.size for v in shared if v.storage == "shared")
-        self.dynamic = next((v.name for v in shared if v.storage == "dynamic"), None)
+        self.source, self.name = code, name
+        self.options, self.expressions, self._settings = tuple(options), tuple(expressions), settings
+        self.refusal: CompileError | None = None
+        self.variables: dict[Variable, Allocation] = {}
+        try:
+            self._program: Program | None = _program(code, name, self.options, self.expressions)
+            self.variables = allocate(self._program)
+        except CompileError as error:
+            self._program, self.refusal = None, self.unchecked(error)
+
+    @property
+    def program(self) -> Program:
+        """What our front end made of it. Raises CompileError where that is nothing."""
+        if self.refusal is not None:
+            raise self.refusal
+        assert self._program is not None
+        return self._program
+
+    @cached_property
+    def on_gpu(self) -> Any:
+        """The source as a module of CuPy's."""
+        return gpu.module(self.source, self.options, self.expressions, self._settings)
+
+    @staticmethod
+    def unchecked(error: CompileError) -> CompileError:
+        """`error` after a warning, where a GPU can run what is outside of our language. Else raises it."""
+        if error.kind != "unsupported" or backend() != GPU:
+            raise error
+        warnings.warn(
+            f"{error.name}:{error.line}: {error.message}. It runs on the GPU unchecked: nobody looks at the "
+            "number and the types of its arguments and at sizes, and simulate and profile cannot run it",
+            stacklevel=4,  # who called RawKernel, RawModule or get_function
+        )
+        return error
+
+    def variable_on_gpu(self, variable: Variable) -> Any:
+        """CuPy's pointer to a variable at file scope."""
+        return gpu.variable(self.on_gpu, variable.name, variable.type.size)
+
+
+class Kernel:
+    """One kernel of a source, ready to be launched: kernel(grid, block, args, shared_mem=0).
+
+    `max_threads_per_block` and `shared_size_bytes` are known everywhere. `num_regs`, `local_size_bytes`,
+    `attributes` and CuPy's other numbers of a compiled kernel are there where CuPy finds a GPU.
+    """
+
+    def __init__(self, unit: Unit, name: str) -> None:
+        self.unit, self.name = unit, name
+        self._known_as = name  # to CuPy
         self._codes: dict[str, Code] = {}
-        self.code("lockstep")  # what is not supported shows here
+        self.shared_size_bytes, self.dynamic = 0, None
+        self.refusal = unit.refusal
+        if self.refusal is None:
+            self._function = _found(unit.program, name, unit.expressions)
+            self.name = self._function.name
+            shared = shared_variables(self._function)
+            self.shared_size_bytes = sum(v.type.size for v in shared if v.storage == "shared")
+            self.dynamic = next((v.name for v in shared if v.storage == "dynamic"), None)
+            try:
+                self.code("lockstep")  # what is not supported shows here
+            except CompileError as error:
+                self.refusal = unit.unchecked(error)
+        if self.refusal is not None:
+            _ = self.on_gpu  # NVRTC is the only judge: what it says shows here
+
+    @property
+    def program(self) -> Program:
+        return self.unit.program
+
+    @property
+    def variables(self) -> dict[Variable, Allocation]:
+        """The simulated memory of variables at file scope."""
+        return self.unit.variables
+
+    @property
+    def function(self) -> Function:
+        """Its tree. Raises CompileError where the source is outside of our language."""
+        if self.refusal is not None:
+            raise self.refusal
+        return self._function
+
+    @property
+    def source(self) -> str:
+        """The CUDA C that it was made of."""
+        return self.unit.source
+
+    @property
+    def declaration(self) -> str:
+        """What it is called with: "add(const float* x, float* y, int n)"."""
+        if self.refusal is not None:
+            return f"{self.name}(...)"
+        told = ", ".join(f"{p.type} {p.name}".replace(" *", "*") for p in self.function.parameters)
+        return f"{self.name}({told})"
 
     def code(self, mode: str) -> Code:
         """The kernel as Python, made at first use."""
@@ -55,18 +163,49 @@ class Kernel:
             self._codes[mode] = Code(self.program, self.function, mode)
         return self._codes[mode]
 
+    @cached_property
+    def on_gpu(self) -> Any:
+        """The kernel as CuPy has it: a cupy.RawKernel, compiled by NVRTC."""
+        return self.unit.on_gpu.get_function(self._known_as)
+
+    @cached_property
+    def max_threads_per_block(self) -> int:
+        """How many threads a block may have: on a GPU, as many as it has registers for."""
+        if backend() == GPU:
+            return int(self.on_gpu.max_threads_per_block)
+        return self.function.max_threads or MAX_THREADS
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in gpu.ATTRIBUTES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if backend() != GPU:
+            raise AttributeError(
+                f"{name} belongs to a kernel that is compiled for a GPU, and there is none here"
+            )
+        return getattr(self.on_gpu, name)
+
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
-        """Run it; arrays are written in place. Raises KernelFault at the first bad access.
+        """Run it where its arrays are; they are written in place.
 
-        `stream` is CuPy's; here a launch is over when it returns.
+        Simulated, a launch is over when the call returns, and KernelFault says what the first bad access was.
+        On a GPU the same arguments and limits are refused, and what goes wrong later is not seen. The call
+        returns at once, as CuPy's does: the kernel runs in `stream`, or in the current one, and its results
+        are there when something waits for them, as cp.asnumpy does. What it prints goes to the terminal.
         """
-        simulate(self, grid, block, args, shared_mem)
+        if self.refusal is not None:
+            self.on_gpu(grid, block, args, shared_mem=shared_mem, stream=stream)
+        elif machine(self.name, args) == SIMULATE:
+            simulate(self, grid, block, args, shared_mem)
+        else:
+            grid3, block3 = self.limits(grid, block, shared_mem)
+            most = self.max_threads_per_block
+            gpu.launch(
+                self.name, self.on_gpu, most, grid3, block3, typed(self.function, args), shared_mem, stream
+            )
 
-    def prepare(
-        self, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int, reverse: bool = False
-    ) -> tuple[Launch, list[Any]]:
-        """Check a launch; the launch, and its arguments as `bind` makes them."""
-        grid3, block3 = check_limits(
+    def limits(self, grid: Any, block: Any, shared_mem: int) -> tuple[Dim3, Dim3]:
+        """Grid and block along x, y and z. Raises LaunchError where they or the shared memory cannot be."""
+        return check_limits(
             grid,
             block,
             shared_mem,
@@ -75,6 +214,12 @@ class Kernel:
             max_threads=self.function.max_threads,
             name=self.name,
         )
+
+    def prepare(
+        self, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int, reverse: bool = False
+    ) -> tuple[Launch, list[Any]]:
+        """Check a launch that is simulated; the launch, and its arguments as `bind` makes them."""
+        grid3, block3 = self.limits(grid, block, shared_mem)
         bound = bind(self.function, args)
         program = self.program
         launch = Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
@@ -87,7 +232,8 @@ class Kernel:
 class RawKernel(Kernel):
     """The kernel `name` of CUDA C source, as cupy.RawKernel: compiled at once here, so that mistakes show.
 
-    It must be declared extern "C"; instances of templates come from RawModule.
+    It must be declared extern "C"; instances of templates come from RawModule. What follows `options` is
+    CuPy's, and counts on a GPU alone.
     """
 
     def __init__(
@@ -95,21 +241,21 @@ class RawKernel(Kernel):
         code: str,
         name: str,
         options: Sequence[str] = (),
-        backend: str = "nvrtc",  # this and what follows: CuPy's, without effect here
-        *,
+        backend: str = "nvrtc",
         translate_cucomplex: bool = False,
+        *,
         enable_cooperative_groups: bool = False,
         jitify: bool = False,
     ) -> None:
         for what, given in (("code", code), ("name", name)):
             if not isinstance(given, str):
                 raise TypeError(f"RawKernel: {what} must be a string, not {type(given).__name__}")
-        program = _program(code, f"{name.partition('<')[0]}.cu", tuple(options), ())
-        super().__init__(program, _found(program, name, ()))
+        settings = _settings(backend, translate_cucomplex, enable_cooperative_groups, jitify)
+        super().__init__(Unit(code, f"{name.partition('<')[0]}.cu", options, (), **settings), name)
 
 
 class RawModule:
-    """All kernels of CUDA C source, as cupy.RawModule."""
+    """All kernels of CUDA C source, as cupy.RawModule. `name` (ours) is what messages call the source."""
 
     def __init__(
         self,
@@ -122,29 +268,63 @@ class RawModule:
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
         jitify: bool = False,
+        name: str | None = None,
     ) -> None:
         if (code is None) == (path is None):
             raise TypeError("RawModule: give either code= or path=")
         if path is not None:
             with open(path, encoding="utf-8") as file:
                 code = file.read()
-        name = path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu"
+        name = name or (path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu")
         if not isinstance(code, str):
             raise TypeError(f"RawModule: code must be a string, not {type(code).__name__}")
-        self.expressions = tuple(name_expressions or ())
-        self.program = _program(code, name, tuple(options), self.expressions)
-        self.variables = allocate(self.program)
+        settings = _settings(backend, translate_cucomplex, enable_cooperative_groups, jitify)
+        self.unit = Unit(code, name, options, tuple(name_expressions or ()), **settings)
+
+    @property
+    def program(self) -> Program:
+        return self.unit.program
+
+    @property
+    def source(self) -> str:
+        """The CUDA C that it was made of."""
+        return self.unit.source
+
+    @property
+    def names(self) -> list[str]:
+        """The extern "C" kernels, in the order of the source."""
+        if self.unit.refusal is not None:
+            return re.findall(_DECLARED, self.source)
+        return [name for name, function in self.program.kernels.items() if function.external_c]
 
     def get_function(self, name: str) -> Kernel:
-        return Kernel(self.program, _found(self.program, name, self.expressions), self.variables)
+        return Kernel(self.unit, name)
 
-    def get_global(self, name: str) -> MemoryPointer:
+    def get_global(self, name: str) -> Any:
         """A pointer to a __constant__ or __device__ variable: cp.ndarray(shape, dtype, pointer) shows it."""
-        for variable, allocation in self.variables.items():
+        if self.unit.refusal is not None:
+            return self.unit.on_gpu.get_global(name)
+        for variable, allocation in self.unit.variables.items():
             if variable.name == name:
-                return MemoryPointer(allocation, 0)
-        there = ", ".join(variable.name for variable in self.variables) or "none"
-        raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {there}")
+                there = backend() == GPU
+                return self.unit.variable_on_gpu(variable) if there else MemoryPointer(allocation, 0)
+        known = ", ".join(variable.name for variable in self.unit.variables) or "none"
+        raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {known}")
+
+
+# A kernel's name, where no front end tells it.
+_DECLARED = r'extern\s*"C"\s+__global__\s+(?:\w+\s+|__launch_bounds__\s*\([^)]*\)\s*)*?(?!__)(\w+)\s*\('
+
+
+def _settings(backend: str, complexes: bool, cooperative: bool, jitify: bool) -> dict[str, Any]:
+    """CuPy's keywords, those that differ from its defaults."""
+    given = {
+        "backend": (backend, "nvrtc"),
+        "translate_cucomplex": (complexes, False),
+        "enable_cooperative_groups": (cooperative, False),
+        "jitify": (jitify, False),
+    }
+    return {name: value for name, (value, default) in given.items() if value != default}
 
 
 def _found(program: Program, name: str, expressions: tuple[str, ...]) -> Function:
@@ -171,7 +351,10 @@ def _found(program: Program, name: str, expressions: tuple[str, ...]) -> Functio
 def _kernel(what: str, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
-    hint = ": take a kernel with .get_function(name)" if isinstance(kernel, RawModule) else ""
+    hint = ""
+    if isinstance(kernel, RawModule):
+        there = ", ".join(kernel.program.kernels) or "none"
+        hint = f": take a kernel with .get_function(name); its kernels: {there}"
     raise TypeError(f"{what}: the first argument must be a kernel, not {type(kernel).__name__}{hint}")
 
 
@@ -232,6 +415,30 @@ def _mark_written(kernel: Kernel, bound: list[Any]) -> None:
 
 
 @contextmanager
+def _simulated(kernel: Kernel, args: Any, keep: bool) -> Iterator[Any]:
+    """The arguments in simulated memory: as they are, or copied from a GPU, with the variables at file scope.
+
+    With `keep`, what is in the copies at the end goes back, whatever stopped the kernel.
+    """
+    if machine(kernel.name, args) == SIMULATE:
+        yield args
+        return
+    check_arguments(kernel.function, args)
+    copies = gpu.Copies(args)
+    for variable, allocation in kernel.variables.items():
+        try:
+            there = kernel.unit.variable_on_gpu(variable)
+        except RuntimeError:
+            continue  # NVRTC has left it out, or it is static: nobody outside of the source can see it
+        copies.add(there, allocation)
+    try:
+        yield copies.args
+    finally:
+        if keep:
+            copies.back()
+
+
+@contextmanager
 def _recursion_named(kernel: Kernel) -> Iterator[None]:
     """Say in the course's words that functions call each other too often."""
     try:
@@ -264,18 +471,19 @@ def simulate(
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     kernel = _kernel("simulate", kernel)
-    launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
-    values = _values(kernel, args, bound, None)
-    code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
-    code.variables.update(pointers(kernel.variables))
-    launch.waits = code.waits
-    run = run_lockstep if schedule == "lockstep" else run_warps
-    try:
-        with _recursion_named(kernel):
-            run(code, launch, values)
-    finally:
-        sys.stdout.write(launch.printed.text)
-    _mark_written(kernel, bound)
+    with _simulated(kernel, args, keep=True) as args:
+        launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
+        values = _values(kernel, args, bound, None)
+        code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
+        code.variables.update(pointers(kernel.variables))
+        launch.waits = code.waits
+        run = run_lockstep if schedule == "lockstep" else run_warps
+        try:
+            with _recursion_named(kernel):
+                run(code, launch, values)
+        finally:
+            sys.stdout.write(launch.printed.text)
+        _mark_written(kernel, bound)
 
 
 def profile(
@@ -286,7 +494,8 @@ def profile(
     What it prints is in `Report.printed`; after a failed assert it goes on.
     """
     kernel = _kernel("profile", kernel)
-    launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
+    with _simulated(kernel, args, keep=False) as args:
+        launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
     copies: dict[int, np.ndarray[Any, Any]] = {}
     values = _values(kernel, args, bound, copies)
     recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)

@@ -1,7 +1,7 @@
 """What a launch may look like: the limits of grid, block and shared memory, and what each parameter takes.
 
-`check_arguments` only looks, and needs no more than CuPy's names: it serves real device arrays as well.
-`bind` makes what the simulator runs on, and `typed` what CuPy can be given.
+`machine` says where it runs. `check_arguments` only looks, and needs no more than CuPy's names, so that it
+serves real device arrays as well. `bind` makes what the simulator runs on, `typed` what CuPy can be given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from minilib.cuda.device.allocation import Allocation
+from minilib.cuda.backend import GPU, SIMULATE, backend
+from minilib.cuda.device.allocation import Allocation, MemoryPointer
+from minilib.cuda.device.array import ndarray
 from minilib.cuda.errors import LaunchTypeError, LaunchValueError
 from minilib.cuda.language.tree import Function, Variable
 from minilib.cuda.language.types import BOOL, DOUBLE, Pointer, Record, Scalar, Type, Void
@@ -33,6 +35,25 @@ class Bound(NamedTuple):
     offset: int
     low: int
     high: int
+
+
+# --------------------------------------------------------------------------------------------------- machine
+
+
+def machine(name: str, args: Any) -> str:
+    """Where a launch runs, "gpu" or "simulate": where its arrays are; without any, where `backend()` says."""
+    values = args if isinstance(args, tuple | list) else ()
+    found = {
+        SIMULATE if isinstance(value, ndarray | MemoryPointer) else GPU
+        for value in values
+        if is_device_array(value) or is_pointer(value)
+    }
+    if len(found) == 2:
+        raise LaunchTypeError(
+            f"{name}: some arguments are CuPy's, on the GPU, and some are simulated: make all of them with "
+            "the cp of minilib.cuda, or all of them with CuPy"
+        )
+    return found.pop() if found else backend()
 
 
 # ---------------------------------------------------------------------------------------------------- limits

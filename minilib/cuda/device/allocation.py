@@ -46,17 +46,18 @@ def _reserve(nbytes: int) -> int:
 class Allocation:
     """One piece of memory: `bytes` (uint8) stands at the virtual address `base`.
 
-    `written` says which bytes have been written (bool), and is None once all of them have.
+    `written` says which bytes have been written (bool), and is None once all of them have. A copy of memory
+    that is elsewhere keeps its `base` from there, a multiple of ALIGNMENT.
     """
 
     __slots__ = ("__weakref__", "address", "base", "bytes", "nbytes", "owner", "written")
 
-    def __init__(self, content: Bytes, written: bool = True) -> None:
+    def __init__(self, content: Bytes, written: bool = True, base: int | None = None) -> None:
         self.bytes = content
         self.nbytes = content.size
         self.owner = owner_of(content)  # `bytes` is a view of it
         self.address = address_of(content)  # NumPy's, to find the offsets of views
-        self.base = _reserve(content.size)
+        self.base = _reserve(content.size) if base is None else base
         done = written or content.size == 0
         self.written: NDArray[np.bool_] | None = None if done else np.zeros(content.size, np.bool_)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minilib.cuda.reports.counters import Bools, Ints, bank_conflicts, requests
 
-__all__ = ["Event", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
+__all__ = ["Event", "Picture", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
 
 INK, MUTED, GRID, WRONG = "#1f2933", "#56616c", "#d5dade", "#c2480c"
 WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96", "#1f2933", "#c2480c", "#6b8fb3", "#8a7a3a")
@@ -69,16 +69,32 @@ class Trace:
             self.events.append(event)
 
 
-def pictures(trace: Trace, source: list[str]) -> list[tuple[str, str]]:
-    """The titles and drawings of all that is worth a look."""
+@dataclass(frozen=True)
+class Picture:
+    """One drawing; a notebook shows it. `of` is "access", "banks" or "barriers"; the last has no line."""
+
+    of: str
+    title: str
+    svg: str = field(repr=False)
+    line: int | None = None
+    array: str | None = None
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def pictures(trace: Trace) -> list[Picture]:
+    """The drawings of all that is worth a look."""
     requests = sorted(trace.requests.values(), key=lambda r: (r.line, r.kind, r.array))
     shown = [r for r in requests if r.space == "global" and r.kind != "atomic"][:MAPS]
-    made = [(access_title(r), access_map(r)) for r in shown]
+    made = [Picture("access", access_title(r), access_map(r), r.line, r.array) for r in shown]
     shared = [r for r in requests if r.space == "shared" and r.kind != "atomic"]
     worst = sorted(shared, key=lambda r: -r.conflicts)[:MAPS]
-    made += [(bank_title(r), bank_map(r)) for r in shared if any(r is one for one in worst)]
+    kept = [r for r in shared if any(r is one for one in worst)]
+    made += [Picture("banks", bank_title(r), bank_map(r), r.line, r.array) for r in kept]
     if any(event.kind == "barrier" for event in trace.events):
-        made.append(("Barriers: the warps of the first block, step by step", timeline(trace.events)))
+        title = "Barriers: the warps of the first block, step by step"
+        made.append(Picture("barriers", title, timeline(trace.events)))
     return made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from minilib.cuda.reports.counters import Counters
-from minilib.cuda.reports.pictures import Trace, pictures
+from minilib.cuda.reports.pictures import Picture, Trace, pictures
 
 __all__ = ["Finding", "LineCounters", "Lines", "Race", "Report"]
 
@@ -155,6 +155,19 @@ class Report(Counters):
         """All findings, section by section."""
         return [finding for name, _ in SECTIONS for finding in getattr(self, name)]
 
+    def picture(self, of: str, *, line: int | None = None, array: str | None = None) -> Picture:
+        """One of the pictures: "access" (threads and addresses of global memory), "banks" (of shared memory;
+        the worst warp) or "barriers" (a time line of the first block's warps).
+
+        `line` and `array` choose among several. Raises ValueError where there is none.
+        """
+        there = pictures(self.trace)
+        for one in there:
+            if one.of == of and line in (None, one.line) and array in (None, one.array):
+                return one
+        names = [f'"{one.of}"' + (f" of line {one.line}, {one.array}" if one.line else "") for one in there]
+        raise ValueError(f"the report has no such picture; there is: {'; '.join(names) or 'none'}")
+
     def _headline(self) -> str:
         (gx, gy, gz), (bx, by, bz) = self.grid, self.block
         blocks, threads = gx * gy * gz, bx * by * bz
@@ -216,8 +229,8 @@ class Report(Counters):
             f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in self._totals()
         )
         parts.append(f"<details><summary>Totals</summary><table>{cells}</table></details>")
-        for title, svg in pictures(self.trace, self.source.splitlines()):
-            parts.append(f"<details open><summary>{escape(title)}</summary>{svg}</details>")
+        for one in pictures(self.trace):
+            parts.append(f"<details open><summary>{escape(one.title)}</summary>{one.svg}</details>")
         return "".join(parts) + "</div>"
 
     def _lines_html(self) -> str:

@@ -1,0 +1,71 @@
+"""NVIDIA's own compiler judges the CUDA C of the notebooks: lessons, reference answers, known mistakes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import nvrtc
+import pytest
+
+from coursekit import notebooks
+from coursekit.grading.assemble import load_chapter
+from coursekit.grading.hints import load_misconceptions
+from minilib.cuda.errors import CompileError
+from minilib.cuda.language.frontend import compile_source
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
+
+ROOT = Path(__file__).parents[2]
+
+
+def lesson_sources() -> Iterator[tuple[str, str, list[str]]]:
+    """Where a `%%cuda` cell stands, its source, and the instances of templates that it asks for."""
+    for folder in ("chapters", "solutions"):
+        for path in sorted((ROOT / folder).glob("*.ipynb")):
+            for cell in notebooks.cells(path.relative_to(ROOT), notebooks.read(path)):
+                line = notebooks.cuda_line(cell.source) if cell.is_code else None
+                if line:
+                    words = shlex.split(line)
+                    values = list(pairwise(words))
+                    macros = [
+                        value.replace("=", " ", 1) for flag, value in values if flag in ("-D", "--define")
+                    ]
+                    source = "".join(f"#define {macro}\n" for macro in macros) + notebooks.cuda_text(
+                        cell.source
+                    )
+                    yield cell.where(), source, [v for flag, v in values if flag in ("-i", "--instance")]
+
+
+def mistakes() -> Iterator[tuple[str, str]]:
+    for path in sorted((ROOT / "solutions" / "misconceptions").glob("*.cu")):
+        chapter = load_chapter(ROOT / "solutions" / f"{path.stem}.ipynb")
+        languages = {one.number: one.cuda for one in chapter.exercises}
+        for number, one in enumerate(load_misconceptions(path.with_suffix(".py"), chapter)):
+            if languages[one.exercise]:
+                yield f"{path.stem} {one.exercise} #{number}", one.source
+
+
+SOURCES, MISTAKES = list(lesson_sources()), list(mistakes())
+
+
+@pytest.mark.parametrize("architecture", [75, 90])
+@pytest.mark.parametrize(("source", "names"), [s[1:] for s in SOURCES], ids=[s[0] for s in SOURCES])
+def test_nvrtc_compiles_the_kernels_of_a_notebook(source: str, names: list[str], architecture: int) -> None:
+    assert nvrtc.compile_ptx(source, architecture, names) is None
+
+
+@pytest.mark.parametrize("source", [s[1] for s in MISTAKES], ids=[s[0] for s in MISTAKES])
+def test_nvrtc_and_we_agree_whether_a_known_mistake_compiles(source: str) -> None:
+    try:
+        compile_source(source)
+        ours = True
+    except CompileError as error:
+        ours = error.kind == "unsupported"
+    assert (nvrtc.compile_ptx(source, 80, []) is None) == ours
+
+
+def test_there_are_kernels_to_judge() -> None:
+    assert len(SOURCES) > 20

@@ -1,0 +1,178 @@
+"""Chapter 04a: what the lesson counts, by hand; wrong answers earn hints, other right ones all points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graded import Exercises, ExerciseTests
+from lesson_kernels import lesson_kernels
+
+from minilib.cuda import cp, profile
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "4.1": """
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+    const int step = gridDim.x * blockDim.x;
+    for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += step) y[i] = fmaf(a, x[i], y[i]);
+}
+""",
+    "4.2": """
+def sectors(start, stride, size=4, lanes=32):
+    places = np.unique((start + stride * np.arange(lanes)) * size // 32)
+    return int(len(places))
+""",
+    "4.3": """
+__device__ float gate(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+extern "C" __global__ void silu(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    while (i < n) {
+        y[i] = x[i] * gate(x[i]);
+        i += blockDim.x * gridDim.x;
+    }
+}
+""",
+    "4.4": """
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (col >= cols || row * cols + col >= rows * cols) return;
+    x[row * cols + col] += bias[col];
+}
+""",
+    "4.5": """
+extern "C" __global__ void embed(const float* table, const int* ids, float* out, int tokens, int dim) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < tokens * dim; i += gridDim.x * blockDim.x) {
+        int t = i / dim;
+        const float* row = table + ids[t] * dim;
+        *(out + i) = row[i - t * dim];
+    }
+}
+""",
+    "4.6": """
+extern "C" __global__ void momentum_step(
+    float* p, float* v, const float* g, float lr, float momentum, int n
+) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float speed = fmaf(momentum, v[i], g[i]);
+        p[i] = p[i] - lr * speed;
+        v[i] = speed;
+    }
+}
+""",
+    "4.7": """
+__device__ float pixel(const float* image, int y, int x, int height, int width) {
+    return 0 <= y && y < height && 0 <= x && x < width ? image[y * width + x] : 0.0f;
+}
+
+extern "C" __global__ void window(
+    const float* image, const float* weights, float* out, int height, int width
+) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) {
+        float sum = 0.0f;
+        for (int k = 0; k < 9; k++)
+            sum += weights[k] * pixel(image, y + k / 3 - 1, x + k % 3 - 1, height, width);
+        out[y * width + x] = sum;
+    }
+}
+""",
+    "4.8": """
+extern "C" __global__ void scale4(float a, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, whole = n / 4;
+    if (i < whole) {
+        float4 v = ((const float4*)x)[i];
+        ((float4*)y)[i] = make_float4(a * v.x, a * v.y, a * v.z, a * v.w);
+    } else if (i == whole) {
+        for (int k = whole * 4; k < n; ++k) y[k] = a * x[k];
+    }
+}
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("04a_threads", OTHERS)
+
+
+KERNELS = lesson_kernels("04a_threads")
+
+
+def floats(*shape):
+    return cp.zeros(shape, dtype=cp.float32)
+
+
+def test_the_two_threads_too_many_read_and_write_behind_the_end():
+    report = profile(KERNELS["scale_blindly"], (3,), (4,), (np.float32(2), floats(10)))
+    (finding,) = report.out_of_bounds
+    assert (finding.line, finding.index, finding.count) == (4, 10, 2 * 2)
+    guarded = profile(KERNELS["scale"], (3,), (4,), (np.float32(2), floats(10), np.int32(10)))
+    assert guarded.ok
+
+
+@pytest.mark.parametrize(("kernel", "sectors"), [("in_turn", 4), ("in_chunks", 32)])
+def test_a_request_in_turn_touches_4_sectors_and_in_chunks_32(kernel, sectors):
+    report = profile(KERNELS[kernel], (1,), (32,), (cp.zeros(256, dtype=cp.int32), np.int32(256)))
+    requests = 256 // 32
+    assert (report.global_store_requests, report.global_store_sectors) == (requests, requests * sectors)
+
+
+@pytest.mark.parametrize("kernel", ["in_turn", "in_chunks"])
+@pytest.mark.parametrize(("grid", "block", "n"), [(2, 4, 32), (1, 1, 5), (3, 40, 33), (5, 32, 7)])
+def test_both_ways_to_share_give_each_number_to_one_thread(kernel, grid, block, n):
+    owner = cp.full(n, -1, dtype=cp.int32)
+    report = profile(KERNELS[kernel], (grid,), (block,), (owner, np.int32(n)))
+    share, threads = -(-n // (grid * block)), grid * block
+    expected = np.arange(n) % threads if kernel == "in_turn" else np.arange(n) // share
+    assert report.ok
+    np.testing.assert_array_equal(report.outputs[0], expected)
+
+
+@pytest.mark.parametrize("stride", [*range(1, 17), 32, 100])
+def test_a_stride_costs_four_sectors_for_each_float_up_to_32(stride):
+    args = floats(32 * stride), floats(32), np.int32(0), np.int32(stride)
+    report = profile(KERNELS["strided"], (1,), (32,), args)
+    assert report.ok
+    assert report.global_load_sectors == min(4 * stride, 32)
+
+
+@pytest.mark.parametrize("start", range(17))
+def test_a_start_within_a_sector_costs_one_more(start):
+    report = profile(KERNELS["strided"], (1,), (32,), (floats(64), floats(32), np.int32(start), np.int32(1)))
+    assert report.global_load_sectors == 4 + (start % 8 > 0)
+
+
+@pytest.mark.parametrize(("kernel", "sectors"), [("by_rows", 4), ("by_columns", 32)])
+def test_a_copy_by_columns_moves_eight_times_what_it_needs(kernel, sectors):
+    report = profile(KERNELS[kernel], (2, 8), (32, 8), (floats(64, 64), floats(64, 64), np.int32(64)))
+    warps = 64 * 64 // 32
+    assert report.ok
+    assert report.bytes_read == 64 * 64 * 4
+    assert report.global_load_sectors == report.global_store_sectors == warps * sectors
+    assert report.bytes_moved == 2 * 32 * warps * sectors
+
+
+@pytest.mark.parametrize(("kernel", "shape", "sectors"), [("structs", (64, 4), 32), ("arrays", (64,), 8)])
+def test_structs_load_four_times_the_sectors_of_arrays(kernel, shape, sectors):
+    report = profile(KERNELS[kernel], (1,), (64,), (floats(*shape), np.int32(64)))
+    assert report.global_load_sectors == sectors  # two warps
+
+
+def test_add_does_one_operation_for_twelve_bytes():
+    report = profile(KERNELS["add"], (1,), (8,), (floats(8), floats(8), floats(8)))
+    assert report.flops_per_byte == 1 / 12
+
+
+def test_the_fractal_is_the_one_that_numpy_draws():
+    image = cp.zeros((45, 60), dtype=cp.uint8)
+    report = profile(KERNELS["fractal"], (2, 6), (32, 8), (image, np.int32(60), np.int32(45)))
+    y, x = np.mgrid[:45, :60].astype(np.float32)
+    c = (np.float32(3) * x / 60 - np.float32(2.1)) + 1j * (np.float32(2) * y / 45 - np.float32(1))
+    z, steps = np.zeros_like(c), np.zeros(c.shape, int)
+    for _ in range(60):
+        inside = np.abs(z) < 2
+        z = np.where(inside, z * z + c, z)
+        steps += inside
+    assert report.ok
+    assert np.mean(report.outputs[0] == steps) > 0.99  # rounding may tip a pixel at the fringe

@@ -1,0 +1,245 @@
+"""Chapter 04b: what the lesson counts is what one counts by hand; its exercises, graded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graded import Exercises, ExerciseTests
+from lesson_kernels import lesson_kernels
+from sklearn.datasets import load_digits
+
+from minilib.cuda import RawKernel, cp, profile, simulate
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "4.9": """
+def conflicts(words):
+    asked = np.bincount(np.unique(words) % 32, minlength=32)
+    return int(asked.max()) - 1
+""",
+    "4.10": """
+extern "C" __global__ void reverse_pieces(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int from = blockIdx.x * blockDim.x, to = from + blockDim.x;
+    if (to > n) to = n;
+    float mine = x[i];
+    __syncthreads();
+    x[from + to - 1 - i] = mine;
+}
+""",
+    "4.11": """
+extern "C" __global__ void warm(float* x, int n, int rounds) {
+    __shared__ float rods[2][256];
+    int t = threadIdx.x, now = 0;
+    if (t < n) rods[0][t] = rods[1][t] = x[t];
+    __syncthreads();
+    for (int r = 0; r < rounds; r++, now ^= 1) {
+        const float* rod = rods[now];
+        if (t > 0 && t < n - 1) rods[now ^ 1][t] = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
+        __syncthreads();
+    }
+    if (t < n) x[t] = rods[now][t];
+}
+""",
+    "4.12": """
+extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
+    __shared__ float board[259];
+    const float w[4] = {d, c, b, a};
+    int first = blockIdx.x * blockDim.x;
+    for (int k = threadIdx.x; k < blockDim.x + 3; k += blockDim.x) {
+        int j = first + k - 3;
+        board[k] = 0.0f;
+        if (j >= 0 && j < n) board[k] = x[j];
+    }
+    __syncthreads();
+    if (first + threadIdx.x >= n) return;
+    float sum = 0.0f;
+    for (int k = 0; k < 4; k++) sum += w[k] * board[threadIdx.x + k];
+    y[first + threadIdx.x] = sum;
+}
+""",
+    "4.13": """
+extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, left = blockIdx.x * 32, top = blockIdx.y * 32;
+    if (top + ty < rows && left + tx < cols) tile[ty][tx ^ ty] = in[(top + ty) * cols + left + tx];
+    __syncthreads();
+    if (top + tx < rows && left + ty < cols) {
+        out[(left + ty) * rows + (rows - 1 - top - tx)] = tile[tx][ty ^ tx];
+    }
+}
+""",
+    "4.14": """
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ int board[256];
+    int t = threadIdx.x, step = blockDim.x * gridDim.x;
+    board[t] = 0;
+    for (int i = blockIdx.x * blockDim.x + t; i < n; i += step) board[t] += x[i] > limit ? 1 : 0;
+    __syncthreads();
+    if (t != 0) return;
+    for (int k = 1; k < blockDim.x; k++) board[0] += board[k];
+    if (board[0] > 0) atomicAdd(count, (unsigned int)board[0]);
+}
+""",
+    "4.15": """
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    __shared__ float board[1024];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    if (i < 2 * n) board[t] = polar[i];
+    __syncthreads();
+    if (i < 2 * n) {
+        float r = board[t - t % 2], angle = board[t | 1];
+        out[i] = r * (t % 2 ? sinf(angle) : cosf(angle));
+    }
+}
+""",
+    "4.16": """
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    __shared__ bool last;
+    int t = threadIdx.x;
+    board[t] = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + t; i < n; i += blockDim.x * gridDim.x) board[t] += x[i] * x[i];
+    __syncthreads();
+    if (t == 0) {
+        for (int k = 1; k < blockDim.x; k++) board[0] += board[k];
+        squares[blockIdx.x] = board[0];
+        __threadfence();
+        last = atomicInc(tickets, gridDim.x - 1) == gridDim.x - 1;  // wraps to 0
+    }
+    __syncthreads();
+    if (last && t == 0) {
+        __threadfence();
+        float sum = 0.0f;
+        for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+        *norm = sqrtf(sum);
+    }
+}
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("04b_sharing", OTHERS)
+
+
+# What the lesson counts
+
+LESSON = lesson_kernels("04b_sharing")
+
+
+def zeros(n, dtype=np.float32):
+    return cp.zeros(n, dtype=dtype)
+
+
+def in_orders(kernel, grid, block, args, out):
+    """What array `out` holds after a run in each order."""
+    held = []
+    for order in ("lockstep", "forward", "reverse"):
+        copies = tuple(a.copy() if isinstance(a, cp.ndarray) else a for a in args)
+        simulate(kernel, grid, block, copies, schedule=order)
+        held.append(cp.asnumpy(copies[out]))
+    return held
+
+
+@pytest.mark.parametrize(("threads", "kind"), [(8, "warp"), (64, "shared")])
+def test_reverse_races_within_a_warp_and_between_two(threads, kind):
+    args = cp.arange(threads, dtype=np.float32), zeros(threads)
+    (race,) = profile(LESSON["reverse"], (1,), (threads,), args).races
+    assert (race.kind, race.line, race.other_line, race.count) == (kind, 6, 5, threads)
+
+
+def test_reverse_is_right_in_lockstep_and_half_wrong_in_the_other_orders():
+    args, want = (cp.arange(64, dtype=np.float32), zeros(64)), np.arange(64)[::-1]
+    right = [got == want for got in in_orders(LESSON["reverse"], (1,), (64,), args, 1)]
+    assert [int(one.sum()) for one in right] == [64, 32, 32]
+    assert right[1][32:].all() and right[2][:32].all()
+    for got in in_orders(LESSON["reverse_safe"], (1,), (64,), args, 1):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("n", [1000, 1024, 515])
+def test_blur_loads_each_number_seven_times_and_with_a_tile_once_and_at_borders_twice(n):
+    x = np.random.default_rng(0).normal(size=n).astype(np.float32)
+    args, blocks = (cp.asarray(x), zeros(n), np.int32(n)), -(-n // 128)
+    plain, shared = (profile(LESSON[name], (blocks,), (128,), args) for name in ("blur", "blur_shared"))
+    assert plain.ok and shared.ok
+    assert plain.bytes_read == 4 * (7 * n - 2 * (1 + 2 + 3))
+    assert shared.bytes_read == 4 * (n + 6 * (blocks - 1))
+    assert (plain.barriers, shared.barriers) == (0, blocks)
+    for report in (plain, shared):
+        np.testing.assert_allclose(report.outputs[1], np.convolve(x, np.ones(7) / 7, "same"), atol=1e-6)
+
+
+def test_blur_requests_of_the_lesson():
+    args = zeros(1000), zeros(1000), np.int32(1000)
+    plain, shared = (profile(LESSON[name], (8,), (128,), args) for name in ("blur", "blur_shared"))
+    assert plain.global_load_requests == 32 * 7
+    assert shared.global_load_requests == 8 * 5 - 1  # the last block has no halo on its right
+
+
+def test_the_guarded_barrier_is_missed_by_those_who_do_not_enter():
+    args = zeros(64), zeros(64), np.int32(20)
+    (found,) = profile(LESSON["reverse_first"], (1,), (64,), args).barrier_divergence
+    assert (found.line, found.thread) == (7, (20, 0, 0)) and "20 of 64" in found.message
+    assert profile(LESSON["reverse_first_safe"], (1,), (64,), args).ok
+
+
+def test_transposing_in_sectors_and_conflicts():
+    turn = LESSON["turn"]
+    padded = RawKernel(turn.source.replace("WIDTH 32", "WIDTH 33"), "turn")
+    image = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
+    args = cp.asarray(image), zeros((256, 256)), np.int32(256), np.int32(256)
+    warps = 256 * 256 // 32
+    for kernel, stored, conflicts in (
+        (LESSON["turn_plain"], 32 * warps, 0),
+        (turn, 4 * warps, 31 * warps),
+        (padded, 4 * warps, 0),
+    ):
+        report = profile(kernel, (8, 8), (32, 32), args)
+        assert report.ok
+        np.testing.assert_array_equal(report.outputs[1], image.T)
+        assert report.global_load_sectors == 4 * warps
+        assert (report.global_store_sectors, report.bank_conflicts) == (stored, conflicts)
+        assert report.lines[10].bank_conflicts == conflicts
+
+
+def test_pixels_are_lost_without_atomics_and_few_of_them_need_global_memory():
+    pixels = load_digits().data.astype(np.uint8).ravel()
+    args = cp.asarray(pixels), zeros(17, np.uint32), np.int32(pixels.size)
+    lost = profile(LESSON["count_plain"], (450,), (256,), args)
+    assert not lost.ok and lost.races
+    for name, blocks, atomics in (
+        ("count", 450, {4: 115_008}),
+        ("count_shared", 32, {7: 115_008, 10: 32 * 17}),
+    ):
+        report = profile(LESSON[name], (blocks,), (256,), args)
+        assert report.ok
+        np.testing.assert_array_equal(report.outputs[1], np.bincount(pixels, minlength=17))
+        assert {line: c.atomics for line, c in report.lines.items() if c.atomics} == atomics
+
+
+def test_float_atomics_depend_on_the_order_and_the_last_block_does_not():
+    noise = cp.asarray(np.random.default_rng(0).normal(size=10_000).astype(np.float32))
+    args = noise, zeros(1), np.int32(10_000)
+    assert profile(LESSON["add_up"], (79,), (128,), args).ok
+    assert len({float(got[0]) for got in in_orders(LESSON["add_up"], (79,), (128,), args, 1)}) > 1
+    args = noise, zeros(16), zeros(1), zeros(1, np.uint32), np.int32(10_000)
+    assert profile(LESSON["add_up_last"], (16,), (1,), args).ok
+    assert len({float(got[0]) for got in in_orders(LESSON["add_up_last"], (16,), (1,), args, 2)}) == 1
+
+
+def test_the_last_block_races_without_its_fences():
+    source = LESSON["add_up_last"].source.replace("__threadfence();", "")
+    args = zeros(100), zeros(16), zeros(1), zeros(1, np.uint32), np.int32(100)
+    races = profile(RawKernel(source, "add_up_last"), (16,), (1,), args).races
+    assert races and {race.kind for race in races} == {"global"}
+
+
+def test_warps_divide_by_lane_and_not_by_warp():
+    args = zeros(1024), zeros(1024)
+    reports = [profile(LESSON[name], (8,), (128,), args) for name in ("by_lane", "by_warp")]
+    assert [report.divergent_branches for report in reports] == [32, 0]
+    assert [report.global_load_requests for report in reports] == [64, 32]

@@ -1,0 +1,321 @@
+"""Chapter 04c, graded; and the counts that its lesson claims, against sums done by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from graded import Exercises, ExerciseTests
+from lesson_kernels import lesson_kernels
+
+from minilib.cuda import RawKernel, cp, profile
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "4.17": """
+extern "C" __global__ void block_max(const float* x, float* out, int n) {
+    extern __shared__ float part[];
+    int t = threadIdx.x, size = blockDim.x, half = 1;
+    if (blockIdx.x * size + t < n) part[t] = x[blockIdx.x * size + t];
+    else part[t] = __int_as_float(0xff800000);
+    while (2 * half < size) half *= 2;  // the largest power of two below size
+    for (; half > 0; half >>= 1) {
+        __syncthreads();
+        if (t < half && t + half < size) part[t] = max(part[t], part[t + half]);
+    }
+    __syncthreads();
+    if (t == 0) out[blockIdx.x] = part[0];
+}
+""",
+    "4.18": """
+__device__ float warp_sum(float v) {
+    for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
+    return v;
+}
+
+extern "C" __global__ void dot(const float* x, const float* y, float* result, int n) {
+    __shared__ float total;
+    if (threadIdx.x == 0) total = 0.0f;
+    __syncthreads();
+    int step = gridDim.x * blockDim.x;
+    float v = 0.0f;
+    for (int start = blockIdx.x * blockDim.x; start < n; start += step) {
+        int i = start + threadIdx.x;
+        if (i < n) v = fmaf(x[i], y[i], v);
+    }
+    __shared__ float of_warp[32];
+    v = warp_sum(v);
+    of_warp[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 0; w < blockDim.x / 32; ++w) total += of_warp[w];
+        atomicAdd(&result[0], total);
+    }
+}
+""",
+    "4.19": """
+extern "C" __global__ void mean_var(const float* x, float* means, float* vars, int rows, int cols) {
+    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows) return;
+    const float* mine = x + row * cols;
+    float origin = lane == 0 ? mine[0] : 0.0f;  // distances from the first number lose no digits
+    origin = __shfl_sync(0xffffffff, origin, 0);
+    float sum = 0.0f, squares = 0.0f;
+    for (int c = lane; c < cols; c += 32) {
+        float d = mine[c] - origin;
+        sum += d;
+        squares += d * d;
+    }
+    for (int offset = 1; offset < 32; offset *= 2) {
+        sum += __shfl_xor_sync(0xffffffff, sum, offset);
+        squares += __shfl_xor_sync(0xffffffff, squares, offset);
+    }
+    if (lane == 0) {
+        float d = sum / cols;
+        means[row] = origin + d;
+        vars[row] = squares / cols - d * d;
+    }
+}
+""",
+    "4.20": """
+def bytes_read(m, n, k, tile):
+    total = 0
+    for row in range(0, m, tile):
+        for col in range(0, n, tile):
+            total += (min(tile, m - row) + min(tile, n - col)) * k
+    return 4 * total
+""",
+    "4.21": """
+#define TILE 16
+__device__ float at(const float* x, int row, int col, int rows, int cols) {
+    return row < rows && col < cols ? x[row * cols + col] : 0.0f;
+}
+
+extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k) {
+    __shared__ float a[TILE][TILE], b[TILE][TILE];
+    int ty = threadIdx.y, tx = threadIdx.x;
+    int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;
+    float sum = 0.0f;
+    for (int start = 0; start < k; start += TILE) {
+        __syncthreads();
+        a[ty][tx] = at(A, row, start + tx, m, k);
+        b[ty][tx] = at(B, start + ty, col, k, n);
+        __syncthreads();
+        for (int i = 0; i < min(TILE, k - start); ++i) sum += a[ty][i] * b[i][tx];
+    }
+    if (row >= m || col >= n) return;
+    C[row * n + col] = sum;
+}
+""",
+    "4.22": """
+#define TILE 16
+extern "C" __global__ void linear(const float* x, const float* w, const float* bias, float* y,
+                                  int m, int n, int k) {
+    __shared__ float a[TILE][TILE], b[TILE][TILE];  // row r of b lies shuffled: column c at c ^ r
+    int ty = threadIdx.y, tx = threadIdx.x;
+    int row = blockIdx.y * TILE + ty, first = blockIdx.x * TILE, col = first + tx;
+    float sum = col < n ? bias[col] : 0.0f;
+    for (int start = 0; start < k; start += TILE) {
+        a[ty][tx] = row < m && start + tx < k ? x[row * k + start + tx] : 0.0f;
+        b[ty][tx ^ ty] = first + ty < n && start + tx < k ? w[(first + ty) * k + start + tx] : 0.0f;
+        __syncthreads();
+        for (int i = 0; i < TILE; ++i) sum = fmaf(a[ty][i], b[tx][i ^ tx], sum);
+        __syncthreads();
+    }
+    if (row < m && col < n) y[row * n + col] = sum;
+}
+""",
+    "4.23": """
+extern "C" __global__ void row_scan(const float* x, float* out, int rows, int cols) {
+    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows) return;
+    const float* from = x + row * cols;
+    float* to = out + row * cols;
+    float carry = 0.0f;
+    for (int start = 0; start < cols; start += 32, from += 32, to += 32) {
+        bool there = start + lane < cols;
+        float v = there ? from[lane] : 0.0f;
+        if (lane == 0) v += carry;  // the total before joins the first number
+        for (int k = 0; k < 5; ++k) {
+            float before = __shfl_up_sync(0xffffffff, v, 1 << k);
+            v += lane >= 1 << k ? before : 0.0f;
+        }
+        if (there) to[lane] = v;
+        carry = __shfl_sync(0xffffffff, v, 31);
+    }
+}
+""",
+    "4.24": """
+extern "C" __global__ void recurrence(const float* a, const float* b, float* h, int time) {
+    extern __shared__ float2 steps[];
+    int t = threadIdx.x, i = blockIdx.x * time + t;
+    steps[t] = t < time ? make_float2(a[i], b[i]) : make_float2(1.0f, 0.0f);
+    for (int offset = 1; offset < blockDim.x; offset *= 2) {
+        __syncthreads();
+        float2 first = t >= offset ? steps[t - offset] : make_float2(1.0f, 0.0f), then = steps[t];
+        __syncthreads();
+        steps[t] = make_float2(then.x * first.x, then.x * first.y + then.y);
+    }
+    if (t < time) h[i] = steps[t].y;
+}
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("04c_reductions", OTHERS)
+
+
+# --------------------------------------------------------------------------------------- what the lesson says
+
+KERNELS = lesson_kernels("04c_reductions")
+BLOCK = 256
+
+
+def numbers(*shape):
+    return cp.asarray(np.random.default_rng(4).normal(size=shape).astype(np.float32))
+
+
+def tree(name, threads=BLOCK):
+    x = numbers(threads)
+    report = profile(KERNELS[name], (1,), (threads,), (x, cp.zeros(1, np.float32), np.int32(threads)))
+    np.testing.assert_allclose(report.outputs[1], [x.get().sum(dtype=np.float64)], rtol=1e-5, atol=1e-5)
+    assert report.ok
+    return report
+
+
+def test_neighbours_first_diverge_in_every_warp_while_a_pair_fits_into_a_warp():
+    warps = BLOCK // 32
+    steps = [min(warps, BLOCK // (2 * stride)) for stride in 2 ** np.arange(int(math.log2(BLOCK)))]
+    assert steps == [8, 8, 8, 8, 8, 4, 2, 1]
+    report = tree("tree_neighbours")
+    assert report.divergent_branches == sum(steps) + 1 == 48  # the last line diverges in warp 0
+    assert (report.bank_conflicts, report.barriers, report.flops) == (0, 8, BLOCK - 1)
+
+
+def packed_conflicts():
+    """Conflicts of one access in all steps, where worker t takes number 2 * stride * t."""
+    conflicts = 0
+    for stride in 2 ** np.arange(8):
+        workers = np.arange(BLOCK // (2 * stride))
+        for warp in range(0, len(workers), 32):
+            conflicts += np.bincount(2 * stride * workers[warp : warp + 32] % 32).max() - 1
+    return conflicts
+
+
+def test_packed_neighbours_collide_in_banks():
+    report = tree("tree_packed")
+    assert report.bank_conflicts == 3 * packed_conflicts() == 105  # two loads and a store
+    assert report.divergent_branches == 5 + 1  # 16, 8, 4, 2, 1 of 32 lanes; and the last line
+
+
+def test_halves_first_neither_collide_nor_diverge_before_the_last_warp():
+    report = tree("tree_halves")
+    assert (report.bank_conflicts, report.divergent_branches, report.barriers) == (0, 5 + 1, 8)
+    assert (report.flops, report.shared_bytes, report.bytes_read) == (BLOCK - 1, 4 * BLOCK, 4 * BLOCK)
+
+
+def test_shuffles_need_one_barrier_and_128_bytes():
+    report = tree("sum_shuffle")
+    assert (report.barriers, report.shared_bytes, report.bank_conflicts) == (1, 4 * 32, 0)
+    assert report.flops == BLOCK + 5 * BLOCK + 5 * 32  # own number; five steps of all; five of a warp
+    assert report.divergent_branches == 8 + 1  # lane 0 of each warp; thread 0
+
+
+def test_a_tree_keeps_the_digits_that_one_sum_loses():
+    level = cp.full(1 << 20, 0.1, dtype=np.float32)
+    exact = (1 << 20) * float(np.float32(0.1))
+    assert abs(np.cumsum(level.get())[-1] / exact - 1) > 0.009
+    while level.size > 1:
+        sums = cp.empty(-(-level.size // BLOCK), dtype=np.float32)
+        KERNELS["tree_halves"](sums.shape, (BLOCK,), (level, sums, np.int32(level.size)))
+        level = sums
+    assert abs(float(level[0]) / exact - 1) < 1e-6
+
+
+def test_a_shuffle_behind_the_guard_misses_24_lanes():
+    args = (numbers(256), cp.zeros(2, np.float32), np.int32(40))
+    report = profile(KERNELS["guarded"], (1,), (64,), args)
+    assert report.warp_sync[0].line == 6
+    assert report.warp_sync[0].count == 24 * 5
+
+
+@pytest.mark.parametrize(("name", "reads"), [("softmax_three", 3), ("softmax_online", 2)])
+def test_online_softmax_reads_a_row_twice(name, reads):
+    x = numbers(6, 1000)
+    report = profile(
+        KERNELS[name], (2,), (32, 4), (x, cp.empty_like(x), np.int32(6), np.int32(1000)), max_steps=9999
+    )
+    assert report.global_load_sectors == reads * 6 * 1000 * 4 // 32
+    assert report.global_store_sectors == 6 * 1000 * 4 // 32
+    e = np.exp(x.get().astype(np.float64))
+    np.testing.assert_allclose(report.outputs[1], e / e.sum(1, keepdims=True), rtol=1e-4)
+
+
+def test_minus_infinity_makes_a_short_row_nan():
+    x = numbers(1, 10)
+    args = (x, cp.empty_like(x), np.int32(1), np.int32(10))
+    source = KERNELS["softmax_online"].source
+    assert np.isfinite(profile(KERNELS["softmax_online"], (1,), (32, 4), args).outputs[1]).all()
+    infinite = RawKernel(source.replace("-3.4e38f", "__int_as_float(0xff800000)"), "softmax_online")
+    assert np.isnan(profile(infinite, (1,), (32, 4), args).outputs[1]).all()
+
+
+@pytest.mark.parametrize("tile", [1, 16, 32])
+def test_a_tile_divides_the_bytes_read(tile):
+    n = 64
+    a, b, size = numbers(n, n), numbers(n, n), np.int32(n)
+    kernel, side = KERNELS["matmul_naive"], 16
+    if tile > 1:
+        source = KERNELS["matmul_tiled"].source.replace("TILE 16", f"TILE {tile}")
+        kernel, side = RawKernel(source, "matmul_tiled"), tile
+    args = (a, b, cp.empty_like(a), size, size, size)
+    report = profile(kernel, (n // side, n // side), (side, side), args)
+    assert report.bytes_read == 2 * n**3 * 4 // tile
+    assert report.flops == 2 * n**3
+    assert report.flops_per_byte == pytest.approx(2 * n / (8 * n / tile + 4))  # towards tile / 4
+    assert report.barriers == (0 if tile == 1 else (n // tile) ** 2 * 2 * (n // tile))
+    assert report.bank_conflicts == 0
+    # A warp of the plain kernel reads 2 numbers of A and 16 of B: 2 sectors each. One with tiles reads 32 of
+    # each, side by side: 4 sectors, but less often, by the side of a tile.
+    warps = n * n // 32
+    assert report.global_load_sectors == warps * (4 * n if tile == 1 else 8 * n // tile)
+    np.testing.assert_allclose(report.outputs[2], a.get() @ b.get(), atol=1e-4)
+
+
+def test_the_ridge_of_the_roofline():
+    assert round(19.5 / 2.039, 1) == 9.6
+    assert 38 < 4 * 19.5 / 2.039 < 39  # tiles of 39 would reach it, at a quarter of their side
+
+
+def test_blelloch_adds_less_and_waits_more():
+    x = cp.asarray(np.random.default_rng(1).integers(-9, 9, 256).astype(np.float32))
+    steps = profile(KERNELS["scan_steps"], (1,), (256,), (x, cp.empty_like(x)))
+    tree = profile(KERNELS["scan_tree"], (1,), (128,), (x, cp.empty_like(x)))
+    sums = np.cumsum(x.get())
+    assert steps.ok and tree.ok
+    np.testing.assert_array_equal(steps.outputs[1], sums)
+    np.testing.assert_array_equal(tree.outputs[1], sums - x.get())
+    assert steps.flops == 256 * 8 - 255 == 1793
+    assert tree.flops == 2 * 255
+    assert (steps.barriers, tree.barriers) == (8, 8 + 1 + 8 + 1)
+    assert steps.bank_conflicts == 0
+    assert tree.bank_conflicts == (3 + 5) * packed_conflicts()  # three accesses on the way up, five down
+
+
+def test_one_row_is_a_race():
+    x = numbers(256)
+    one_row = RawKernel(KERNELS["scan_steps"].source.replace("1 - from", "from"), "scan_steps")
+    assert profile(one_row, (1,), (256,), (x, cp.empty_like(x))).races
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (31, 64, 33), (1000, 7, 10), (17, 33, 16)])
+@pytest.mark.parametrize("relu", [0, 1])
+def test_a_dense_layer_is_that_of_numpy(m, k, n, relu):
+    x, w, bias = numbers(m, k), numbers(k, n), numbers(n)
+    args = (x, w, bias, cp.empty((m, n), np.float32), *map(np.int32, (m, n, k, relu)))
+    report = profile(KERNELS["dense"], (-(-n // 16), -(-m // 16)), (16, 16), args)
+    expected = x.get() @ w.get() + bias.get()
+    assert report.ok
+    np.testing.assert_allclose(report.outputs[3], np.maximum(expected, 0) if relu else expected, atol=1e-4)
