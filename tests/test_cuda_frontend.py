@@ -352,6 +352,7 @@ MISTAKES = [
     (K + "x[0] = INFINITY;\n}", 2, 12, "identifier 'INFINITY' is undefined", "there are no headers; write __int_as_float(0x7f800000)"),
     (K + "__shared__ float s = 0;\n}", 2, 22, "an initializer is not allowed for a __shared__ variable", "let one thread write the first value, then call __syncthreads()"),
     (K + "asm(\"nop;\");\n}", 2, 5, "unsupported: inline PTX (asm)", ""),
+    (K + "extern __shared__ float k[];\n}", 2, 29, "declaration is incompatible with previous 'k', which is a function", "what is extern needs a name of its own"),
     (K + "float s = 1, d();\n}", 2, 18, "'d' is a function, declared within another one", "a variable without a value is d, one that is zero d{}"),
     (K + "printf(\"%d\\n\", x[0]);\n}", 2, 21, "unsupported: '%d' takes an integer of 32 bits, and argument 1 has the type 'float'", "write %f, or convert the number: (int)x"),
     (K + "prinft(\"%d\\n\", n);\n}", 2, 5, "identifier 'prinft' is undefined", "did you mean 'printf'?"),

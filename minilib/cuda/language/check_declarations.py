@@ -9,7 +9,7 @@ from minilib.cuda.language.check_expressions import type_hint
 from minilib.cuda.language.check_types import Written, first_at
 from minilib.cuda.language.constant import fold
 from minilib.cuda.language.conversion import Value, address, implicit, rvalue
-from minilib.cuda.language.scope import TypeMeaning, VariableName
+from minilib.cuda.language.scope import Overloads, TypeMeaning, VariableName
 from minilib.cuda.language.tree import At, Variable
 from minilib.cuda.language.types import DIM3, HALF, UINT, Array, Pointer, Record, Scalar, Type, Void
 
@@ -84,6 +84,9 @@ class Declarations(Calls):
             raise Fault(
                 at, "incomplete type is not allowed", "write a length, or extern __shared__ float name[];"
             )
+        if open_ended and isinstance(self.file.scope.names.get(declarator.name), Overloads):
+            message = f"declaration is incompatible with previous '{declarator.name}', which is a function"
+            raise Fault(at, message, "what is extern needs a name of its own")
         storage = "dynamic" if open_ended else "shared"
         return VariableName(Variable(declarator.name, written.type, storage, at), written.type, False)
 
