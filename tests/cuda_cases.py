@@ -16,7 +16,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent / "cuda_kernels"
 SIZES = (1, 31, 33, 1000)
-f32, f64, i32 = np.float32, np.float64, np.int32
+f16, f32, f64, i32 = np.float16, np.float32, np.float64, np.int32
 
 
 @dataclass(frozen=True)
@@ -601,6 +601,88 @@ def selective_scan(rng: np.random.Generator) -> Iterator[Case]:
             {6: y.astype(f32)},
             rtol=1e-4,
             atol=1e-4,
+        )
+
+
+# -------------------------------------------------------------- half as storage, barriers that count
+
+
+@builder
+def softmax_half(rng: np.random.Generator) -> Iterator[Case]:
+    for rows, cols in ((1, 1), (3, 31), (2, 64), (5, 300)):
+        x, scale = (normal(rng, rows, cols) * 4).astype(f16), f16(0.7)
+        want = softmax_of(f32(scale) * x.astype(f32)).astype(f16)
+        args = (x, nothing(rows, cols, dtype=f16), cols, scale)
+        name = f"softmax_half-{rows}x{cols}"
+        yield Case(
+            name, "softmax_half.cu", "softmax_half", (rows,), (64,), args, {1: want}, rtol=2e-3, atol=1e-6
+        )
+
+
+@builder
+def half_layout(rng: np.random.Generator) -> Iterator[Case]:
+    for n in (1, 64, 200):
+        x, bias, blocks = (normal(rng, n) * 30).astype(f16), f32(0.3), up(n, 64)
+        x[::7] = 0
+        padded = np.zeros(blocks * 64, f16)
+        padded[:n] = x
+        rows = padded.reshape(blocks, 64)
+        one, other = rows[:, np.arange(64) ^ 1].reshape(-1)[:n], rows[:, ::-1].reshape(-1)[:n]
+        value = (x.astype(f32) * f32(0.75) + other.astype(f32) * f32(0.25)).astype(f16)
+        value = (f32(2) * value.astype(f32) + bias).astype(f16)
+        want = {1: np.where(one != 0, value, x), 2: np.trunc(other).astype(i32) + (x != 0)}
+        args = (x, nothing(n, dtype=f16), nothing(n, dtype=i32), bias, n)
+        yield Case(
+            f"half_layout-{n}",
+            "half_layout.cu",
+            "half_layout",
+            (blocks,),
+            (64,),
+            args,
+            want,
+            rtol=2e-3,
+            atol=1e-6,
+        )
+    x = normal(rng, 8 * 40).astype(f16)
+    args = (x, nothing(8 * 41, dtype=f16), 40)
+    want = {1: np.concatenate([x, nothing(8, dtype=f16)])}
+    yield Case("half_copy", "half_layout.cu", "half_copy", (2,), (32,), args, want)
+
+
+@builder
+def nonzeros(rng: np.random.Generator) -> Iterator[Case]:
+    for n, block in ((1, 32), (33, 33), (1000, 96), (256, 64)):
+        x, blocks = rng.integers(0, 3, n).astype(i32), up(n, block)
+        x[:block] = 0
+        x[-block:] = 7
+        padded = np.zeros(blocks * block, i32)
+        padded[:n] = x
+        rows, inside = (
+            padded.reshape(blocks, block) != 0,
+            np.arange(blocks * block).reshape(blocks, block) < n,
+        )
+        want = [rows.sum(1), rows.any(1), (rows | ~inside).all(1)]
+        args = (x, *[nothing(blocks, dtype=i32) for _ in want], n)
+        expected = {1 + i: part.astype(i32) for i, part in enumerate(want)}
+        yield Case(f"nonzeros-{n}-{block}", "nonzeros.cu", "nonzeros", (blocks,), (block,), args, expected)
+
+
+@builder
+def jacobi(rng: np.random.Generator) -> Iterator[Case]:
+    for systems, n, block, most in ((1, 1, 32, 50), (3, 20, 32, 50), (4, 33, 64, 50), (2, 10, 10, 3)):
+        A, b = normal(rng, systems, n, n), normal(rng, systems, n)
+        A[:, np.arange(n), np.arange(n)] = np.abs(A).sum(2) * 3 * (1 + np.arange(systems))[:, None]
+        x, rounds = np.zeros((systems, n), f32), np.zeros(systems, i32)
+        for s in range(systems):
+            diagonal, moved = np.diag(A[s]), f32(1)
+            while rounds[s] < most and moved > 1e-4:
+                after = ((b[s] - (A[s] - np.diag(diagonal)) @ x[s]) / diagonal).astype(f32)
+                moved, x[s] = np.abs(after - x[s]).max(), after
+                rounds[s] += 1
+        args = (A, b, nothing(systems, n), nothing(systems, dtype=i32), n, f32(1e-4), most)
+        name = f"jacobi-{systems}x{n}-{block}"
+        yield Case(
+            name, "jacobi.cu", "jacobi", (systems,), (block,), args, {2: x, 3: rounds}, rtol=1e-3, atol=1e-4
         )
 
 

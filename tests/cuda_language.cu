@@ -51,5 +51,9 @@ extern "C" __global__ void __launch_bounds__(256) mixed(float* __restrict__ x, c
     ((float4*)x)[tid] = v;
     int (*rows)[4] = reinterpret_cast<int (*)[4]>(pairs), *flat = &rows[1][2];
     flat[0] ^= ~rows[0][1] | (n << 2), flat++;
+    assert(tid < 256 && "at most 256" && !(n > 100));
+    int left = __syncthreads_count(tid & 1) + __syncthreads_or(n), right = __syncthreads_and(s > 0.0f);
+    if (tid == 0) printf("%d of %u: %5.2f %s, %lld%% at %p\n", left, blockDim.x, s, "done", (long long)right, x);
+    else if (printf("x") != 0) n = printf("%c%-8d|%08.3e", 'c', tid, 0.5);
     x[sizeof(Pair)] = static_cast<float>(n) + 'a' + 0x1F + 1.5e-3 + (double)tid;
 }

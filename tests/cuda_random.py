@@ -127,7 +127,8 @@ class RandomKernel:
     def source(self) -> str:
         body = "\n".join(lines(self.body))
         functions = [text for name, text in self.functions if name in body or self._called(name)]
-        return "\n".join([*functions, self.prologue, body, "}", ""])
+        text = "\n".join([*functions, self.prologue, body, "}", ""])
+        return f"#include <cuda_fp16.h>\n{text}" if re.search(r"\bhalf\b", text) else text
 
     def _called(self, name: str) -> bool:
         return any(name in text for other, text in self.functions if other != name)
@@ -171,11 +172,25 @@ FLOATS = (
     ("d0", "double", "in_f[(gid + 9) % 64] * 0.1"),
     ("d1", "double", "gid"),
 )
+# Parameters of the overloads of one function, and how each makes an int of its x.
+OVERLOADS = {
+    "int": "x ^ 1",
+    "unsigned int": "(int)(x >> 3)",
+    "long long": "(int)(x & 0xffff) + 2",
+    "float": "3",
+    "bool": "x ? 4 : 5",
+}
 PARAMETERS = (
     "const int* in_i, const float* in_f, long long* out, double* fout, float* mout, int* acc, "
     "unsigned long long* acc_q, int* own, int n"
 )
-SHARED = (("sh_i", "int"), ("sh_f", "float"), ("sh_q", "unsigned long long"), ("sh_c", "signed char"))
+SHARED = (
+    ("sh_i", "int"),
+    ("sh_f", "float"),
+    ("sh_q", "unsigned long long"),
+    ("sh_c", "signed char"),
+    ("sh_h", "half"),
+)
 
 
 @dataclass
@@ -448,9 +463,19 @@ class Maker:
         if self.chance(0.3):
             where = self.pick(["loc", f"in_i + (({a.text}) & 31)", "&in_i[8]"])
             return Expression(f"peek_{self.seed}({where}, {self.wrap(b, CHOICE)})", "int", *limits("int"))
+        if self.chance(0.3):
+            return self.of_the_source(a)
         if not self.values:
             return a
         return Expression(f"{self.pick(self.values)}((int)({a.text}), {b.text})", "int", *limits("int"))
+
+    def of_the_source(self, a: Expression) -> Expression:
+        """An overload chosen by a type, or an element of constant memory."""
+        if self.chance(0.4):
+            text = f"table_{self.seed}[({a.text}) & 7]"
+            return Expression(text, "short", *limits("short"))
+        kind = self.pick([*OVERLOADS, "short", "unsigned char"])
+        return Expression(f"over_{self.seed}(({kind})({a.text}))", "int", *limits("int"))
 
     # ------------------------------------------------------------------------- float expressions
 
@@ -527,6 +552,7 @@ class Maker:
                 [self.local] * 3 + [self.atomic] * 2 + [self.own] * 2 + [self.change] * 2 + [self.inexact]
             )
             simple += [self.pointer, self.anywhere, self.bytes, self.vector, self.table, self.chained]
+            simple += [self.half_value]
             simple += [self.effect] * 2
             simple += [self.record] if self.second else []
         nested = [self.branch] * 4 + [self.let]
@@ -839,10 +865,15 @@ class Maker:
         return made(scope)  # type: ignore[no-any-return]
 
     def put(self, scope: Scope, kind: str) -> str:
+        if kind == "half":
+            e = self.real(scope, 2).text if self.chance(0.6) else self.integer(scope, 2).text
+            return self.pick(["{}", "(half)({})", "__float2half({})"]).format(e)  # type: ignore[no-any-return]
         return self.real(scope, 2).text if kind in ("float", "double") else self.integer(scope, 2).text
 
     def get(self, scope: Scope, kind: str, place: str) -> Node:
         """A use of a place in shared memory."""
+        if kind == "half":
+            return self.get_half(scope, place)
         if kind in ("float", "double"):
             name = self.pick(scope.floats)[0]
             return self.pick([Node(f"{name} = {place};"), Node(f"{name} += {place};")])  # type: ignore[no-any-return]
@@ -855,6 +886,37 @@ class Maker:
             ]
         )
         return made  # type: ignore[no-any-return]
+
+    def get_half(self, scope: Scope, place: str) -> Node:
+        """A half is only converted; towards an integer it stops at the ends of the type."""
+        whole, real = self.any_integer(scope), self.pick(scope.floats)[0]
+        kind = self.pick([kind for kind in INTEGERS if kind != "bool"])
+        made = self.pick(
+            [
+                Node(f"{real} = {place};"),
+                Node(f"{real} += __half2float({place});"),
+                Node(f"{real} = {real} - (float){place};"),
+                Node(f"{whole} = ({kind}){place};"),
+                Node(f"{whole} ^= __half_as_ushort({place}) & 0x8000;"),
+                Node(f"if ({place}) {whole} = {self.integer(scope, 1).text};"),
+                Node(f"p0 = !{place};"),
+            ]
+        )
+        return made  # type: ignore[no-any-return]
+
+    def half_value(self, scope: Scope) -> Node:
+        """Halves in a register, in a local array and in the bytes of another."""
+        h, at, other = self.name("h"), self.part(scope, 3), self.part(scope, 15)
+        if self.chance(0.3):  # never a nan, whose bits nobody promises
+            first = f"half* {h} = (half*)loc;"
+            return self.scoped(first, Node(f"{h}[{other}] = {self.integer(scope, 1).text};"),
+                               self.get_half(scope, f"{h}[{self.part(scope, 15)}]"))  # fmt: skip
+        if self.chance(0.5):
+            first = f"half {h} = {self.put(scope, 'half')};"
+            return self.scoped(first, self.get_half(scope, h))
+        first = f"half {h}[4] = {{1.5f, {self.put(scope, 'half')}}};"
+        return self.scoped(first, Node(f"{h}[{at}] = {self.put(scope, 'half')};"),
+                           self.get_half(scope, f"{h}[{self.part(scope, 3)}]"))  # fmt: skip
 
     def exchange(self, scope: Scope) -> Node:
         array, kind = self.pick([*SHARED, ("dyn", "double")])
@@ -982,6 +1044,11 @@ class Maker:
         self.functions.append(
             (peek, f"__device__ int {peek}(const int* p, long long k) {{ return p[k & 7]; }}")
         )
+        over, table = f"over_{self.seed}", f"table_{self.seed}"
+        overloads = [f"__device__ int {over}({kind} x) {{ return {e}; }}" for kind, e in OVERLOADS.items()]
+        self.functions.append((over, "\n".join(overloads)))
+        first = ", ".join(str(self.random.randint(-99, 99)) for _ in range(6))
+        self.functions.append((table, f"__constant__ short {table}[8] = {{{first}}};"))
         if self.second:
             record = f"Record_{self.seed}"
             self.functions.append(

@@ -418,4 +418,46 @@ __device__ V add(const V& a, V b){ b.i+=a.i; b.f+=a.f; return b; }""",
     out[t]=(assert(x[t]>=0), t);""",
         """""",
     ),
+    "half of numbers": (
+        """
+    const float a[8]={65519.0f,65520.0f,-65536.0f,2.9802322e-8f,2.9802326e-8f,1.00048828125f,0.1f,-0.0f};
+    const int b[8]={2049,2051,65519,65520,-70000,2147483647,-2147483648,0};
+    half h=a[t&7], g=b[t&7];
+    if (t&8) h=(double)a[t&7]*1.0000000001;
+    if (t&16) g=(unsigned)b[t&7];
+    if (t&32) g=(long long)b[t&7]*3;
+    f[t]=h;
+    out[t]=__half_as_ushort(g)<<16|__half_as_ushort(h);""",
+        """#include <cuda_fp16.h>""",
+    ),
+    "numbers of half": (
+        """
+    const unsigned short bits[8]={0x7c00,0xfc00,0x7e00,0x7bff,0xd640,0x5640,0x0001,0xbbff};
+    half h=__ushort_as_half(bits[t&7]);
+    switch (t>>3) {
+        case 0: out[t]=h; break;
+        case 1: out[t]=(unsigned)h; break;
+        case 2: out[t]=(short)h; break;
+        case 3: out[t]=(unsigned short)h; break;
+        case 4: out[t]=(signed char)h; break;
+        case 5: out[t]=(unsigned char)h; break;
+        case 6: out[t]=(int)((long long)h>>3); break;
+        default: out[t]=(bool)h+2*!h+(h ? 4 : 8)+(h && t ? 16 : 0);
+    }
+    f[t]=(float)h;""",
+        """#include <cuda_fp16.h>""",
+    ),
+    "half by reference, in arrays and in a function": (
+        """
+    __shared__ half s[64];
+    half a[2][2]={{1, x[t]}, {0.1f}};
+    set(s[t], a[t&1][1]);
+    __syncthreads();
+    const half* p=s+63-t;
+    f[t]=twice(*p);
+    out[t]=sizeof(a)+(int)__shfl_xor_sync(~0u, s[t], 1)+(int)(p-s);""",
+        """#include <cuda_fp16.h>
+__device__ void set(half& to, half value) { to = value; }
+__device__ float twice(half x) { return 2.0f * __half2float(x); }""",
+    ),
 }

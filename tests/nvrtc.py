@@ -1,5 +1,5 @@
-"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, or name
-the folder of such an installation in MINILIB_NVRTC."""
+"""NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, and for
+cuda_fp16.h nvidia-cuda-runtime-cu12; or name the folder of such an installation in MINILIB_NVRTC."""
 
 from __future__ import annotations
 
@@ -13,24 +13,31 @@ from pathlib import Path
 LIBRARY = "libnvrtc.so.12"
 
 
-def folders() -> list[Path]:
-    """Where the library may stand."""
+def folders(package: str, folder: str) -> list[Path]:
+    """Where that folder of a package may stand."""
     found = []
     if named := os.environ.get("MINILIB_NVRTC"):
-        found += [Path(named), Path(named) / "nvidia" / "cuda_nvrtc" / "lib", Path(named) / "lib"]
+        found += [Path(named), Path(named) / "nvidia" / package / folder, Path(named) / folder]
     try:
-        spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
+        spec = importlib.util.find_spec(f"nvidia.{package}")
     except ModuleNotFoundError:
         spec = None
     for place in (spec.submodule_search_locations or []) if spec else []:
-        found.append(Path(place) / "lib")
+        found.append(Path(place) / folder)
     return found
+
+
+@functools.cache
+def headers() -> Path | None:
+    """The folder of cuda_fp16.h, or None where it is missing."""
+    places = folders("cuda_runtime", "include")
+    return next((place for place in places if (place / "cuda_fp16.h").exists()), None)
 
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library, or None where it is missing."""
-    for folder in folders():
+    for folder in folders("cuda_nvrtc", "lib"):
         if (folder / LIBRARY).exists():
             try:
                 return ctypes.CDLL(str(folder / LIBRARY))
@@ -54,6 +61,8 @@ def compile_ptx(
         for expression in name_expressions:
             nvrtc.nvrtcAddNameExpression(program, expression.encode())
         flags = ["--std=c++17", f"--gpu-architecture=compute_{architecture}", *options]
+        if place := headers():
+            flags.append(f"--include-path={place}")
         array = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
         if nvrtc.nvrtcCompileProgram(program, len(flags), array) == 0:
             return None

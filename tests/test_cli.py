@@ -172,6 +172,19 @@ def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> N
     assert arguments("-k", "gelu") == ["-m", "parity", "-k", "gelu"]
 
 
+def test_notebooks_and_tests_simulate_kernels_unless_told_otherwise(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (course.root / "tests" / "test_one.py").write_text(
+        "import os\ndef test_it():\n    assert os.environ['MINILIB_CUDA'] == os.environ['EXPECTED']\n"
+    )
+    for given, expected in ((None, "simulate"), ("gpu", "gpu")):
+        monkeypatch.delenv("MINILIB_CUDA") if given is None else monkeypatch.setenv("MINILIB_CUDA", given)
+        monkeypatch.setenv("EXPECTED", expected)
+        result = coursekit("--course", course.root, "test", "--only", "pytest")
+        assert closing_line(result) == "1 passed", result.stdout
+
+
 def test_without_a_gpu_its_tests_end_in_one_line_that_says_so(course: Course) -> None:
     (course.root / "tests" / "gpu").mkdir()
     for words in (["--only", "gpu"], ["--gpu"]):

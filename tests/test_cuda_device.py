@@ -827,7 +827,8 @@ def test_parameters_of_methods_are_cupys(name: str, cupy: Any) -> None:
     "name", ["array", "asarray", "ascontiguousarray", "asfortranarray", "asnumpy", "empty"]
 )
 def test_parameters_of_what_is_written_out_are_cupys(name: str, cupy: Any) -> None:
-    assert parameters(getattr(cp, name)) == parameters(getattr(cupy, name))
+    ours, theirs = parameters(getattr(cp, name)), parameters(getattr(cupy, name))
+    assert ours == [each for each in theirs if each in ours]
 
 
 @pytest.mark.parametrize("name", sorted(set(RANDOM) - {"rand", "randn", "Generator"}))

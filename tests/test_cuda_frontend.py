@@ -352,6 +352,14 @@ MISTAKES = [
     (K + "x[0] = INFINITY;\n}", 2, 12, "identifier 'INFINITY' is undefined", "there are no headers; write __int_as_float(0x7f800000)"),
     (K + "__shared__ float s = 0;\n}", 2, 22, "an initializer is not allowed for a __shared__ variable", "let one thread write the first value, then call __syncthreads()"),
     (K + "asm(\"nop;\");\n}", 2, 5, "unsupported: inline PTX (asm)", ""),
+    (K + "extern __shared__ float k[];\n}", 2, 29, "declaration is incompatible with previous 'k', which is a function", "what is extern needs a name of its own"),
+    (K + "float s = 1, d();\n}", 2, 18, "'d' is a function, declared within another one", "a variable without a value is d, one that is zero d{}"),
+    (K + "printf(\"%d\\n\", x[0]);\n}", 2, 21, "unsupported: '%d' takes an integer of 32 bits, and argument 1 has the type 'float'", "write %f, or convert the number: (int)x"),
+    (K + "prinft(\"%d\\n\", n);\n}", 2, 5, "identifier 'prinft' is undefined", "did you mean 'printf'?"),
+    (K + "assert(n > 0, n < 9);\n}", 2, 5, "too many arguments for the macro 'assert': 2, and it takes 1", ""),
+    (K + "__syncthreads_count();\n}", 2, 5, "too few arguments in function call", "'__syncthreads_count' takes 1 argument, and here are 0"),
+    (K + "half h = x[0];\n}", 2, 5, "identifier 'half' is undefined", "write #include <cuda_fp16.h> in the first line"),
+    ("#include <cuda_fp16.h>\n__global__ void k(half* x) {\n    x[0] = x[0] * x[1];\n}", 3, 17, "unsupported: arithmetic in half", "convert first: __half2float(x) gives a float"),
     (K + "/* never closed\n}", 2, 5, "this comment is never closed", "write */ where it ends"),
 ]  # fmt: skip
 

@@ -139,6 +139,57 @@ def test_the_package_asks_nothing_before_it_is_asked() -> None:
     assert (done.stdout, done.stderr) == ("simulate\n", "")
 
 
+# What a lesson does, in a process of its own that may find a CuPy; the last line is about that.
+LESSON = """
+import sys
+from minilib.cuda import RawKernel, backend, cp, profile
+source = 'extern "C" __global__ void add(const float* x, float* y) { y[threadIdx.x] += x[threadIdx.x]; }'
+add = RawKernel(source, "add")
+x, y = cp.arange(32, dtype=cp.float32), cp.ones(32, dtype=cp.float32)
+add((1,), (32,), (x, y))
+print(y, profile(add, (1,), (32,), (x, y)))
+print(backend(), cp, "cupy" in sys.modules)
+"""
+
+
+def lesson(first: str = "", **environment: str) -> str:
+    """What LESSON prints after `first`."""
+    root = str(Path(minilib.cuda.__file__).parents[2])
+    path = environment.pop("path", "")
+    env = {name: value for name, value in os.environ.items() if name != "MINILIB_CUDA"}
+    env |= {"PYTHONPATH": f"{root}{os.pathsep}{path}", "CUDA_VISIBLE_DEVICES": "", **environment}
+    done = subprocess.run([sys.executable, "-c", first + LESSON], env=env, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+@pytest.fixture
+def cupy_without_driver(tmp_path: Path) -> str:
+    """A folder with a CuPy that says what CuPy says without a driver."""
+    (tmp_path / "cupy.py").write_text(
+        "from types import SimpleNamespace\nclass CUDARuntimeError(RuntimeError): pass\n"
+        "def getDeviceCount():\n    raise CUDARuntimeError('cudaErrorInsufficientDriver: CUDA driver version "
+        "is insufficient for CUDA runtime version')\n"
+        "cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=getDeviceCount))\n"
+    )
+    return str(tmp_path)
+
+
+def test_a_lesson_is_the_same_with_a_cupy_that_has_no_gpu(cupy_without_driver: str) -> None:
+    absent, present = lesson(MINILIB_CUDA="simulate"), lesson(path=cupy_without_driver)
+    assert absent == present and present.endswith("simulate <stand-in for CuPy on NumPy> False\n")
+    imported = lesson("import cupy", path=cupy_without_driver)
+    assert imported == absent.replace("False\n", "True\n")
+
+
+def test_a_lesson_that_wants_a_gpu_says_what_is_missing(cupy_without_driver: str) -> None:
+    for first, told in (
+        ("", "NVIDIA"),
+        ("import cupy", "CuPy cannot use a GPU (cudaErrorInsufficientDriver"),
+    ):
+        said = lesson(first, path=cupy_without_driver, MINILIB_CUDA="gpu")
+        assert said.startswith("RuntimeError: MINILIB_CUDA=gpu, but ") and told in said
+
+
 # ---------------------------------------------------------------------------------------------------- launch
 
 

@@ -270,6 +270,7 @@ OTHERS = {
     "half2 z;": "unsupported: half2",
     "h = __hadd(h, h);": "unsupported: __hadd",
     "h = hexp(h);": "unsupported: hexp",
+    "__float2half(f) = h;": "unsupported: changing a value that is not stored",
     'printf("%f", h);': "unsupported: '%f' takes a float or double, and argument 1 has the type 'half'",
 }
 PARAMETERS = "float* x, half* p, const half* q, int n, float f, half h, bool b, size_t l"

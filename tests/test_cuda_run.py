@@ -416,6 +416,14 @@ def test_the_package_is_light_and_knows_no_tensor() -> None:
         assert "minilib.tensor" not in path.read_text(), path
 
 
+def test_first_values_at_file_scope_may_be_computed() -> None:
+    before = "__constant__ short a[4] = {-5, 3 * 4, 'a'}; __device__ float b = -1 / 2.0f; __constant__ bool c = !0;"
+    assert (
+        results("out[threadIdx.x] = a[threadIdx.x % 4] + 100 * c + 2 * b;", before=before)
+        == [94, 111, 196, 99] * 2
+    )
+
+
 # ------------------------------------------------------------------------------------- barriers that count
 
 

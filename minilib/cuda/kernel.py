@@ -190,7 +190,8 @@ class Kernel:
         Simulated, a launch is over when the call returns, and KernelFault says what the first bad access was.
         On a GPU the same arguments and limits are refused, and what goes wrong later is not seen. The call
         returns at once, as CuPy's does: the kernel runs in `stream`, or in the current one, and its results
-        are there when something waits for them, as cp.asnumpy does. What it prints goes to the terminal.
+        are there when something waits for them, as cp.asnumpy does. What it prints comes then, too, from the
+        driver, and may go past sys.stdout to the terminal.
         """
         if self.refusal is not None:
             self.on_gpu(grid, block, args, shared_mem=shared_mem, stream=stream)

@@ -42,12 +42,14 @@ class Bound(NamedTuple):
 
 def machine(name: str, args: Any) -> str:
     """Where a launch runs, "gpu" or "simulate": where its arrays are; without any, where `backend()` says."""
-    values = args if isinstance(args, tuple | list) else ()
-    found = {
-        SIMULATE if isinstance(value, ndarray | MemoryPointer) else GPU
-        for value in values
-        if is_device_array(value) or is_pointer(value)
-    }
+    found = set()
+    for value in args if isinstance(args, tuple | list) else ():
+        if isinstance(value, ndarray | MemoryPointer):
+            found.add(SIMULATE)
+        elif not isinstance(value, int | float | np.generic) and (
+            is_device_array(value) or is_pointer(value)
+        ):
+            found.add(GPU)
     if len(found) == 2:
         raise LaunchTypeError(
             f"{name}: some arguments are CuPy's, on the GPU, and some are simulated: make all of them with "

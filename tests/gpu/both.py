@@ -7,6 +7,8 @@ any order: floats are compared within a tolerance, integers exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -63,7 +65,7 @@ def launch_on_both(
     if machine(kernel.name, args) != GPU or kernel.refusal is not None:
         _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
         return
-    with _simulated(kernel, args, keep=False) as copies:
+    with _simulated(kernel, args, keep=False) as copies, redirect_stdout(StringIO()):
         simulate(kernel, grid, block, copies, shared_mem)
     _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
     told = difference(held(args), held(copies), any_order=True)

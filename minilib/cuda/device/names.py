@@ -1,4 +1,4 @@
-"""What the stand-in has of CuPy: names and parameters, as CuPy and NumPy both have them.
+"""What the stand-in has of CuPy: names and parameters, as CuPy 13, CuPy 14 and NumPy all have them.
 
 A function is listed with its parameters in CuPy's order, `*` before those that are given by name only, `/`
 after those that are not. `a!` must be a device array, `x?` a device array or a number, `xs[]` a list or tuple
@@ -76,7 +76,6 @@ _TABLE = """
 
     take              a! indices axis out
     take_along_axis   a! / indices! axis
-    put_along_axis    arr! indices! values? axis
     copyto            dst! src? casting where
     nonzero           a!
     argwhere          a!
@@ -128,7 +127,7 @@ _TABLE = """
     unique            ar! return_index return_inverse return_counts axis
     searchsorted      a! v! side sorter
     bincount          x! / weights minlength
-    histogram         a! / bins range density weights
+    histogram         a! / bins range * density weights
     digitize          x! bins! right
 
     may_share_memory  a! b! /
@@ -154,7 +153,7 @@ PLAIN = (
 )  # fmt: skip
 
 # They write into their first argument.
-WRITERS = ("copyto", "fill_diagonal", "put_along_axis")
+WRITERS = ("copyto", "fill_diagonal")
 
 # Written out in `device`: data come from the host or go there, or memory stays unwritten.
 OWN = (
@@ -178,7 +177,7 @@ METHODS: dict[str, list[str]] = {
     any           axis out keepdims
     argmax        axis out * keepdims
     argmin        axis out * keepdims
-    argsort       axis kind
+    argsort       axis
     astype        dtype order casting subok copy
     clip          min? max? out
     conj

@@ -40,11 +40,9 @@ def array(
     return wrap(made)
 
 
-def asarray(
-    a: Any, dtype: Any = None, order: Order = None, *, copy: bool | None = None, blocking: bool = False
-) -> ndarray:
+def asarray(a: Any, dtype: Any = None, order: Order = None, *, blocking: bool = False) -> ndarray:
     """`a` itself where it is on the device in this dtype and order, else a copy there."""
-    return array(a, dtype, copy=copy, order=order)
+    return array(a, dtype, copy=None, order=order)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:

@@ -40,6 +40,7 @@ class Emitter:
         self.region = 0
         self.mask = "m"
         self.loop = {"done": "", "continued": ""}
+        self.local_bytes = 0  # of the variables that are memory, in all functions
         self.waits = False  # whether a loop waits for another block: a lock
 
     # ----------------------------------------------------------------------------------------------- tools
@@ -81,7 +82,7 @@ class Emitter:
     def name(self, item: Variable | Function) -> str:
         found = self.names.get(item)
         if found is None:
-            stem = "".join(c if c.isalnum() else "_" for c in item.name)
+            stem = "".join(c if c.isascii() and c.isalnum() else "_" for c in item.name[:40])
             self.number += 1
             found = self.names[item] = f"{'f' if isinstance(item, Function) else 'v'}_{stem}_{self.number}"
         return found

@@ -8,7 +8,8 @@ import numpy as np
 
 from minilib.cuda.device.allocation import Allocation
 from minilib.cuda.engine.memory import Constant, Global, Pointer, element_of
-from minilib.cuda.language.tree import Literal, Program, Variable
+from minilib.cuda.language.constant import fold
+from minilib.cuda.language.tree import Program, Variable
 from minilib.cuda.language.types import Array, Record, Scalar, Type
 
 
@@ -34,8 +35,8 @@ def _fill(content: np.ndarray[Any, Any], kind: Type, initial: Any, offset: int) 
         for field, part in zip(kind.fields, getattr(initial, "parts", initial)):
             _fill(content, field.type, part, offset + field.offset)
     elif isinstance(kind, Scalar):
-        assert isinstance(initial, Literal)
-        content[offset : offset + kind.size] = np.array([initial.value]).astype(kind.dtype).view(np.uint8)
+        number = np.array([fold(initial)])  # which the checker has seen to be known
+        content[offset : offset + kind.size] = number.astype(kind.dtype).view(np.uint8)
 
 
 def pointers(

@@ -15,7 +15,6 @@ from minilib.cuda.engine import values
 from minilib.cuda.engine.memory import NULL, Pointer, element_of
 from minilib.cuda.engine.statements import Statements
 from minilib.cuda.engine.survey import reachable, shared_in, shared_variables, suspends
-from minilib.cuda.errors import CompileError
 from minilib.cuda.language.tree import (
     Function,
     Program,
@@ -23,6 +22,8 @@ from minilib.cuda.language.tree import (
     VariablePlace,
 )
 from minilib.cuda.language.types import Void
+
+TOO_DEEP = "the source is nested too deeply"
 
 
 class Generator(Statements):
@@ -71,10 +72,13 @@ class Code:
 
     def __init__(self, program: Program, kernel: Function, mode: str) -> None:
         generator = Generator(program, kernel, mode)
-        self.text = generator.source()
+        try:
+            self.text = generator.source()
+        except RecursionError:
+            raise generator.unsupported(TOO_DEEP, kernel) from None
         self.suspends = mode == "warps" and suspends(kernel)
         self.sharing = bool(shared_variables(kernel))
-        self.waits = generator.waits
+        self.waits, self.local_bytes = generator.waits, generator.local_bytes
         self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
@@ -87,11 +91,8 @@ class Code:
         try:
             exec(compile(self.text, file, "exec"), namespace)
         except SyntaxError as error:  # Python's limits: 20 loops and 100 blocks within each other
-            raise CompileError(
-                "unsupported",
-                f"unsupported: loops or branches that are nested so deeply ({error.msg})",
-                kernel.at,
-                program.name,
-                program.source,
-            ) from None
+            why = f"loops or branches that are nested so deeply ({error.msg})"
+            raise generator.unsupported(why, kernel) from None
+        except (RecursionError, MemoryError):
+            raise generator.unsupported(TOO_DEEP, kernel) from None
         self.run: Callable[..., Any] = namespace[generator.name(kernel)]

@@ -15,6 +15,7 @@ from minilib.cuda.engine.watched import Watched
 from minilib.cuda.reports.recorder import Recorder
 
 LANES = 65_536  # how many threads run together in lockstep, at least one block
+LOCAL_BYTES = 1 << 29  # how much memory the local arrays of these may take
 SCHEDULES = ("lockstep", "forward", "reverse")
 
 
@@ -40,7 +41,7 @@ def chunks(grid: Triple, threads: int, lanes: int = LANES) -> Iterator[tuple[Tri
 
 def lanes_of(code: Code) -> int:
     """How many threads run together. Where one block waits for another, blocks must come one by one."""
-    return 1 if code.waits else LANES
+    return 1 if code.waits else min(LANES, max(1, LOCAL_BYTES // max(1, code.local_bytes)))
 
 
 def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:

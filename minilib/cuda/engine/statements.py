@@ -91,6 +91,7 @@ class Statements(Expressions):
             dtype = self.constant(element_of(kind), "d")
             key = self.constant(variable, "s")
             self.emit(f"{name} = L.local({key}, {kind.size}, {dtype})")
+            self.local_bytes += kind.size
             if isinstance(kind, Array):
                 if node.initial is not None:
                     assert isinstance(node.initial, list)
@@ -119,16 +120,31 @@ class Statements(Expressions):
     def fill(self, name: str, kind: Type, initial: Any, offset: int, line: int) -> None:
         """Initialise an array: what is given, and zeros."""
         if isinstance(kind, Array):
-            for i in range(kind.length or 0):
-                part = initial[i] if isinstance(initial, list) and i < len(initial) else None
+            given = initial if isinstance(initial, list) else []
+            for i, part in enumerate(given):
                 self.fill(name, kind.of, part, offset + i * kind.of.size, line)
+            start = offset + len(given) * kind.of.size
+            self.zeros(name, kind.element, start, offset + kind.size, line)
             return
-        value = self.zero(kind) if initial is None else self.expression(initial)
+        value = self.expression(initial)
         if isinstance(kind, Record):
             self.store_fields(name, self.temp(value), kind, offset, line)
             return
         index = offset // kind.size
         self.emit(f"L.store({name}, {index}, {value}, {self.constant(kind, 'k')}, {self.mask}, {line})")
+
+    def zeros(self, name: str, kind: Type, start: int, end: int, line: int) -> None:
+        """Elements of an array, from byte `start` to `end`, that become 0."""
+        if start == end:
+            return
+        place, at = self.fresh(), self.fresh("n")
+        with self.indented(f"for {at} in range({start}, {end}, {kind.size}):"):
+            self.emit(f"{place} = advance({name}, {at})")
+            if isinstance(kind, Record):
+                self.store_fields(place, self.temp(self.zero(kind)), kind, 0, line)
+            else:
+                zero, scalar = self.zero(kind), self.constant(kind, "k")
+                self.emit(f"L.store({place}, 0, {zero}, {scalar}, {self.mask}, {line})")
 
     def _do_if(self, node: If) -> None:
         test = self.expression(node.test)

@@ -23,6 +23,11 @@ from minilib.cuda.language.types import HALF, Array, Field, Pointer, Record, Sca
 _VARIABLE_WORDS = ("__global__", "__forceinline__", "__noinline__", "__launch_bounds__", "__host__")
 
 
+MOST_INSTANCES = 1_000  # of templates
+# Bytes: of a struct, of a variable that is __constant__, and of one that is __device__.
+MOST_STRUCT, MOST_CONSTANT, MOST_DEVICE = 4096, 1 << 16, 1 << 30
+
+
 def holds_half(type_: Type) -> bool:
     """Whether it is half, or has parts that are."""
     if isinstance(type_, Array):
@@ -38,6 +43,7 @@ class Checker:
         self.variables: list[Variable] = []
         self.callees: dict[tree.Function, list[tree.Function]] = {}
         self.depth = 0
+        self.instances = 0  # of templates
         self.has_half = False  # whether cuda_fp16.h is included
 
     # --------------------------------------------------------------------------------------------- file scope
@@ -88,6 +94,8 @@ class Checker:
                 offset, align = offset + type_.size, max(align, type_.align)
         if not fields:
             raise unsupported(node.at, "structs without members")
+        if offset > MOST_STRUCT:
+            raise unsupported(node.at, f"structs of more than {MOST_STRUCT:,} bytes")
         record = Record(node.name, tuple(fields), -(-offset // align) * align, align)
         checker.declare(node.name, TypeMeaning(record), node.at)
 
@@ -140,6 +148,11 @@ class Checker:
             if not isinstance(initial, list):
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array")
             variable.type = meaning.type = Array(written.type.of, len(initial))
+        most = MOST_CONSTANT if "__constant__" in words else MOST_DEVICE
+        if variable.type.size > most:
+            raise unsupported(
+                at, f"a variable of {variable.type.size:,} bytes: at most {most:,} are possible"
+            )
         variable.initial = initial
         if isinstance(initial, tree.Expression) and isinstance(written.type, Scalar):
             value = fold(initial)
@@ -346,6 +359,9 @@ class Checker:
             return template.instances[identity]
         if self.depth > 100:
             raise Fault(at, f"'{node.declarator.name}' needs itself again and again: the template never ends")
+        self.instances += 1
+        if self.instances > MOST_INSTANCES:
+            raise unsupported(at, f"more than {MOST_INSTANCES:,} instances of templates")
         scope = Scope(self.scope)
         scope.names.update(bindings)
         scope.parameters = set(bindings)

@@ -9,10 +9,11 @@ from minilib.cuda.language.check_expressions import type_hint
 from minilib.cuda.language.check_types import Written, first_at
 from minilib.cuda.language.constant import fold
 from minilib.cuda.language.conversion import Value, address, implicit, rvalue
-from minilib.cuda.language.scope import TypeMeaning, VariableName
+from minilib.cuda.language.scope import Overloads, TypeMeaning, VariableName
 from minilib.cuda.language.tree import At, Variable
 from minilib.cuda.language.types import DIM3, HALF, UINT, Array, Pointer, Record, Scalar, Type, Void
 
+MOST_LOCAL = 1 << 19  # bytes, of one variable: what a GPU has for all that is local to a thread
 Initial = tree.Expression | list[object]
 
 _SHARED_HINT = (
@@ -45,6 +46,10 @@ class Declarations(Calls):
         if node.specifiers.base == "auto" and len(node.ones) > 1:
             raise unsupported(node.at, "several variables in one declaration with auto")
         for one in node.ones:
+            if one.declarator.parts and isinstance(one.declarator.parts[0], syntax.FunctionPart):
+                name = one.declarator.name
+                hint = f"a variable without a value is {name}, one that is zero {name}{{}}"
+                raise Fault(one.declarator.at, f"'{name}' is a function, declared within another one", hint)
             statement = self._shared(node, one) if "__shared__" in words else self._automatic(node, one)
             result += [statement] if statement else []
         return result
@@ -79,6 +84,9 @@ class Declarations(Calls):
             raise Fault(
                 at, "incomplete type is not allowed", "write a length, or extern __shared__ float name[];"
             )
+        if open_ended and isinstance(self.file.scope.names.get(declarator.name), Overloads):
+            message = f"declaration is incompatible with previous '{declarator.name}', which is a function"
+            raise Fault(at, message, "what is extern needs a name of its own")
         storage = "dynamic" if open_ended else "shared"
         return VariableName(Variable(declarator.name, written.type, storage, at), written.type, False)
 
@@ -127,6 +135,9 @@ class Declarations(Calls):
         variable = Variable(name, written.type, storage, at, const)
         meaning = VariableName(variable, written.type, const)
         self.declare(name, meaning, at)
+        if written.type.size > MOST_LOCAL:
+            hint = "use global memory, or shared memory"
+            raise unsupported(at, f"a local variable of more than {MOST_LOCAL:,} bytes", hint)
         if not one.style:
             if isinstance(written.type, Array) and written.type.length is None:
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")

@@ -242,6 +242,8 @@ class Expressions(Types):
         if value.place is None:
             if value.lost:
                 raise unsupported(at, "changing the result of an assignment or of ?:")
+            if not value.special and (value.type == HALF or isinstance(value.type, Record)):
+                raise unsupported(at, "changing a value that is not stored")  # C++ allows it of classes
             name = (
                 f"'{value.name}' cannot be changed"
                 if value.special or value.name

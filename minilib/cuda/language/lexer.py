@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from minilib.cuda.errors import Fault, unsupported
@@ -46,7 +48,7 @@ _PATTERN = re.compile(
       | (?P<mark>"""
     + "|".join(re.escape(mark) for mark in MARKS)
     + ")",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
 
@@ -102,14 +104,24 @@ def number(token: Token) -> tuple[int | float, Scalar]:
         return _integer(token, match.group(1), match.group(2))
     for pattern, read in ((_FLOAT, float), (_HEX_FLOAT, float.fromhex)):
         if match := pattern.fullmatch(text):
-            suffix = match.group(2).lower()
-            if suffix == "l":
-                raise unsupported(token.at, "long double", "write the number without the L")
-            if suffix == "f":
-                return struct.unpack("f", struct.pack("f", read(match.group(1))))[0], FLOAT
-            return read(match.group(1)), DOUBLE
+            return _real(token, match.group(2).lower(), match.group(1), read)
     hint = "a float has a point or an exponent: 1.0f, not 1f" if text.lower().endswith("f") else ""
     raise Fault(token.at, f"{token.text!r} is not a number", hint)
+
+
+def _real(token: Token, suffix: str, digits: str, read: Callable[[str], float]) -> tuple[float, Scalar]:
+    if suffix == "l":
+        raise unsupported(token.at, "long double", "write the number without the L")
+    try:
+        value = read(digits)
+        if suffix == "f":
+            value = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        value = math.inf
+    if value == math.inf:
+        hint = f"a {'float' if suffix else 'double'} ends at {'3.4e38' if suffix else '1.8e308'}"
+        raise Fault(token.at, "floating constant is out of range", hint)
+    return value, FLOAT if suffix else DOUBLE
 
 
 def _integer(token: Token, digits: str, suffix: str) -> tuple[int, Scalar]:
@@ -120,8 +132,9 @@ def _integer(token: Token, digits: str, suffix: str) -> tuple[int, Scalar]:
     if not decimal and digits[1] in "xXbB":
         value = int(digits, 0)
     else:
-        try:
-            value = int(digits, 10 if decimal else 8)
+        try:  # of more digits than 30 any number is too large, and Python refuses thousands
+            short = digits if len(digits.lstrip("0")) <= 30 else "7" * 30
+            value = int(short, 10 if decimal else 8)
         except ValueError:
             message = f"{token.text!r} is not a number"
             raise Fault(token.at, message, "a number that begins with 0 is octal") from None

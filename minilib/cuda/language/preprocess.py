@@ -17,6 +17,7 @@ _START = At(1, 1)
 # Stand around what follows #pragma unroll.
 UNROLL, UNROLL_END = "#pragma unroll", "#end"
 HALF_HEADER = f"#include <{half.HEADER}>"
+MOST_MADE, MOST_WITHIN = 250_000, 500
 ASSERT = "#assert"  # the function that assert(condition) becomes, with the condition and its text
 
 
@@ -47,6 +48,7 @@ def _predefined() -> dict[str, str]:
 class _Preprocessor:
     def __init__(self, options: Iterable[str]) -> None:
         self.macros: dict[str, Macro] = {}
+        self.made = 0  # characters, by macros
         for name, value in _predefined().items():
             self._define_text(name, value)
         for option, value in _defines(options):
@@ -80,7 +82,7 @@ class _Preprocessor:
         text: list[Token] = []
         conditions: list[_Condition] = []
         for line in _lines(stream[:-1]):
-            active = all(condition.active for condition in conditions)
+            active = not conditions or conditions[-1].active
             if active and (wrong := next((token for token in line if token.kind == "strange"), None)):
                 raise strange(wrong)
             if not (line[0].kind == "mark" and line[0].text == "#"):
@@ -140,7 +142,7 @@ class _Preprocessor:
         last = conditions[-1]
         if last.closed:
             raise Fault(at, f"#{name} after #else")
-        outer = all(condition.active for condition in conditions[:-1])
+        outer = len(conditions) < 2 or conditions[-2].active
         if name == "elif":
             last.active = outer and not last.taken and self._test("if", rest, at)
         else:
@@ -231,14 +233,26 @@ class _Preprocessor:
                 result.append(token)
                 i += 1
         hidden = use.hidden | {macro.name}
-        made = [replace(token, at=use.at, first=False, hidden=token.hidden | hidden) for token in result]
+        self._has_made(result, hidden, use.at)
+        unions = {token.hidden: token.hidden | hidden for token in result}
+        made = [replace(token, at=use.at, first=False, hidden=unions[token.hidden]) for token in result]
         if made:
             made[0] = replace(made[0], space=use.space, first=use.first)
         return made
 
+    def _has_made(self, made: list[Token], hidden: frozenset[str], at: At) -> None:
+        """Macros that use each other can make endlessly much of a few lines."""
+        self.made += 1 + sum(1 + len(token.text) for token in made)
+        if self.made > MOST_MADE:
+            raise unsupported(at, f"macros that make more than {MOST_MADE:,} characters")
+        if len(hidden) > MOST_WITHIN:
+            raise unsupported(at, f"more than {MOST_WITHIN:,} macros within each other")
+
 
 @dataclass
 class _Condition:
+    """An #if that is open. `active`: what follows counts, which asks for those around it too."""
+
     at: At
     active: bool
     taken: bool
@@ -345,6 +359,10 @@ _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", "
            ("+", "-"), ("*", "/", "%"))  # fmt: skip
 
 
+def _in_64_bits(value: int) -> int:
+    return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+
+
 class _Value:
     """The value of an #if: integers of 64 bits, names that are no macros are 0."""
 
@@ -393,7 +411,7 @@ class _Value:
             "+": a + b, "-": a - b, "*": a * b, "/": quotient, "%": a - b * quotient,
         }  # fmt: skip
         value = int(values[op])
-        return int(bool(value)) if op in ("||", "&&") else value
+        return int(bool(value)) if op in ("||", "&&") else _in_64_bits(value)
 
     def _unary(self) -> int:
         if self.place >= len(self.line):
