@@ -38,12 +38,15 @@ def probe_kernel(
     `at_least` none that is worse than the reference's by more than the factor `slack`.
     """
     runs: dict[str, Any] = {}
+    at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
     for schedule in SCHEDULES:
+        _restore(at_file_scope)
         runs[schedule] = _run(kernel, grid, block, args, shared_mem, schedule)
         if schedule != "lockstep" and runs[schedule] == runs["lockstep"]:
             runs[schedule] = {"same": "lockstep"}  # messages have a limit
         if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
             return show(name, {"kernel": {"runs": runs}}, tolerance, f"{name}: stopped")
+    _restore(at_file_scope)
     report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
     shown = {
@@ -84,6 +87,12 @@ def packed(array: Any) -> dict[str, Any]:
     """An array as data that takes little room: a notebook may keep it."""
     content = base64.b64encode(array.tobytes()).decode()
     return {"packed": content, "shape": list(array.shape), "dtype": str(array.dtype)}
+
+
+def _restore(variables: Sequence[tuple[Any, Any]]) -> None:
+    """What one run leaves in variables at file scope, the next one shall not find."""
+    for content, before in variables:
+        content[...] = before
 
 
 def _copied(args: Sequence[Any]) -> tuple[Any, ...]:

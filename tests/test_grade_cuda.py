@@ -107,6 +107,10 @@ RIGHT = body("if (i < n) y[n - 1 - i] = x[i];")
 ANSWERS = {
     "right by another way": {"4.1": RIGHT},
     "as the learner's cell": {"4.1": f"%%cuda flip\n// exercise: 4.1\n{RIGHT}"},
+    "remembers its launches": {
+        "4.1": "__device__ int seen;\n"
+        + body("if (i < n) y[i] = !i && seen ? 7 : x[n - 1 - i];\n    if (!i) seen = 1;")
+    },
     "no guard": {"4.1": body("y[i] = x[n - 1 - i];")},
     "the same way": {"4.1": body("if (i < n) y[i] = x[i];")},
     "reads twice": {"4.1": body("if (i < n) { y[i] = x[i]; y[i] = x[n - 1 - i]; }")},
@@ -181,6 +185,12 @@ def test_right_values_at_a_higher_cost_keep_the_points_for_values(results):
     result = results["reads twice"]["4.1"]
     assert result.points == 2
     assert result.messages == ("counts: global_load_sectors is 16; 8 can do",)
+
+
+def test_variables_at_file_scope_start_afresh_in_each_run(results):
+    result = results["remembers its launches"]["4.1"]
+    assert result.points == 2  # all but the count: its variable is one more load
+    assert result.messages == ("counts: global_load_sectors is 9; 8 can do",)
 
 
 def test_a_known_mistake_earns_its_hint(results):

@@ -46,7 +46,7 @@ def listing(source: str, wrong: int | None = None) -> str:
         linenos="inline",
         linenostart=skipped + 1,
         hl_lines=[] if wrong is None else [wrong - skipped],
-        prestyles="margin:0; padding:4px 8px; background:#f6f8fa; color:#1f2933; line-height:1.35",
+        prestyles="font-family:monospace; margin:0; padding:4px 8px; background:#f6f8fa; color:#1f2933; line-height:1.35",
     )
     return str(highlight(source, CudaLexer(), formatter))
 
