@@ -45,12 +45,13 @@ def probe_kernel(
         if schedule != "lockstep" and runs[schedule] == runs["lockstep"]:
             runs[schedule] = {"same": "lockstep"}  # messages have a limit
         if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
-            return show(name, {"kernel": {"runs": runs}}, tolerance, f"{name}: stopped")
+            return show(name, {"kernel": {"runs": runs, "arrays": []}}, tolerance, f"{name}: stopped")
     _restore(at_file_scope)
     report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
     shown = {
         "runs": runs,
+        "arrays": [p.name for p, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)],
         "findings": list(_findings(report)),
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
     }

@@ -60,6 +60,13 @@ def test_a_mistake_is_told_at_its_line_in_the_cell(shell, capsys):
     assert "add.cu:3:" in shown and "Traceback" not in shown
 
 
+def test_after_a_mistake_the_old_kernel_is_gone(shell):
+    shell.run_cell_magic("cuda", "add", ADD)
+    with pytest.raises(CompileError):
+        shell.run_cell_magic("cuda", "add", ADD.replace("y[0]", "z[0]"))
+    assert "add" not in shell.user_ns
+
+
 def test_reports_count_lines_as_the_cell_does(shell):
     shell.run_cell_magic("cuda", "add", ADD)
     args = (cp.ones(1, cp.float32), cp.zeros(1, cp.float32), np.int32(1))

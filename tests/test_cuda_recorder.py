@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from minilib.cuda import RawKernel, cp, profile
 from tests.cuda_recording import FakeMemory, Run, shared
 
 # ---------------------------------------------------------------------------------------------------- sectors
@@ -952,3 +953,19 @@ def _seconds(what):
     start = time.process_time()
     what()
     return time.process_time() - start
+
+
+@pytest.mark.parametrize(
+    ("call", "flops"),
+    [
+        ("fmaf(a, a, a)", 2),
+        ("__fmaf_rn(a, a, a)", 2),
+        ("fmaxf(a, a)", 1),
+        ("fmaxf(a, a)", 1),
+        ("fmodf(a, a)", 1),
+    ],
+)
+def test_only_a_fused_multiply_and_add_counts_twice(call, flops):
+    source = f'extern "C" __global__ void k(float* y) {{ float a = y[0]; y[threadIdx.x] = {call}; }}'
+    kernel, y = RawKernel(source, "k"), cp.zeros(1, cp.float32)
+    assert profile(kernel, (1,), (1,), (y,)).flops == flops

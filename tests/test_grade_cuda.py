@@ -161,9 +161,9 @@ def test_a_right_kernel_earns_all_points(results, name):
     ("name", "told"),
     [
         ("no guard", "n = 1: line 4: thread (1,0,0) reads x[-1], which lies before the first element"),
-        ("the same way", "n = 33: array 2 of 2: values differ from the expected by up to "),
-        ("writes nothing", "n = 1: array 2 of 2: nothing was written to it"),
-        ("writes its input", "n = 1: array 1 of 2: was changed, and should not be"),
+        ("the same way", "n = 33: array y: values differ from the expected by up to "),
+        ("writes nothing", "n = 1: array y: nothing was written to it"),
+        ("writes its input", "n = 1: array x: was changed, and should not be"),
         ("race", "n = 33: race (global): line 4"),
         ("not C", "does not compile: flip.cu:4:33: error: identifier 'j' is undefined; hint: declare it"),
         ("renamed", "not RawModule: take a kernel with .get_function(name); its kernels: flop"),
@@ -172,7 +172,7 @@ def test_a_right_kernel_earns_all_points(results, name):
         ("stub", "not solved yet"),
         ("stub with more space", "not solved yet"),
         ("python instead", "does not compile: flip.cu:2:1: error: "),
-        ("patched from another answer", "n = 33: array 2 of 2: values differ"),
+        ("patched from another answer", "n = 33: array y: values differ"),
     ],
 )
 def test_a_wrong_kernel_loses_points_and_is_told_why(results, name, told):

@@ -73,7 +73,12 @@ def _judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
             message = judge(want.name, want.value, have.value)
         except Exception:  # the judge met data of a form that its author did not think of
             message = "is not of the expected form"
-    return f"{want.name}: {message[:LONGEST]}" if message else None
+    return f"{want.name}: {shortened(message)}" if message else None
+
+
+def shortened(message: str) -> str:
+    """At most `LONGEST` characters, and whole words."""
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 4].rpartition(' ')[0]} ..."
 
 
 def difference(expected: Any, got: Any, tolerance: float) -> str | None:

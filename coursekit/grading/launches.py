@@ -26,7 +26,7 @@ def difference(expected: Any, got: Any, tolerance: float) -> str | None:
     return (
         _fault(wanted, shown)
         or _finding(expected["findings"], got["findings"])
-        or _outputs(wanted, shown, tolerance)
+        or _outputs(wanted, shown, got["arrays"], tolerance)
         or _counts(expected["counts"], got["counts"])
     )
 
@@ -54,18 +54,15 @@ def _finding(expected: Any, got: Any) -> str | None:
     )
 
 
-def _outputs(expected: Any, got: Any, tolerance: float) -> str | None:
+def _outputs(expected: Any, got: Any, names: Any, tolerance: float) -> str | None:
     for schedule, run in got.items():
         if "fault" in run:
             continue
         wanted = expected[schedule]["outputs"]
-        if len(wanted) != len(run["outputs"]):
-            return "is not of the expected form"
-        for place, (want, have) in enumerate(zip(wanted, run["outputs"], strict=True), 1):
+        for name, want, have in zip(names, wanted, run["outputs"], strict=True):
             message = _array(want, have, tolerance)
             if message:
-                which = f"array {place} of {len(wanted)}" if len(wanted) > 1 else "the array"
-                return f"{which}{_ORDERS.get(schedule, '')}: {message}"
+                return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 
 
@@ -90,7 +87,8 @@ def _values(want: Values, have: Values, tolerance: float) -> str | None:
     same = (want == have) | (np.isnan(want) & np.isnan(have))
     wanted, finite = np.isfinite(want), np.isfinite(have)
     if (wanted & ~finite).any():
-        return "some values are not finite numbers"
+        odd = int((wanted & ~finite).sum())
+        return f"{odd:,} of {want.size:,} values are no finite numbers: was each of them written?"
     if (~wanted & ~same).any():
         return "some values should not be finite numbers, or be infinite the other way"
     away = np.abs(np.subtract(want, have, where=~same, out=np.zeros_like(want)))
@@ -102,14 +100,14 @@ def _counts(expected: Any, got: Any) -> str | None:
     for total, (value, which, slack) in expected.items():
         limit, count = _value(value), _value(got[total][0])
         if which == "at most" and count > limit * slack:
-            return f"{total} is {_told(count)}; {_told(limit * slack)} can do"
+            return f"{total} is {_told(count)}; {_told(limit)} can do"
         if which == "at least" and count * slack < limit:
-            return f"{total} is {_told(count)}; it can be {_told(limit / slack)}"
+            return f"{total} is {_told(count)}; it can be {_told(limit)}"
     return None
 
 
 def _told(count: float) -> str:
-    return f"{count:,.0f}" if count == int(count) else f"{count:,.3g}"
+    return f"{count:,.0f}" if count >= 100 or count == int(count) else f"{count:,.3g}"
 
 
 def _value(encoded: Any) -> float:

@@ -16,6 +16,10 @@ from pygments.lexers import CudaLexer  # type: ignore[import-untyped]
 from minilib.cuda.errors import CompileError
 from minilib.cuda.kernel import Kernel, RawModule
 
+STYLE = (
+    "margin:0; padding:4px 8px; background:#f6f8fa; color:#1f2933; font-family:monospace; line-height:1.35"
+)
+
 
 class Cell:
     """What a `%%cuda` cell gives: its module, and `kernels` by name. Shown with numbered lines."""
@@ -46,7 +50,7 @@ def listing(source: str, wrong: int | None = None) -> str:
         linenos="inline",
         linenostart=skipped + 1,
         hl_lines=[] if wrong is None else [wrong - skipped],
-        prestyles="font-family:monospace; margin:0; padding:4px 8px; background:#f6f8fa; color:#1f2933; line-height:1.35",
+        prestyles=STYLE,
     )
     return str(highlight(source, CudaLexer(), formatter))
 
@@ -54,6 +58,10 @@ def listing(source: str, wrong: int | None = None) -> str:
 @magics_class
 class CudaMagics(Magics):
     """The magic, for one notebook."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._names: dict[str, dict[str, Any]] = {}  # what each cell named, by its title
 
     @no_var_expand
     @cell_magic
@@ -66,6 +74,7 @@ class CudaMagics(Magics):
         """
         asked = _asked(line)
         options = [f"-D{macro}" for macro in asked.define]
+        self._forget(asked.name)  # where this does not compile, its old kernels are not used by accident
         try:
             module = RawModule(
                 code="\n" + cell, options=options, name_expressions=asked.instance, name=f"{asked.name}.cu"
@@ -75,8 +84,16 @@ class CudaMagics(Magics):
             display(HTML(listing(error.source, error.line)))  # type: ignore[no-untyped-call]
             raise
         assert self.shell is not None
-        self.shell.user_ns.update({asked.name: module} | made.kernels)
+        self._names[asked.name] = {asked.name: module} | made.kernels
+        self.shell.user_ns.update(self._names[asked.name])
         return made
+
+    def _forget(self, title: str) -> None:
+        """Take back the names that a cell of this title gave."""
+        assert self.shell is not None
+        for name, value in self._names.pop(title, {}).items():
+            if self.shell.user_ns.get(name) is value:
+                del self.shell.user_ns[name]
 
 
 class _Parser(argparse.ArgumentParser):

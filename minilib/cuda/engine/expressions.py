@@ -340,7 +340,7 @@ class Expressions(Places):
         assert isinstance(node.type, Scalar)
         operand = node.arguments[0].type if node.arguments else node.type
         floating = isinstance(operand, Scalar) and operand.is_float
-        flops = 2 if name.lstrip("_").startswith("fma") else 1
+        flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf") else 1  # and __fmaf_rn, its like
         if name not in half.FUNCTIONS:  # conversions cost nothing
             self.tally(node, *((flops, 0) if floating else (0, 1)))
         call = f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"

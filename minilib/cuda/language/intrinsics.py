@@ -30,12 +30,11 @@ from minilib.cuda.language.types import (
 
 @dataclass(frozen=True)
 class Signature:
-    """`defaults` stand for arguments that are left out at the end. `flops` is per call."""
+    """`defaults` stand for arguments that are left out at the end."""
 
     name: str
     returns: Type
     parameters: tuple[Type, ...]
-    flops: int = 0
     defaults: tuple[int, ...] = ()
 
 
@@ -91,9 +90,9 @@ def _add(source: str, *signatures: Signature) -> None:
     INTRINSICS[source] = INTRINSICS.get(source, ()) + signatures
 
 
-def _math(name: str, count: int, flops: int = 1) -> None:
-    single = Signature(name + "f", FLOAT, (FLOAT,) * count, flops)
-    double = Signature(name, DOUBLE, (DOUBLE,) * count, flops)
+def _math(name: str, count: int) -> None:
+    single = Signature(name + "f", FLOAT, (FLOAT,) * count)
+    double = Signature(name, DOUBLE, (DOUBLE,) * count)
     _add(name, single, double)
     _add(name + "f", single)
 
@@ -102,9 +101,9 @@ for _name in _UNARY:
     _math(_name, 1)
 for _name in _BINARY:
     _math(_name, 2)
-_math("fma", 3, 2)
-_add("pow", Signature("powf", FLOAT, (FLOAT, INT), 1), Signature("pow", DOUBLE, (DOUBLE, INT), 1))
-_add("copysign", *(Signature("copysign", DOUBLE, pair, 1) for pair in ((FLOAT, DOUBLE), (DOUBLE, FLOAT))))
+_math("fma", 3)
+_add("pow", Signature("powf", FLOAT, (FLOAT, INT)), Signature("pow", DOUBLE, (DOUBLE, INT)))
+_add("copysign", *(Signature("copysign", DOUBLE, pair) for pair in ((FLOAT, DOUBLE), (DOUBLE, FLOAT))))
 
 for _name in [
     "__expf",
@@ -117,16 +116,16 @@ for _name in [
     "__tanf",
     "__saturatef",
 ]:
-    _add(_name, Signature(_name, FLOAT, (FLOAT,), 1))
+    _add(_name, Signature(_name, FLOAT, (FLOAT,)))
 for _name in ["__fsqrt_rn", "__frcp_rn", "__frsqrt_rn"]:
-    _add(_name, Signature(_name, FLOAT, (FLOAT,), 1))
+    _add(_name, Signature(_name, FLOAT, (FLOAT,)))
 for _name in ["__powf", "__fdividef", "__fadd_rn", "__fsub_rn", "__fmul_rn", "__fdiv_rn"]:
-    _add(_name, Signature(_name, FLOAT, (FLOAT, FLOAT), 1))
-_add("__fmaf_rn", Signature("__fmaf_rn", FLOAT, (FLOAT, FLOAT, FLOAT), 2))
+    _add(_name, Signature(_name, FLOAT, (FLOAT, FLOAT)))
+_add("__fmaf_rn", Signature("__fmaf_rn", FLOAT, (FLOAT, FLOAT, FLOAT)))
 for _name in ("isnan", "isinf", "isfinite", "signbit"):
     _add(_name, *(Signature(_name, BOOL, (_type,)) for _type in (FLOAT, DOUBLE)))
-_add("ldexpf", Signature("ldexpf", FLOAT, (FLOAT, INT), 1))
-_add("ldexp", Signature("ldexpf", FLOAT, (FLOAT, INT), 1), Signature("ldexp", DOUBLE, (DOUBLE, INT), 1))
+_add("ldexpf", Signature("ldexpf", FLOAT, (FLOAT, INT)))
+_add("ldexp", Signature("ldexpf", FLOAT, (FLOAT, INT)), Signature("ldexp", DOUBLE, (DOUBLE, INT)))
 
 # ---------------------------------------------------------------------------------------- smaller and larger
 
@@ -140,9 +139,9 @@ _PAIRS: tuple[tuple[Scalar, Scalar, Scalar], ...] = (
     *((a, b, a if a == b else DOUBLE) for a in (FLOAT, DOUBLE) for b in (FLOAT, DOUBLE)),
 )
 for _name in ("min", "max"):
-    _add(_name, *(Signature(_name, _result, (_a, _b), int(_result.is_float)) for _a, _b, _result in _PAIRS))
+    _add(_name, *(Signature(_name, _result, (_a, _b)) for _a, _b, _result in _PAIRS))
 _add("abs", *(Signature("abs", _t, (_t,)) for _t in (INT, LONG, LLONG)))
-_add("abs", *(Signature("abs", _t, (_t,), 1) for _t in (FLOAT, DOUBLE)))
+_add("abs", *(Signature("abs", _t, (_t,)) for _t in (FLOAT, DOUBLE)))
 _add("labs", Signature("abs", LONG, (LONG,)))
 _add("llabs", Signature("abs", LLONG, (LLONG,)))
 _add("umin", Signature("min", UINT, (UINT, UINT)))
@@ -192,7 +191,7 @@ for _name, (_result, _parameter) in half.FUNCTIONS.items():
 def _atomic(name: str, types: tuple[Type, ...], values: int = 1) -> None:
     _add(
         name,
-        *(Signature(name, of, (Pointer(of), *(of,) * values), int(of in (FLOAT, DOUBLE))) for of in types),
+        *(Signature(name, of, (Pointer(of), *(of,) * values)) for of in types),
     )
 
 
@@ -215,7 +214,7 @@ for _name, _lane in (
     ("__shfl_down_sync", UINT),
     ("__shfl_xor_sync", INT),
 ):
-    _add(_name, *(Signature(_name, _of, (UINT, _of, _lane, INT), 0, (32,)) for _of in _EXCHANGED))
+    _add(_name, *(Signature(_name, _of, (UINT, _of, _lane, INT), (32,)) for _of in _EXCHANGED))
 _add("__ballot_sync", Signature("__ballot_sync", UINT, (UINT, INT)))
 _add("__any_sync", Signature("__any_sync", INT, (UINT, INT)))
 _add("__all_sync", Signature("__all_sync", INT, (UINT, INT)))
@@ -223,7 +222,7 @@ _add("__activemask", Signature("__activemask", UINT, ()))
 _add("__syncthreads", Signature("__syncthreads", VOID, ()))
 for _name in ("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"):
     _add(_name, Signature(_name, INT, (INT,)))
-_add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), 0, (0xFFFFFFFF,)))
+_add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
 

@@ -19,7 +19,8 @@ __all__ = [
 ]
 
 Triple = tuple[int, int, int]
-DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
+GUARD = " Guard the access with an if that keeps it inside."
+DOES = {"load": "reads", "store": "writes", "atomic": "atomically updates"}
 DO = {"load": "read", "store": "write", "atomic": "update atomically"}
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
@@ -102,8 +103,8 @@ def _missing(me: Actor, other: Actor, waits_for_fence: bool) -> str:
         if waits_for_fence:
             return ". After the atomic that sees the other block's result, __threadfence() is missing."
         return (
-            ". Nothing orders two blocks: let each write elements of its own, use atomics only, "
-            "or make two kernels of it."
+            ". Nothing orders two blocks: let each write elements of its own, use atomics only, make two "
+            "kernels of it, or tell the other by an atomic between two __threadfence()."
         )
     if me.warp == other.warp:
         return (
@@ -120,10 +121,8 @@ def bounds(what: str, name: str, who: Actor, kind: str, index: int, elements: in
         f" (0 to {length - 1})" if length else ""
     )
     if index < 0:
-        return (
-            f"{who} {does} {what}, which lies before the first element; {has}. Guard the access with an if."
-        )
-    hint = " Guard the access with an if."
+        return f"{who} {does} {what}, which lies before the first element; {has}.{GUARD}"
+    hint = GUARD
     if index > 2**31 and abs(index - 2**32) < 2**24:
         hint = (
             f" An unsigned index went below zero: {index} is {index - 2**32} wrapped around at 2**32. "

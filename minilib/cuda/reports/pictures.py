@@ -123,7 +123,7 @@ def access_map(request: Request) -> str:
     left, top, width = 100.0, 18.0, 640.0
     height = LANE * 32
     scale = width / (high - low)
-    bar = max(2.0, size * scale - 0.6)
+    bar = max(3.0, size * scale - 0.6)
     rows = len(offsets)
     first, last = (
         (at - request.low) // request.item for at in (int(offsets[active].min()), int(offsets[active].max()))

@@ -303,7 +303,7 @@ def _finding_html(finding: Finding) -> str:
 
 _CSS = """<style>
 .cuda-report {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933;
-  background: #fff; padding: 8px}
+  background: #fff; padding: 8px; overflow-x: auto}
 .cuda-report h4 {margin: 10px 0 2px}
 .cuda-report ul {margin: 2px 0 8px}
 .cuda-report table {border-collapse: collapse; font-size: 13px; line-height: 1.35; margin: 6px 0;
