@@ -145,18 +145,18 @@ def in_orders(kernel, grid, block, args, out):
 
 
 @pytest.mark.parametrize(("threads", "kind"), [(8, "warp"), (64, "shared")])
-def test_reverse_races_within_a_warp_and_between_two(threads, kind):
+def test_mirror_races_within_a_warp_and_between_two(threads, kind):
     args = cp.arange(threads, dtype=np.float32), zeros(threads)
-    (race,) = profile(LESSON["reverse"], (1,), (threads,), args).races
+    (race,) = profile(LESSON["mirror"], (1,), (threads,), args).races
     assert (race.kind, race.line, race.other_line, race.count) == (kind, 6, 5, threads)
 
 
-def test_reverse_is_right_in_lockstep_and_half_wrong_in_the_other_orders():
+def test_mirror_is_right_in_lockstep_and_half_wrong_in_the_other_orders():
     args, want = (cp.arange(64, dtype=np.float32), zeros(64)), np.arange(64)[::-1]
-    right = [got == want for got in in_orders(LESSON["reverse"], (1,), (64,), args, 1)]
+    right = [got == want for got in in_orders(LESSON["mirror"], (1,), (64,), args, 1)]
     assert [int(one.sum()) for one in right] == [64, 32, 32]
     assert right[1][32:].all() and right[2][:32].all()
-    for got in in_orders(LESSON["reverse_safe"], (1,), (64,), args, 1):
+    for got in in_orders(LESSON["mirror_safe"], (1,), (64,), args, 1):
         np.testing.assert_array_equal(got, want)
 
 
@@ -182,9 +182,9 @@ def test_blur_requests_of_the_lesson():
 
 def test_the_guarded_barrier_is_missed_by_those_who_do_not_enter():
     args = zeros(64), zeros(64), np.int32(20)
-    (found,) = profile(LESSON["reverse_first"], (1,), (64,), args).barrier_divergence
+    (found,) = profile(LESSON["mirror_first"], (1,), (64,), args).barrier_divergence
     assert (found.line, found.thread) == (7, (20, 0, 0)) and "20 of 64" in found.message
-    assert profile(LESSON["reverse_first_safe"], (1,), (64,), args).ok
+    assert profile(LESSON["mirror_first_safe"], (1,), (64,), args).ok
 
 
 def test_transposing_in_sectors_and_conflicts():
