@@ -251,6 +251,12 @@ def test_online_softmax_reads_a_row_twice(name, reads):
     assert report.global_store_sectors == 6 * 1000 * 4 // 32
     e = np.exp(x.get().astype(np.float64))
     np.testing.assert_allclose(report.outputs[1], e / e.sum(1, keepdims=True), rtol=1e-4)
+    # Of a row: numbers, and 32 lanes in each of 5 steps; x - m, exp and / of the last walk.
+    merges, last = 1000 + 5 * 32, 3 * 1000
+    flops = {"softmax_three": merges + (3 * 1000 + 5 * 32) + last, "softmax_online": 8 * merges + last}
+    assert report.flops == 6 * flops[name]
+    if name == "softmax_online":
+        assert (report.flops, round(report.flops_per_byte, 2)) == (73680, 1.02)
 
 
 def test_minus_infinity_makes_a_short_row_nan():
@@ -285,8 +291,10 @@ def test_a_tile_divides_the_bytes_read(tile):
 
 
 def test_the_ridge_of_the_roofline():
-    assert round(19.5 / 2.039, 1) == 9.6
-    assert 38 < 4 * 19.5 / 2.039 < 39  # tiles of 39 would reach it, at a quarter of their side
+    peak, bandwidth = 67e12, 3.35e12
+    assert peak / bandwidth == pytest.approx(20)
+    assert 4 * peak / bandwidth == pytest.approx(80)  # tiles of 80 would reach it, at a quarter of their side
+    assert 2 * 128**2 / (2 * 128 * 4) == 32  # for each step along k: flops of a tile of 128, and bytes read
 
 
 def test_blelloch_adds_less_and_waits_more():
@@ -306,8 +314,30 @@ def test_blelloch_adds_less_and_waits_more():
 
 def test_one_row_is_a_race():
     x = numbers(256)
-    one_row = RawKernel(KERNELS["scan_steps"].source.replace("1 - from", "from"), "scan_steps")
-    assert profile(one_row, (1,), (256,), (x, cp.empty_like(x))).races
+    source = KERNELS["scan_steps"].source.replace("        rows[1 - from][t] = rows[from][t];\n", "")
+    one_row = RawKernel(source.replace("1 - from", "from"), "scan_steps")
+    race = profile(one_row, (1,), (256,), (x, cp.empty_like(x))).races[0]
+    assert race.line == 9 and "+=" in one_row.source.splitlines()[race.line - 1]
+
+
+def test_blelloch_leaves_the_rows_that_the_text_shows():
+    source = KERNELS["scan_tree"].source.replace("SIZE 256", "SIZE 4")
+    x = cp.asarray(np.array([3, 1, 4, 1], np.float32))
+    whole = profile(RawKernel(source, "scan_tree"), (1,), (2,), (x, cp.empty_like(x)))
+    assert whole.outputs[1].tolist() == [0, 3, 4, 8]
+    tree = [3, 1, 4, 1]
+    rows = []
+    for stride, downwards in ((1, False), (2, False), (2, True), (1, True)):
+        if (stride, downwards) == (2, True):
+            tree[3] = 0
+            rows.append([*tree])
+        for at in range(2 * stride - 1, 4, 2 * stride):
+            left = tree[at - stride]
+            if downwards:
+                tree[at - stride] = tree[at]
+            tree[at] += left
+        rows.append([*tree])
+    assert rows == [[3, 4, 4, 5], [3, 4, 4, 9], [3, 4, 4, 0], [3, 0, 4, 4], [0, 3, 4, 8]]
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (31, 64, 33), (1000, 7, 10), (17, 33, 16)])
