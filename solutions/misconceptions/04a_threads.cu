@@ -57,6 +57,13 @@ extern "C" __global__ void silu(const float* x, float* y, int n) {
 }
 
 
+// %% exercise=4.3 hint="Each block does all the numbers. Start at the thread's own number in the grid, blockIdx.x * blockDim.x + threadIdx.x, and step by the whole grid."
+extern "C" __global__ void silu(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        y[i] = x[i] / (1.0f + expf(-x[i]));
+}
+
+
 // %% exercise=4.3 hint="The values are right, but a thread takes numbers side by side, so the lanes of a warp stand far apart and each wants a sector of its own. Let neighbouring threads take neighbours: start at the thread's number, step by the whole grid."
 extern "C" __global__ void silu(const float* x, float* y, int n) {
     int me = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
@@ -130,6 +137,64 @@ extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int c
     int col = blockIdx.x * blockDim.x + threadIdx.x;
     int row = blockIdx.y * blockDim.y + threadIdx.y;
     if (col < cols) x[row * cols + col] += bias[col];
+}
+
+
+// %% exercise=4.4 hint="Row and column are exchanged: col goes along a row and comes from .x, as the grid is made; row comes from .y."
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.y * blockDim.y + threadIdx.y;
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows && col < cols) x[row * cols + col] += bias[col];
+}
+
+
+// %% exercise=4.4 hint="The limits are exchanged: row stays below rows, col below cols."
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < cols && col < rows) x[row * cols + col] += bias[col];
+}
+
+
+// %% exercise=4.4 hint="The matrix lies in memory row after row, and a row has cols numbers: (row, col) stands at row * cols + col."
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && col < cols) x[col * rows + row] += bias[col];
+}
+
+
+// %% exercise=4.4 hint="You overwrite x; the bias is to be added to it."
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && col < cols) x[row * cols + col] = bias[col];
+}
+
+
+// %% exercise=4.4 hint="threadIdx starts at 0 in each block, so all blocks work on one corner of the matrix. Add what the blocks before take up, for col and for row."
+extern "C" __global__ void add_bias(float* x, const float* bias, int rows, int cols) {
+    int col = threadIdx.x;
+    int row = threadIdx.y;
+    if (row < rows && col < cols) x[row * cols + col] += bias[col];
+}
+
+
+// %% exercise=4.5 hint="A row has dim numbers: divide by dim, not by tokens."
+extern "C" __global__ void embed(const float* table, const int* ids, float* out, int tokens, int dim) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < tokens * dim) {
+        int t = i / tokens, d = i % tokens;
+        out[i] = table[ids[t] * dim + d];
+    }
+}
+
+
+// %% exercise=4.5 hint="The grid has one dimension: blockIdx.y and threadIdx.y are always 0. Work t and d out from one index."
+extern "C" __global__ void embed(const float* table, const int* ids, float* out, int tokens, int dim) {
+    int d = blockIdx.x * blockDim.x + threadIdx.x;
+    int t = blockIdx.y * blockDim.y + threadIdx.y;
+    if (t < tokens && d < dim) out[t * dim + d] = table[ids[t] * dim + d];
 }
 
 
@@ -276,6 +341,17 @@ extern "C" __global__ void momentum_step(float* p, float* v, const float* g, flo
 }
 
 
+// %% exercise=4.6 hint="p is replaced: subtract lr * v from it."
+extern "C" __global__ void momentum_step(float* p, float* v, const float* g, float lr, float momentum, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float speed = momentum * v[i] + g[i];
+        v[i] = speed;
+        p[i] = lr * speed;
+    }
+}
+
+
 // %% exercise=4.7 hint="Beyond the end of a row comes the next row, which is inside the array and not the neighbour. Test y and x apart, each against 0 and its own limit."
 extern "C" __global__ void window(const float* image, const float* weights, float* out, int height, int width) {
     int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -379,6 +455,52 @@ extern "C" __global__ void window(const float* image, const float* weights, floa
 }
 
 
+// %% exercise=4.7 hint="Row 0 and column 0 are inside the image: a neighbour counts from 0 on, not from 1."
+extern "C" __global__ void window(const float* image, const float* weights, float* out, int height, int width) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= height || c >= width) return;
+    float sum = 0.0f;
+    for (int dy = 0; dy < 3; dy++)
+        for (int dx = 0; dx < 3; dx++) {
+            int y = r + dy - 1, x = c + dx - 1;
+            if (y > 0 && y < height && x > 0 && x < width)
+                sum += weights[dy * 3 + dx] * image[y * width + x];
+        }
+    out[r * width + c] = sum;
+}
+
+
+// %% exercise=4.7 hint="Pixels are missing, and not at the border alone. x counts columns: c comes from .x, r from .y."
+extern "C" __global__ void window(const float* image, const float* weights, float* out, int height, int width) {
+    int c = blockIdx.y * blockDim.y + threadIdx.y;
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= height || c >= width) return;
+    float sum = 0.0f;
+    for (int dy = 0; dy < 3; dy++)
+        for (int dx = 0; dx < 3; dx++) {
+            int y = r + dy - 1, x = c + dx - 1;
+            if (y >= 0 && y < height && x >= 0 && x < width)
+                sum += weights[dy * 3 + dx] * image[y * width + x];
+        }
+    out[r * width + c] = sum;
+}
+
+
+// %% exercise=4.7 hint="You add to what is in out, and nobody has set it to 0: sum in a float, and store it once."
+extern "C" __global__ void window(const float* image, const float* weights, float* out, int height, int width) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r >= height || c >= width) return;
+    for (int dy = 0; dy < 3; dy++)
+        for (int dx = 0; dx < 3; dx++) {
+            int y = r + dy - 1, x = c + dx - 1;
+            if (y >= 0 && y < height && x >= 0 && x < width)
+                out[r * width + c] += weights[dy * 3 + dx] * image[y * width + x];
+        }
+}
+
+
 // %% exercise=4.8 hint="The loads are by four, the stores one by one: write v back in one go, too."
 extern "C" __global__ void scale4(float a, const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -430,5 +552,18 @@ extern "C" __global__ void scale4(float a, const float* x, float* y, int n) {
         float4 v = *reinterpret_cast<const float4*>(x + i);
         v.x *= a; v.y *= a; v.z *= a; v.w *= a;
         *reinterpret_cast<float4*>(y + i) = v;
+    }
+}
+
+
+// %% exercise=4.8 hint="A float4 pointer counts in groups of four: its index is the number of a group, and you give it the number of a float."
+extern "C" __global__ void scale4(float a, const float* x, float* y, int n) {
+    int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+    if (i + 3 < n) {
+        float4 v = reinterpret_cast<const float4*>(x)[i];
+        v.x *= a; v.y *= a; v.z *= a; v.w *= a;
+        reinterpret_cast<float4*>(y)[i] = v;
+    } else {
+        for (int k = i; k < n; k++) y[k] = a * x[k];
     }
 }

@@ -35,3 +35,23 @@ def sectors(start, stride, size=4, lanes=32):
 # %% exercise=4.2 hint="A sector is 32 bytes; 128 bytes are a line of the cache."
 def sectors(start, stride, size=4, lanes=32):
     return len({(start + lane * stride) * size // 128 for lane in range(lanes)})
+
+
+# %% exercise=4.2 hint="The formula of the lesson is for 32 floats, from the beginning of a sector on, at a stride of 1 or more. Count sectors instead: which one does each lane touch?"
+def sectors(start, stride, size=4, lanes=32):
+    return min(4 * stride, 32)
+
+
+# %% exercise=4.2 hint="The formula of the lesson is for 32 floats, from the beginning of a sector on, at a stride of 1 or more. Count sectors instead: which one does each lane touch?"
+def sectors(start, stride, size=4, lanes=32):
+    return max(1, min(4 * abs(stride), 32))
+
+
+# %% exercise=4.2 hint="min(lanes * stride * size / 32, lanes) is a good rule of thumb. But it knows nothing of the start, of strides of 0 and below, and of strides at which two lanes share some sectors and not others: count them."
+def sectors(start, stride, size=4, lanes=32):
+    return min(lanes * abs(stride) * size // 32, lanes)
+
+
+# %% exercise=4.2 hint="% 32 is the place of a byte within its sector. Which sector it is, // 32 says."
+def sectors(start, stride, size=4, lanes=32):
+    return len({(start + lane * stride) * size % 32 for lane in range(lanes)})
