@@ -129,7 +129,7 @@ def test_both_ways_to_share_give_each_number_to_one_thread(kernel, grid, block, 
     np.testing.assert_array_equal(report.outputs[0], expected)
 
 
-@pytest.mark.parametrize("stride", [*range(1, 17), 32, 100])
+@pytest.mark.parametrize("stride", [*range(1, 21), 32, 100])
 def test_a_stride_costs_four_sectors_for_each_float_up_to_32(stride):
     args = floats(32 * stride), floats(32), np.int32(0), np.int32(stride)
     report = profile(KERNELS["strided"], (1,), (32,), args)
@@ -151,6 +151,13 @@ def test_a_copy_by_columns_moves_eight_times_what_it_needs(kernel, sectors):
     assert report.bytes_read == 64 * 64 * 4
     assert report.global_load_sectors == report.global_store_sectors == warps * sectors
     assert report.bytes_moved == 2 * 32 * warps * sectors
+
+
+def test_the_8_warps_of_a_block_by_columns_want_the_same_32_sectors():
+    report = profile(KERNELS["by_columns"], (1, 1), (32, 8), (floats(64, 64), floats(64, 64), np.int32(64)))
+    row, col = np.mgrid[:32, :8]
+    different = len(np.unique((row * 64 + col) * 4 // 32))
+    assert (different, report.global_load_sectors) == (32, 8 * 32)
 
 
 @pytest.mark.parametrize(("kernel", "shape", "sectors"), [("structs", (64, 4), 32), ("arrays", (64,), 8)])
