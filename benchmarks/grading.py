@@ -1,6 +1,9 @@
-"""How many submissions of chapter 01 are graded in a minute?
+"""How many submissions of a chapter are graded in a minute?
 
-    python -m benchmarks.grading            # 120 submissions; writes benchmarks/results/grading.json
+    python -m benchmarks.grading                  # 120 submissions of chapter 01
+    python -m benchmarks.grading --chapter 04a    # a chapter whose answers are CUDA C
+
+Writes its part of benchmarks/results/grading.json.
 
 Each submission is drawn anew: right answers, known mistakes and exercises not done, in every mixture.
 """
@@ -53,14 +56,14 @@ def submission(exercises: NotebookNode, chapter: Chapter, answers: dict[str, str
     return made
 
 
-def grade(folder: Path, out: Path, options: Sequence[str]) -> float:
+def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> float:
     """Seconds that `coursekit grade` takes, start, control and all outputs included."""
     command = [
         sys.executable,
         "-m",
         "coursekit",
         "grade",
-        "01",
+        chapter,
         str(folder),
         "--out",
         str(out),
@@ -78,6 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--chapter", default="01", help="its number (default: 01)")
     parser.add_argument("--count", type=int, default=120, help="submissions (default: 120)")
     parser.add_argument("--sandbox", choices=["required", "off"], default="required")
     parser.add_argument(
@@ -85,7 +89,7 @@ def main() -> int:
     )
     args = parser.parse_args()
     course = find_course(Path(__file__).parent)
-    chapter = load_chapter(find_notebook(course.solutions, "01"))
+    chapter = load_chapter(find_notebook(course.solutions, args.chapter))
     exercises = notebooks.read(course.exercises / chapter.path.name)
     mistakes, rng = misconceptions_of(chapter), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +97,7 @@ def main() -> int:
         for number in range(args.count):
             made = submission(exercises, chapter, draw(chapter, mistakes, rng))
             notebooks.write(root / "submissions" / f"student-{number:03}" / chapter.path.name, made)
-        seconds = grade(root / "submissions", root / "grades", ["--sandbox", args.sandbox])
+        seconds = grade(chapter.number, root / "submissions", root / "grades", ["--sandbox", args.sandbox])
     per_minute = 60 * args.count / seconds
     print(f"{args.count} submissions in {seconds:.1f} s: {per_minute:.0f} a minute (goal: {GOAL} on 2 cores)")
     found = {
@@ -107,9 +111,10 @@ def main() -> int:
             **machine(),
             **{name: version(name) for name in ("numpy", "nbval", "pytest", "ipykernel")},
         },
-        "command": "python -m benchmarks.grading",
+        "command": f"python -m benchmarks.grading --chapter {chapter.number}",
     }
-    notebooks.write_text(RESULTS, json.dumps(found, indent=2) + "\n")
+    recorded = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    notebooks.write_text(RESULTS, json.dumps(recorded | {chapter.number: found}, indent=2) + "\n")
     return 0
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import nvrtc
 import pytest
+from lesson_kernels import cuda_cells
 
-from coursekit import notebooks
 from coursekit.grading.assemble import load_chapter
 from coursekit.grading.hints import load_misconceptions
 from minilib.cuda.errors import CompileError
@@ -25,18 +23,9 @@ def lesson_sources() -> Iterator[tuple[str, str, list[str]]]:
     """Where a `%%cuda` cell stands, its source, and the instances of templates that it asks for."""
     for folder in ("chapters", "solutions"):
         for path in sorted((ROOT / folder).glob("*.ipynb")):
-            for cell in notebooks.cells(path.relative_to(ROOT), notebooks.read(path)):
-                line = notebooks.cuda_line(cell.source) if cell.is_code else None
-                if line:
-                    words = shlex.split(line)
-                    values = list(pairwise(words))
-                    macros = [
-                        value.replace("=", " ", 1) for flag, value in values if flag in ("-D", "--define")
-                    ]
-                    source = "".join(f"#define {macro}\n" for macro in macros) + notebooks.cuda_text(
-                        cell.source
-                    )
-                    yield cell.where(), source, [v for flag, v in values if flag in ("-i", "--instance")]
+            for cell in cuda_cells(path):
+                macros = "".join(f"#define {macro.replace('=', ' ', 1)}\n" for macro in cell.macros)
+                yield cell.where, macros + cell.source, list(cell.instances)
 
 
 def mistakes() -> Iterator[tuple[str, str]]:
