@@ -47,6 +47,26 @@ extern "C" __global__ void reverse_pieces(float* x, int n) {
     x[first + t] = board[blockDim.x - 1 - t];
 }
 
+// %% exercise=4.10 hint="The piece's last number lies at place size - 1 of the board: places count from 0."
+extern "C" __global__ void reverse_pieces(float* x, int n) {
+    __shared__ float board[1024];
+    int first = blockIdx.x * blockDim.x, t = threadIdx.x;
+    int size = min((int)blockDim.x, n - first);
+    if (t < size) board[t] = x[first + t];
+    __syncthreads();
+    if (t < size) x[first + t] = board[size - t];
+}
+
+// %% exercise=4.10 hint="Every block writes its numbers to the first piece: each has a piece of its own, which begins at first."
+extern "C" __global__ void reverse_pieces(float* x, int n) {
+    __shared__ float board[1024];
+    int first = blockIdx.x * blockDim.x, t = threadIdx.x;
+    int size = min((int)blockDim.x, n - first);
+    if (t < size) board[t] = x[first + t];
+    __syncthreads();
+    if (t < size) x[t] = board[size - 1 - t];
+}
+
 // %% exercise=4.11 hint="The mistake is still there: a thread writes its new number while its neighbour may be reading the old one."
 extern "C" __global__ void warm(float* x, int n, int rounds) {
     __shared__ float rod[256];
@@ -95,6 +115,40 @@ extern "C" __global__ void warm(float* x, int n, int rounds) {
     if (t < n) x[t] = rod[t];
 }
 
+// %% exercise=4.11 hint="The ends of the rod stay as they are: your kernel writes over them too."
+extern "C" __global__ void warm(float* x, int n, int rounds) {
+    __shared__ float rod[256];
+    int t = threadIdx.x;
+    bool inner = t > 0 && t < n - 1;
+    if (t < n) rod[t] = x[t];
+    __syncthreads();
+    for (int r = 0; r < rounds; r++) {
+        float mean = 0.0f;
+        if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
+        __syncthreads();
+        if (t < n) rod[t] = mean;
+        __syncthreads();
+    }
+    if (t < n) x[t] = rod[t];
+}
+
+// %% exercise=4.11 hint="1 / 3 is 0: both are ints. Divide by 3.0f."
+extern "C" __global__ void warm(float* x, int n, int rounds) {
+    __shared__ float rod[256];
+    int t = threadIdx.x;
+    bool inner = t > 0 && t < n - 1;
+    if (t < n) rod[t] = x[t];
+    __syncthreads();
+    for (int r = 0; r < rounds; r++) {
+        float mean = 0.0f;
+        if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) * (1 / 3);
+        __syncthreads();
+        if (inner) rod[t] = mean;
+        __syncthreads();
+    }
+    if (t < n) x[t] = rod[t];
+}
+
 // %% exercise=4.12 hint="The numbers are right, but each is loaded four times. Let the block load its numbers, and three more, to a board once."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -135,7 +189,7 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
     if (i < n) y[i] = a * board[t] + b * board[1 + t] + c * board[2 + t] + d * board[3 + t];
 }
 
-// %% exercise=4.12 hint="The first block has nothing before it: x[-3] does not exist. Put zeros on the board there."
+// %% exercise=4.12 hint="Something is read before its first element. If it is x: the first block has nothing before it, and zeros belong on the board. If it is the board: the block's own numbers begin at place 3."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
     __shared__ float board[3 + 256];
     int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
@@ -152,6 +206,46 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
     board[3 + t] = i < n ? x[i] : 0.0f;
     __syncthreads();
     if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
+}
+
+// %% exercise=4.12 hint="Something is read before its first element. If it is x: the first block has nothing before it, and zeros belong on the board. If it is the board: the block's own numbers begin at place 3."
+extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
+    __shared__ float board[3 + 256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    board[t] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = a * board[t] + b * board[t - 1] + c * board[t - 2] + d * board[t - 3];
+}
+
+// %% exercise=4.12 hint="Behind the end there is nothing to load: threads of the last block with i beyond n put a zero on the board."
+extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
+    __shared__ float board[3 + 256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    board[3 + t] = x[i];
+    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
+}
+
+// %% exercise=4.12 hint="The threads that return early are missing when the halo is loaded: where the last block has one or two numbers, three threads must still fill it. Return after the barrier."
+extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
+    __shared__ float board[3 + 256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    if (i >= n) return;
+    board[3 + t] = i < n ? x[i] : 0.0f;
+    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
+}
+
+// %% exercise=4.12 hint="The numbers are right, but x is loaded up to four times and y is read back. Load to a board once, and add up in a variable."
+extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = a * x[i];
+    if (i >= 1) y[i] += b * x[i - 1];
+    if (i >= 2) y[i] += c * x[i - 2];
+    if (i >= 3) y[i] += d * x[i - 3];
 }
 
 // %% exercise=4.13 hint="The picture is right, and the tile is read down a column of 32 words: all in one bank. Give its rows an odd length."
@@ -213,6 +307,46 @@ extern "C" __global__ void quarter(const float* in, float* out, int rows, int co
     row = blockIdx.y * 32 + threadIdx.x;
     col = blockIdx.x * 32 + threadIdx.y;
     if (inside && row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
+}
+
+// %% exercise=4.13 hint="The second guard is for out, which has cols rows of rows numbers: there row must be below cols, and col below rows."
+extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[32][33];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
+    __syncthreads();
+    col = blockIdx.y * 32 + threadIdx.x;
+    row = blockIdx.x * 32 + threadIdx.y;
+    if (row < rows && col < cols) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
+}
+
+// %% exercise=4.13 hint="In out the blocks are exchanged too: after the barrier col follows from blockIdx.y, and row from blockIdx.x."
+extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[32][33];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
+    __syncthreads();
+    if (row < cols && col < rows) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
+}
+
+// %% exercise=4.13 hint="In out the blocks are exchanged too: after the barrier col follows from blockIdx.y, and row from blockIdx.x."
+extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[32][33];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
+    __syncthreads();
+    if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
+}
+
+// %% exercise=4.13 hint="You mirror each tile within itself. The whole row of out is to be mirrored: change the place in out, not the one in the tile."
+extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[32][33];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
+    __syncthreads();
+    col = blockIdx.y * 32 + threadIdx.x;
+    row = blockIdx.x * 32 + threadIdx.y;
+    if (row < cols && col < rows) out[row * rows + col] = tile[31 - threadIdx.x][threadIdx.y];
 }
 
 // %% exercise=4.14 hint="Right, with one atomic for each thread. Let the threads of a block leave their counts on a board, and thread 0 add them up."
@@ -289,6 +423,100 @@ extern "C" __global__ void count_above(const float* x, float limit, unsigned int
     }
 }
 
+// %% exercise=4.14 hint="A number that equals limit does not lie above it."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int board[256];
+    unsigned int mine = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        if (x[i] >= limit) mine++;
+    }
+    board[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned int sum = 0;
+        for (int k = 0; k < blockDim.x; k++) sum += board[k];
+        atomicAdd(count, sum);
+    }
+}
+
+// %% exercise=4.14 hint="Atomics on the board are counted too. Count in a variable, and give each thread a place of its own on the board: that needs none."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        if (x[i] > limit) atomicAdd(&sum, 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(count, sum);
+}
+
+// %% exercise=4.14 hint="Every block counts all the numbers: the step of a grid-stride loop is as wide as the whole grid."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int board[256];
+    unsigned int mine = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) {
+        if (x[i] > limit) mine++;
+    }
+    board[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned int sum = 0;
+        for (int k = 0; k < blockDim.x; k++) sum += board[k];
+        atomicAdd(count, sum);
+    }
+}
+
+// %% exercise=4.14 hint="Every thread adds the block's sum to *count: one of them is enough."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int board[256];
+    unsigned int mine = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        if (x[i] > limit) mine++;
+    }
+    board[threadIdx.x] = mine;
+    __syncthreads();
+    {
+        unsigned int sum = 0;
+        for (int k = 0; k < blockDim.x; k++) sum += board[k];
+        atomicAdd(count, sum);
+    }
+}
+
+// %% exercise=4.14 hint="A block may have fewer than 256 threads, and the rest of the board is garbage: add up blockDim.x places."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int board[256];
+    unsigned int mine = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        if (x[i] > limit) mine++;
+    }
+    board[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned int sum = 0;
+        for (int k = 0; k < 256; k++) sum += board[k];
+        atomicAdd(count, sum);
+    }
+}
+
+// %% exercise=4.15 hint="The loads are right. But two stores of one float each touch every sector twice: store the pair as one float2, too."
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float2 p = ((const float2*)polar)[i];
+        out[2 * i] = p.x * cosf(p.y);
+        out[2 * i + 1] = p.x * sinf(p.y);
+    }
+}
+
+// %% exercise=4.15 hint="?: counts as no branch. But both lanes of a pair load its numbers, so every sector is loaded more than once. Let one thread load the pair, as one float2, and make both."
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 2 * n) {
+        out[i] = i % 2 == 0 ? polar[i] * cosf(polar[i + 1]) : polar[i - 1] * sinf(polar[i]);
+    }
+}
+
 // %% exercise=4.15 hint="No warp divides any more. But two loads of one float each, two floats apart, touch every sector twice: load the pair as one float2."
 extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -332,6 +560,24 @@ extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
     if (i < n) {
         float2 p = ((const float2*)polar)[2 * i];
         ((float2*)out)[2 * i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
+    }
+}
+
+// %% exercise=4.15 hint="There are n pairs, and a float2 holds a whole one: only threads with i below n have a pair."
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 2 * n) {
+        float2 p = ((const float2*)polar)[i];
+        ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
+    }
+}
+
+// %% exercise=4.15 hint="The radius comes first: p.x is the radius, p.y the angle."
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float2 p = ((const float2*)polar)[i];
+        ((float2*)out)[i] = make_float2(p.y * cosf(p.x), p.y * sinf(p.x));
     }
 }
 
@@ -409,6 +655,104 @@ extern "C" __global__ void norm_once(const float* x, float* squares, float* norm
     squares[blockIdx.x] = sum;
     __threadfence();
     if (atomicAdd(tickets, 1u) != gridDim.x) return;
+    __threadfence();
+    sum = 0.0f;
+    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+    *norm = sqrtf(sum);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < blockDim.x; k++) sum += board[k];
+    squares[blockIdx.x] = sum;
+    atomicAdd(norm, sum);
+    __threadfence();
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+    __threadfence();
+    *norm = sqrtf(*norm);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < blockDim.x; k++) sum += board[k];
+    squares[blockIdx.x] = sum;
+    atomicAdd(norm, sum);
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+    *norm = sqrtf(*norm);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < blockDim.x; k++) sum += board[k];
+    atomicAdd(&squares[0], sum);
+    __threadfence();
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+    __threadfence();
+    *norm = sqrtf(squares[0]);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < blockDim.x; k++) sum += board[k];
+    squares[blockIdx.x] = sum;
+    if (blockIdx.x > 0) atomicAdd(&squares[0], sum);
+    __threadfence();
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+    __threadfence();
+    *norm = sqrtf(squares[0]);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="A block may have fewer than 256 threads, and the rest of the board is garbage: add up blockDim.x places."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < 256; k++) sum += board[k];
+    squares[blockIdx.x] = sum;
+    __threadfence();
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
     __threadfence();
     sum = 0.0f;
     for (int b = 0; b < gridDim.x; b++) sum += squares[b];

@@ -23,3 +23,11 @@ def conflicts(words):
 def conflicts(words):
     words = set(words)
     return max(len({word for word in words if word // 32 == bank}) for bank in {w // 32 for w in words}) - 1
+
+
+# %% exercise=4.9 hint="The bank of word w is w mod 32: words that are 32 apart share one. You take w // 32."
+def conflicts(words):
+    queues = [set() for _ in range(32)]
+    for word in words:
+        queues[word // 32].add(word)
+    return max(len(queue) for queue in queues) - 1
