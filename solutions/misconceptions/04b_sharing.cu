@@ -217,7 +217,7 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
     if (i < n) y[i] = a * board[t] + b * board[t - 1] + c * board[t - 2] + d * board[t - 3];
 }
 
-// %% exercise=4.12 hint="Behind the end there is nothing to load: threads of the last block with i beyond n put a zero on the board."
+// %% exercise=4.12 hint="Behind the end there is nothing: threads with i beyond n put a zero on the board, and write no y."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
     __shared__ float board[3 + 256];
     int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
@@ -499,6 +499,22 @@ extern "C" __global__ void count_above(const float* x, float limit, unsigned int
     }
 }
 
+// %% exercise=4.14 hint="*count = sum writes over what was there, and over the other blocks' sums: add to it, with atomicAdd."
+extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
+    __shared__ unsigned int board[256];
+    unsigned int mine = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        if (x[i] > limit) mine++;
+    }
+    board[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned int sum = 0;
+        for (int k = 0; k < blockDim.x; k++) sum += board[k];
+        *count = sum;
+    }
+}
+
 // %% exercise=4.15 hint="The loads are right. But two stores of one float each touch every sector twice: store the pair as one float2, too."
 extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -506,6 +522,15 @@ extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
         float2 p = ((const float2*)polar)[i];
         out[2 * i] = p.x * cosf(p.y);
         out[2 * i + 1] = p.x * sinf(p.y);
+    }
+}
+
+// %% exercise=4.15 hint="No warp divides any more. But two loads of one float each touch every sector twice: load the pair as one float2."
+extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float2 p = make_float2(polar[2 * i], polar[2 * i + 1]);
+        ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
     }
 }
 
@@ -517,7 +542,7 @@ extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
     }
 }
 
-// %% exercise=4.15 hint="No warp divides any more. But two loads of one float each, two floats apart, touch every sector twice: load the pair as one float2."
+// %% exercise=4.15 hint="No warp divides any more. But two loads of one float each touch every sector twice: load the pair as one float2."
 extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -750,6 +775,26 @@ extern "C" __global__ void norm_once(const float* x, float* squares, float* norm
     if (threadIdx.x > 0) return;
     sum = 0.0f;
     for (int k = 0; k < 256; k++) sum += board[k];
+    squares[blockIdx.x] = sum;
+    __threadfence();
+    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+    __threadfence();
+    sum = 0.0f;
+    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+    *norm = sqrtf(sum);
+    *tickets = 0;
+}
+
+// %% exercise=4.16 hint="Thread 0 adds up the board before the others have written to it: a __syncthreads() is missing."
+extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
+                                     unsigned int* tickets, int n) {
+    __shared__ float board[256];
+    float sum = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+    board[threadIdx.x] = sum;
+    if (threadIdx.x > 0) return;
+    sum = 0.0f;
+    for (int k = 0; k < blockDim.x; k++) sum += board[k];
     squares[blockIdx.x] = sum;
     __threadfence();
     if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
