@@ -180,6 +180,13 @@ def test_blur_requests_of_the_lesson():
     assert shared.global_load_requests == 8 * 5 - 1  # the last block has no halo on its right
 
 
+def test_threads_that_return_early_are_missing_when_the_halo_is_loaded():
+    guard = "if (blockIdx.x * BLOCK + threadIdx.x >= n) return; int first"
+    early = RawKernel(LESSON["blur_shared"].source.replace("int first", guard), "blur_shared")
+    (found,) = profile(early, (8,), (128,), (zeros(1000), zeros(1000), np.int32(1000))).uninitialised
+    assert (found.thread, found.index) == ((103, 0, 0), 104)  # 104 is x[896 - 3 + 104], the first of three
+
+
 def test_the_guarded_barrier_is_missed_by_those_who_do_not_enter():
     args = zeros(64), zeros(64), np.int32(20)
     (found,) = profile(LESSON["mirror_first"], (1,), (64,), args).barrier_divergence
@@ -211,6 +218,8 @@ def test_pixels_are_lost_without_atomics_and_few_of_them_need_global_memory():
     args = cp.asarray(pixels), zeros(17, np.uint32), np.int32(pixels.size)
     lost = profile(LESSON["count_plain"], (450,), (256,), args)
     assert not lost.ok and lost.races
+    lockstep, *others = in_orders(LESSON["count_plain"], (450,), (256,), args, 1)
+    assert lockstep.tolist() == [2] * 17 and all(one.sum() > 1000 for one in others)
     for name, blocks, atomics in (
         ("count", 450, {4: 115_008}),
         ("count_shared", 32, {7: 115_008, 10: 32 * 17}),
