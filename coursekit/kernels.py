@@ -33,21 +33,26 @@ def probe_kernel(
 ) -> None:
     """Run `kernel` in each schedule on copies of `args`, profile it, and show what came of it under `name`.
 
-    Right is what leaves the reference's arrays (within `tolerance`, absolute and relative) after each
-    schedule, has no finding that the reference has not, and of the report's totals named in `at_most` and
-    `at_least` none that is worse than the reference's by more than the factor `slack`.
+    Right is what leaves the reference's arrays (within `tolerance`, absolute and relative) after each run,
+    has no finding that the reference has not, and of the report's totals named in `at_most` and `at_least`
+    none that is worse than the reference's by more than the factor `slack`. Atomics count along with
+    `at_most`, since they are in no other total.
     """
     runs: dict[str, Any] = {}
     at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
     for schedule in SCHEDULES:
         _restore(at_file_scope)
         runs[schedule] = _run(kernel, grid, block, args, shared_mem, schedule)
-        if schedule != "lockstep" and runs[schedule] == runs["lockstep"]:
-            runs[schedule] = {"same": "lockstep"}  # messages have a limit
+        if schedule != "lockstep":
+            runs[schedule] = _same_or(runs[schedule], runs["lockstep"])
         if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
-            return show(name, {"kernel": {"runs": runs, "arrays": []}}, tolerance, f"{name}: stopped")
+            stopped = {"runs": runs, "arrays": [], "findings": [], "counts": {}}
+            return show(name, {"kernel": stopped}, tolerance, f"{name}: stopped")
     _restore(at_file_scope)
     report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
+    runs["profile"] = _same_or({"outputs": _outputs(args, report.outputs)}, runs["lockstep"])
+    if at_most and "atomics" not in at_most:
+        at_most = (*at_most, "atomics")
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
     shown = {
         "runs": runs,
@@ -75,13 +80,18 @@ def _run(
             "fault": getattr(fault.finding, "kind", STOPPED),
             "told": re.sub(r"^\S+:(\d+):", r"line \1:", told),
         }
-    pairs = [(old, new) for old, new in zip(args, copies) if isinstance(old, cp.ndarray)]
-    return {"outputs": [_changed(cp.asnumpy(old), cp.asnumpy(new)) for old, new in pairs]}
+    return {"outputs": _outputs(args, [cp.asnumpy(one) for one in copies])}
 
 
-def _changed(old: Any, new: Any) -> Any:
-    """What an array holds after a run, None where that is what it held before."""
-    return None if old.tobytes() == new.tobytes() else packed(new)
+def _outputs(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """What each array holds after a run, None where that is what it held before."""
+    pairs = [(cp.asnumpy(old), new) for old, new in zip(before, after) if isinstance(old, cp.ndarray)]
+    return [None if old.tobytes() == new.tobytes() else packed(new) for old, new in pairs]
+
+
+def _same_or(run: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """`run`, or that it was like the lockstep one: messages have a limit."""
+    return {"same": "lockstep"} if run == other else run
 
 
 def packed(array: Any) -> dict[str, Any]:

@@ -81,9 +81,31 @@ def test_instances_of_templates_and_macros_come_from_the_module(shell):
     assert x.get().tolist() == [7, 7, 7]
 
 
+def test_a_kernel_does_not_replace_what_is_no_kernel(shell):
+    shell.user_ns["cp"] = cp
+    with pytest.raises(UsageError, match="cp is something else in this notebook"):
+        shell.run_cell_magic("cuda", "mine", ADD.replace("add", "cp"))
+    assert shell.user_ns["cp"] is cp
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [(f"{ADD}\n%%cuda add\n{ADD}", "a second %%cuda line"), (ADD + "\n" * 100_000, "at most 100,000")],
+)
+def test_a_cell_that_cannot_be_one_is_refused(shell, cell, message):
+    with pytest.raises(UsageError, match=message):
+        shell.run_cell_magic("cuda", "add", cell)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("", "required: name"), ("1x", "cannot be a name"), ("a -z", "unrecognized"), ('a -i "b', "No closing")],
+    [
+        ("", "required: name"),
+        ("1x", "cannot be a name"),
+        ("a -z", "unrecognized"),
+        ('a -i "b', "No closing"),
+        ("a -D 3=4", "not a macro"),
+    ],
 )
 def test_a_line_that_is_not_understood_says_how_to_write_it(shell, line, message):
     with pytest.raises(UsageError, match=message):

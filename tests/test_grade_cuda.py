@@ -111,6 +111,9 @@ ANSWERS = {
         "4.1": "__device__ int seen;\n"
         + body("if (i < n) y[i] = !i && seen ? 7 : x[n - 1 - i];\n    if (!i) seen = 1;")
     },
+    "atomics in place of loads": {
+        "4.1": body("if (i < n) atomicExch(&y[i], atomicAdd((float*)&x[n - 1 - i], 0.0f));")
+    },
     "no guard": {"4.1": body("y[i] = x[n - 1 - i];")},
     "the same way": {"4.1": body("if (i < n) y[i] = x[i];")},
     "reads twice": {"4.1": body("if (i < n) { y[i] = x[i]; y[i] = x[n - 1 - i]; }")},
@@ -185,6 +188,10 @@ def test_right_values_at_a_higher_cost_keep_the_points_for_values(results):
     result = results["reads twice"]["4.1"]
     assert result.points == 2
     assert result.messages == ("counts: global_load_sectors is 16; 8 can do",)
+
+
+def test_atomics_do_not_dodge_the_counts(results):
+    assert results["atomics in place of loads"]["4.1"].messages == ("counts: atomics is 128; 0 can do",)
 
 
 def test_variables_at_file_scope_start_afresh_in_each_run(results):

@@ -77,7 +77,8 @@ def _judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
 
 
 def shortened(message: str) -> str:
-    """At most `LONGEST` characters, and whole words."""
+    """At most `LONGEST` characters that can be printed, and whole words."""
+    message = "".join(character if character.isprintable() else " " for character in message)
     return message if len(message) <= LONGEST else f"{message[: LONGEST - 4].rpartition(' ')[0]} ..."
 
 

@@ -143,6 +143,7 @@ def _footer(result: Result) -> str:
 def _code(source: str) -> str:
     cut = source[:LONGEST].strip("\n")
     long = any(len(line) > 500 for line in cut.splitlines())  # which would keep the lexer busy for minutes
+    long |= bool(cuda_line(source)) and len(cut) > 5000  # that of CUDA C goes back and forth over white space
     lexer = CudaLexer() if cuda_line(source) else PythonLexer()
     coloured = text(cut) if long else highlight(cut, lexer, HtmlFormatter(nowrap=True))
     more = '<p class="soft">(The rest of this long answer is not shown.)</p>' if len(source) > LONGEST else ""

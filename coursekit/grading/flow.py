@@ -56,12 +56,15 @@ class Flow:
         self.starts_left = STARTS
         self.timeouts = 0
         self.used = False  # whether the kernel has run the answer of another exercise
+        self.trouble = False  # whether an answer failed otherwise than by showing wrong values
 
     def run(self, cell: NotebookNode) -> CellRun:
         """Run one hidden test."""
         exercise, grade_id = str(info(cell).get("exercise")), str(info(cell).get("grade_id"))
         shown = self.attempt(cell, exercise, grade_id)
-        if shown.status in ("died", "flood") and self.used:  # perhaps by something that another answer left
+        lost = shown.status in ("died", "flood") or shown.error_type == "MemoryError"
+        if lost and self.used:  # perhaps by something that another answer left
+            self.close()
             self.verdicts.pop(exercise, None)
             shown = self.attempt(cell, exercise, grade_id)
         return CellRun(
@@ -158,6 +161,7 @@ class Flow:
             timeout = min(float(timeout), QUICK / 2)
         shown = self.kernel.execute(cell.source, max(float(timeout), minimum))
         self.timeouts += shown.status == "timeout"
+        self.trouble |= shown.status != "ok"
         if shown.lost:
             self.close()
         return shown
@@ -168,8 +172,8 @@ class Flow:
         return shown.error
 
     def end(self) -> None:
-        """After the last test: leave the kernel to the next notebook, or close it."""
-        if self.kernel and self.spare is not None:
+        """After the last test: leave the kernel to the next notebook, unless something failed in it."""
+        if self.kernel and self.spare is not None and not self.trouble:
             self.spare.append(self.kernel)
             self.kernel = None
         self.close()

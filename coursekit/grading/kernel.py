@@ -189,6 +189,8 @@ class State:
             put_back(thing, attributes)
         for items, content in self.contents:
             refill(items, content)
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # they hold on to what failed
+            sys.__dict__.pop(name, None)
         names = self.shell.user_ns
         names.clear()
         names.update(self.names)

@@ -17,6 +17,7 @@ Values = NDArray[np.float64]
 _ORDERS = {
     "forward": " when one warp runs after the other",
     "reverse": " when the warps run in reverse order",
+    "profile": " when it is profiled",
 }
 
 

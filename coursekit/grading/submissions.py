@@ -223,7 +223,7 @@ def _raw(cell: dict[str, Any]) -> RawCell:
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
     # a lone surrogate is valid in JSON and cannot be written as UTF-8
-    source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
+    source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     return RawCell(str(cell.get("cell_type")), source, grade_id if isinstance(grade_id, str) else None)
 
 

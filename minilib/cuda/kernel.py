@@ -24,7 +24,7 @@ from minilib.cuda.engine.lanes import Launch
 from minilib.cuda.engine.memory import Global, Pointer, element_of
 from minilib.cuda.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from minilib.cuda.engine.survey import reachable, shared_variables
-from minilib.cuda.errors import CompileError, KernelFault
+from minilib.cuda.errors import CompileError, KernelFault, LaunchTypeError
 from minilib.cuda.language.frontend import compile_source
 from minilib.cuda.language.tree import Function, Program, Variable
 from minilib.cuda.language.types import Pointer as PointerType
@@ -184,7 +184,9 @@ class Kernel:
             )
         return getattr(self.on_gpu, name)
 
-    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
+    def __call__(
+        self, grid: Any, block: Any, args: Any, *more: Any, shared_mem: int = 0, stream: Any = None
+    ) -> None:
         """Run it where its arrays are; they are written in place.
 
         Simulated, a launch is over when the call returns, and KernelFault says what the first bad access was.
@@ -193,6 +195,11 @@ class Kernel:
         are there when something waits for them, as cp.asnumpy does. What it prints comes then, too, from the
         driver, and may go past sys.stdout to the terminal.
         """
+        if more:
+            raise LaunchTypeError(
+                f"{self.name}: the arguments go into one tuple, {self.name}(grid, block, (x, y, ...)), "
+                "and shared memory is given by name: shared_mem=1024"
+            )
         if self.refusal is not None:
             self.on_gpu(grid, block, args, shared_mem=shared_mem, stream=stream)
         elif machine(self.name, args) == SIMULATE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from html import escape
 from typing import Any
 
@@ -16,6 +17,7 @@ from pygments.lexers import CudaLexer  # type: ignore[import-untyped]
 from minilib.cuda.errors import CompileError
 from minilib.cuda.kernel import Kernel, RawModule
 
+MOST = 100_000  # characters of a cell
 STYLE = (
     "margin:0; padding:4px 8px; background:#f6f8fa; color:#1f2933; font-family:monospace; line-height:1.35"
 )
@@ -38,7 +40,7 @@ class Cell:
 
     def _declarations(self) -> list[str]:
         return [f"kernel {kernel.declaration}" for kernel in self.kernels.values()] or [
-            'no extern "C" kernel'
+            'no kernel that is extern "C": write extern "C" __global__ void name(...)'
         ]
 
 
@@ -73,6 +75,12 @@ class CudaMagics(Magics):
         -q leaves out the listing. Lines are counted as in the cell, with this one as the first.
         """
         asked = _asked(line)
+        if re.search(r"^\s*%%cuda", cell, re.MULTILINE):
+            raise UsageError("%%cuda: a second %%cuda line in the cell: give what follows a cell of its own")
+        if len(cell) > MOST:
+            raise UsageError(
+                f"%%cuda: a cell has {len(cell):,} characters, and at most {MOST:,} are possible"
+            )
         options = [f"-D{macro}" for macro in asked.define]
         self._forget(asked.name)  # where this does not compile, its old kernels are not used by accident
         try:
@@ -84,9 +92,19 @@ class CudaMagics(Magics):
             display(HTML(listing(error.source, error.line)))  # type: ignore[no-untyped-call]
             raise
         assert self.shell is not None
+        self._refuse_taken({asked.name, *made.kernels})
         self._names[asked.name] = {asked.name: module} | made.kernels
         self.shell.user_ns.update(self._names[asked.name])
         return made
+
+    def _refuse_taken(self, names: set[str]) -> None:
+        """Raise where a kernel would replace something of the notebook that is none."""
+        assert self.shell is not None
+        for name in sorted(names & self.shell.user_ns.keys()):
+            if not isinstance(self.shell.user_ns[name], Kernel | RawModule):
+                raise UsageError(
+                    f"%%cuda: {name} is something else in this notebook: give the kernel another name"
+                )
 
     def _forget(self, title: str) -> None:
         """Take back the names that a cell of this title gave."""
@@ -116,4 +134,7 @@ def _asked(line: str) -> argparse.Namespace:
         parser.error(str(error))
     if not asked.name.isidentifier():
         parser.error(f"the name {asked.name!r} cannot be a name in Python")
+    for macro in asked.define:
+        if not macro.partition("=")[0].isidentifier():
+            parser.error(f"-D {macro} is not a macro")
     return asked

@@ -149,10 +149,9 @@ class Checker:
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array")
             variable.type = meaning.type = Array(written.type.of, len(initial))
         most = MOST_CONSTANT if "__constant__" in words else MOST_DEVICE
-        if variable.type.size > most:
-            raise unsupported(
-                at, f"a variable of {variable.type.size:,} bytes: at most {most:,} are possible"
-            )
+        size = variable.type.size + sum(v.type.size for v in self.variables if v.storage == storage)
+        if size > most:
+            raise unsupported(at, f"{storage} variables of {size:,} bytes: at most {most:,} are possible")
         variable.initial = initial
         if isinstance(initial, tree.Expression) and isinstance(written.type, Scalar):
             value = fold(initial)
