@@ -99,7 +99,7 @@ def test_a_library_holds_the_listed_modules_and_what_they_import(tmp_path: Path)
     modules = {path.name for path in (made / "minilib").iterdir()}
     assert modules == {f"{name}.py" for name in ("__init__", "draw", "shapes", "points", "colours", "paint")}
     assert (made / "minilib" / "__init__.py").read_text() == "from minilib import draw\n"
-    assert {path.name for path in (made / "coursekit").iterdir()} == {"__init__.py", "probe.py"}
+    assert {path.name for path in (made / "coursekit").iterdir()} == {"__init__.py", "kernels.py", "probe.py"}
 
 
 @pytest.mark.parametrize("name", ["missing", "../solutions", "__init__.py"])
