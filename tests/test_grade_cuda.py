@@ -11,6 +11,7 @@ from coursekit import notebooks
 from coursekit.exercises import exercise as made_exercise
 from coursekit.grading.assemble import assemble, load_chapter
 from coursekit.grading.control import Conditions, control
+from coursekit.grading.flow import Flow
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.pieces import SourceError
@@ -236,3 +237,19 @@ def test_a_solution_without_markers_would_show_its_answer(course):
     cell.source = cell.source.replace("    // BEGIN SOLUTION\n", "").replace("    // END SOLUTION\n", "")
     with pytest.raises(SourceError, match="// BEGIN SOLUTION"):
         made_exercise(notebook, path)
+
+
+class FakeKernel:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("trouble", [False, True])
+def test_a_kernel_in_which_something_failed_does_not_serve_the_next_notebook(chapter, trouble):
+    kernel, spare = FakeKernel(), []
+    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, python=False, spare=spare)
+    flow.kernel, flow.trouble = kernel, trouble
+    flow.end()
+    assert (spare, kernel.closed) == (([], True) if trouble else ([kernel], False))
