@@ -32,6 +32,14 @@ COMMANDS = {
     "badges": "write the repository's address into the notebooks and the README",
     "bench": "measure against peers, into benchmarks/",
 }
+_ROOMS = {
+    "install": ("lab", "doctor"),
+    "make": ("promote", "exercises", "release", "badges"),
+    "build": ("build",),
+    "grading": ("check", "grade"),
+    "testing": ("test", "bench"),
+}
+_MODULES = {name: f"coursekit.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,14 +73,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace, argv: list[str]) -> int:
-    from coursekit import bootstrap
     from coursekit.course import find_course
+    from coursekit.install import bootstrap
 
     course = find_course(args.course)
     asks_for_help = any(word in ("-h", "--help") for word in args.rest)
     if not (asks_for_help and args.command in bootstrap.NEEDS_NOTHING):
         bootstrap.enter(course, args.command, argv)
-    module = importlib.import_module(f"coursekit.{args.command}")
+    module = importlib.import_module(_MODULES[args.command])
     command = argparse.ArgumentParser(
         prog=f"python3 -m coursekit {args.command}", description=COMMANDS[args.command]
     )

@@ -76,7 +76,7 @@ def all_uses() -> tuple[Use, ...]:
     for path in sorted((ROOT / "minilib").rglob("*.py")):
         made += uses(path.read_text(encoding="utf-8"), path.name, ("cp", "xp", "cupy"))
     for name in (
-        "lesson_kernels.py",
+        "helpers/lesson_kernels.py",
         "cuda_agree.py",
         "gpu/both.py",
         "gpu/test_facade.py",

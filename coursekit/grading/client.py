@@ -16,9 +16,9 @@ from typing import Any
 import zmq
 from jupyter_client.session import Session
 
+from coursekit.box.probe import MIME
 from coursekit.grading import sandbox
 from coursekit.grading.model import Probe
-from coursekit.probe import MIME
 
 MAX_FRAME = 8 * 2**20  # what ZeroMQ accepts before it hangs up
 MAX_BYTES = 2 * 2**20  # of all messages during one cell

@@ -83,7 +83,7 @@ def shortened(message: str) -> str:
 
 
 def difference(expected: Any, got: Any, tolerance: float) -> str | None:
-    """How `got` differs from `expected`, None where it does not; both as `coursekit.probe.encode` writes."""
+    """How `got` differs from `expected`, None where it does not; both as `encode` in `box.probe` writes."""
     try:
         return _difference(expected, got, tolerance)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError, RecursionError):

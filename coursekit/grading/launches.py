@@ -1,4 +1,4 @@
-"""Does a kernel do what the reference's kernel does? On what `coursekit.kernels.probe_kernel` showed of both.
+"""Does a kernel do what the reference's kernel does? On what `box.kernels.probe_kernel` showed of both.
 
 Messages tell a learner where their kernel goes wrong. They may: the text was made in a process in which no
 Python of a student has run.

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Probe:
-    """One value that a hidden test showed, as `coursekit.probe.encode` wrote it."""
+    """One value that a hidden test showed, as `coursekit.box.probe.encode` wrote it."""
 
     name: str
     value: Any

@@ -6,7 +6,7 @@ What the box guarantees, where the kernel of the operating system keeps its word
 - no process of the host is visible, and none of the box survives it: an own process namespace, killed as one;
 - an unprivileged user in an own user namespace, without capabilities; a grader that is root becomes `nobody`;
 - a file system of its own: Python's standard library, the packages on a list (`PACKAGES` and what they
-  require), `coursekit.probe`, and the modules of `minilib` that the notebook names, all read-only, the latter
+  require), `coursekit.box`, and the modules of `minilib` that the notebook names, all read-only, the latter
   without bytecode. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, others;
 - nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
 - two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
@@ -72,6 +72,7 @@ HOME = "/home/student"
 SITE = "/box/site"
 LIBRARY = "/box/library"
 KERNEL = "/box/kernel.py"
+KERNEL_SOURCE = Path(__file__).parents[1] / "box" / "kernel.py"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -207,7 +208,7 @@ class Box:
             raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
         usage = subprocess.run([bubblewrap, "--help"], capture_output=True, text=True).stdout
         box = Box(bubblewrap, is_root(), "--disable-userns" in usage)
-        binds = [(str(Path(__file__).with_name("kernel.py")), KERNEL)]
+        binds = [(str(KERNEL_SOURCE), KERNEL)]
         trial = [*box.wrapper(Layout(Path("/usr"), binds, is_root())), "/usr/bin/test", "-e", KERNEL]
         done = subprocess.run(trial, capture_output=True, text=True, env=PLAIN)
         if done.returncode:
@@ -222,15 +223,14 @@ class Box:
 
     def prepare(self, folder: Path, hide: Sequence[Path] = ()) -> Launch:
         """What starts kernels; `folder` is private, its folder `library` is for libraries."""
-        kernel = Path(__file__).with_name("kernel.py")
         if self.bubblewrap is None:
             own = folder / "own"  # a kernel that is killed leaves its temporary files there
             own.mkdir()
             environment = {**os.environ, **ENVIRONMENT, "IPYTHONDIR": str(own), "TMPDIR": str(own)}
-            return Launch((), (sys.executable, "-P", str(kernel)), (), environment)
+            return Launch((), (sys.executable, "-P", str(KERNEL_SOURCE)), (), environment)
         copies = folder / "box"
         copies.mkdir()
-        shutil.copyfile(kernel, copies / "kernel.py")
+        shutil.copyfile(KERNEL_SOURCE, copies / "kernel.py")
         libraries = folder / "library"
         binds = [
             *package_binds(copies),
@@ -407,12 +407,12 @@ def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
 def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
-    `coursekit` is `add_to`, `probe` and `kernels`; `minilib` is `modules` and what these import of it.
+    `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it.
     """
     source = Path(__file__).parents[1]
-    (folder / "coursekit").mkdir(parents=True)
-    for name in ("__init__.py", "kernels.py", "probe.py"):
-        shutil.copyfile(source / name, folder / "coursekit" / name)
+    no_bytecode = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(source / "box", folder / "coursekit" / "box", ignore=no_bytecode)
+    shutil.copyfile(source / "__init__.py", folder / "coursekit" / "__init__.py")
     library = folder / "minilib"
     library.mkdir()
     chosen = closed_under_imports(course_library, modules)
@@ -420,7 +420,7 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
     for name in chosen:
         path = course_library / name
         if path.is_dir():
-            shutil.copytree(path, library / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(path, library / name, ignore=no_bytecode)
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
     open_to_all(folder)

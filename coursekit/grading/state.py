@@ -24,7 +24,7 @@ FOLDER = ".coursekit"
 def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
     """A text that changes with everything but seed and submissions that a grade depends on."""
     beside = [chapter.path.parent / kind / f"{chapter.path.stem}.py" for kind in ("misconceptions", "judges")]
-    machinery = sorted([*Path(__file__).parent.glob("*.py"), *course.library.rglob("*.py")])
+    machinery = sorted([*Path(__file__).parents[1].rglob("*.py"), *course.library.rglob("*.py")])
     digest = hashlib.sha256(f"{sys.version} {version('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())

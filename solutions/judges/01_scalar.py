@@ -48,7 +48,7 @@ def _more_than(bound: int, n: int, got: Any) -> str | None:
 
 
 def _operations(graph: Any) -> list[tuple[str, list[int]]]:
-    """The probe's data as Python's: see `encode` in coursekit/probe.py."""
+    """The probe's data as Python's: see `encode` in coursekit/box/probe.py."""
     pairs = [item["tuple"] for item in graph["list"]]
     return [(name, [int(position["int"]) for position in inputs["list"]]) for name, inputs in pairs]
 

@@ -17,5 +17,5 @@ def judge_rms_norm_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 
 
 def _numbers(shapes: Any) -> int:
-    """How many numbers arrays of these shapes hold; the data is that of `encode` in coursekit/probe.py."""
+    """How many numbers arrays of these shapes hold; the data is that of `encode` in box/probe.py."""
     return sum(math.prod(int(n["int"]) for n in shape["list"]) for shape in shapes["list"])

@@ -70,7 +70,7 @@ class Layer:
 
 
 def _layers(data: Any) -> list[Layer]:
-    """The probe's data as layers: see `encode` in coursekit/probe.py. Raises ValueError for what is none."""
+    """The probe's data as layers: see `encode` in box/probe.py. Raises ValueError for what is none."""
     found = []
     for kind, *numbers, bias in (item["list"] for item in data["list"]):
         n = [int(number["int"]) for number in numbers]

@@ -1,0 +1,1 @@
+"""What stands in the grader's box beside the student's code, and nothing else of the course."""

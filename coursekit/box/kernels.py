@@ -1,0 +1,121 @@
+"""What hidden tests call to show what a CUDA kernel does: in three schedules, and what its report counts.
+
+Runs in the grader's box, in a kernel process where no student's Python has run. Knows `minilib.cuda` alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from coursekit.box.probe import encode, show
+from minilib.cuda import KernelFault, cp, profile, simulate
+
+SCHEDULES = ("lockstep", "forward", "reverse")
+STOPPED = "stopped"  # the fault of a loop that was cut off
+MAX_STEPS = 20_000  # iterations of one loop
+
+
+def probe_kernel(
+    name: str,
+    kernel: Any,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: Sequence[Any],
+    *,
+    shared_mem: int = 0,
+    tolerance: float = 1e-5,
+    at_most: Sequence[str] = (),
+    at_least: Sequence[str] = (),
+    slack: float = 1.0,
+) -> None:
+    """Run `kernel` in each schedule on copies of `args`, profile it, and show what came of it under `name`.
+
+    Right is what leaves the reference's arrays (within `tolerance`, absolute and relative) after each run,
+    has no finding that the reference has not, and of the report's totals named in `at_most` and `at_least`
+    none that is worse than the reference's by more than the factor `slack`. Atomics count along with
+    `at_most`, since they are in no other total.
+    """
+    runs: dict[str, Any] = {}
+    at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
+    for schedule in SCHEDULES:
+        _restore(at_file_scope)
+        runs[schedule] = _run(kernel, grid, block, args, shared_mem, schedule)
+        if schedule != "lockstep":
+            runs[schedule] = _same_or(runs[schedule], runs["lockstep"])
+        if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
+            stopped = {"runs": runs, "arrays": [], "findings": [], "counts": {}}
+            return show(name, {"kernel": stopped}, tolerance, f"{name}: stopped")
+    _restore(at_file_scope)
+    report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
+    runs["profile"] = _same_or({"outputs": _outputs(args, report.outputs)}, runs["lockstep"])
+    if at_most and "atomics" not in at_most:
+        at_most = (*at_most, "atomics")
+    limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
+    shown = {
+        "runs": runs,
+        "arrays": [p.name for p, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)],
+        "findings": list(_findings(report)),
+        "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
+    }
+    show(name, {"kernel": shown}, tolerance, f"{name}: {'ok' if report.ok else 'has findings'}")
+
+
+def _run(
+    kernel: Any,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: Sequence[Any],
+    shared_mem: int,
+    schedule: str,
+) -> dict[str, Any]:
+    copies = _copied(args)
+    try:
+        simulate(kernel, grid, block, copies, shared_mem, schedule=schedule, max_steps=MAX_STEPS)
+    except KernelFault as fault:
+        told = str(fault).partition("\n")[0]
+        return {
+            "fault": getattr(fault.finding, "kind", STOPPED),
+            "told": re.sub(r"^\S+:(\d+):", r"line \1:", told),
+        }
+    return {"outputs": _outputs(args, [cp.asnumpy(one) for one in copies])}
+
+
+def _outputs(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """What each array holds after a run, None where that is what it held before."""
+    pairs = [(cp.asnumpy(old), new) for old, new in zip(before, after) if isinstance(old, cp.ndarray)]
+    return [None if old.tobytes() == new.tobytes() else packed(new) for old, new in pairs]
+
+
+def _same_or(run: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """`run`, or that it was like the lockstep one: messages have a limit."""
+    return {"same": "lockstep"} if run == other else run
+
+
+def packed(array: Any) -> dict[str, Any]:
+    """An array as data that takes little room: a notebook may keep it."""
+    content = base64.b64encode(array.tobytes()).decode()
+    return {"packed": content, "shape": list(array.shape), "dtype": str(array.dtype)}
+
+
+def _restore(variables: Sequence[tuple[Any, Any]]) -> None:
+    """What one run leaves in variables at file scope, the next one shall not find."""
+    for content, before in variables:
+        content[...] = before
+
+
+def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
+    """`args` with each array copied; an array that is given twice stays one array."""
+    arrays = {id(one): cp.array(one) for one in args if isinstance(one, cp.ndarray)}
+    return tuple(arrays.get(id(one), one) for one in args)
+
+
+def _findings(report: Any) -> Iterator[list[str]]:
+    """Kind and text of what is wrong; notes, and races that write the same value, are not."""
+    harmless = {id(note) for note in report.notes}
+    for finding in report.findings:
+        if id(finding) not in harmless and finding.kind != "same-value":
+            kind = f"race ({finding.kind})" if finding in report.races else finding.kind
+            yield [kind, f"line {finding.line}: {finding.message}"]

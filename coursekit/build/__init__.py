@@ -1,0 +1,1 @@
+"""The learner's own library, made of their answers."""

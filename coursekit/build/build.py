@@ -1,0 +1,96 @@
+"""`python3 -m coursekit build`: the library made of the learner's answers, and the milestone run on it."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Iterator
+
+from coursekit.build.answers import Task, passing_answers, tasks
+from coursekit.build.library import Library, built, chapter_names, in_package, ordinary_files, reference
+from coursekit.build.milestone import run_milestone, scripts
+from coursekit.build.mine import write_mine
+from coursekit.course import Course, chapter_number, meant
+from coursekit.errors import CourseError
+from coursekit.make.exports import notebooks_in
+from coursekit.make.modules import Module, qualified
+from coursekit.make.pieces import pieces
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "chapter",
+        nargs="?",
+        metavar="NN",
+        help="run this chapter's milestone (default: of all that you have answers in)",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write over files in mine/ that were changed by hand"
+    )
+
+
+def run(course: Course, args: argparse.Namespace) -> int:
+    wanted = _chapters(course, args.chapter)
+    if not any(course.work.glob("*.ipynb")):
+        raise CourseError(f"{course.work}: holds no exercises yet; `make lab` puts them there")
+    bases, own = reference(course), chapter_names(course)
+    print("checking your answers ...", flush=True)
+    library = built(course, bases, own, list(passing_answers(course)))
+    if not args.chapter:
+        wanted &= {chapter_number(answer.cell.notebook) for answer in library.answers}
+    milestones = scripts(course, wanted)
+    texts = {**ordinary_files(course, bases), **in_package(library.texts), **milestones}
+    write_mine(course, texts, force=args.force)
+    print("\n".join(table(library, own, [task for _, items in tasks(course) for task in items])))
+    for exercise, line in library.left_out:
+        print(f"{exercise}: your answer passes its tests but does not fit into the library: {line}")
+    failed = [name for name in milestones if not run_milestone(course, name)]
+    return 1 if failed or library.left_out else 0
+
+
+def _chapters(course: Course, asked: str | None) -> set[str]:
+    """The numbers of all chapters, or of those that `asked` means: "02" is 02a and 02b."""
+    numbers = sorted({chapter_number(path) for path in notebooks_in(course.chapters)})
+    found = set(meant(asked, numbers) if asked else numbers)
+    if asked and not found:
+        raise CourseError(f"there is no chapter {asked!r}; there are: {', '.join(numbers) or 'none'}")
+    return found
+
+
+def table(library: Library, own: dict[str, set[str]], found: list[Task]) -> Iterator[str]:
+    """Which member of the library is whose."""
+    exercises = {name: task.exercise for task in found for name in _names(task)}
+    rows = []
+    for module in library.modules.values():
+        rows += [
+            (f"{module.name}.{name}", whose, exercises.get(f"{module.name}.{name}", ""))
+            for name, whose in _whose(module, library, own)
+        ]
+    width = max([len(name) for name, _, _ in rows], default=0)
+    for name, whose, exercise in rows:
+        yield f"  {name:<{width}}  {whose:<9}  {exercise}".rstrip()
+    yours = sum(whose == "yours" for _, whose, _ in rows)
+    yield f"mine/ is built; {yours} of the {len(rows)} parts that exercises ask for are yours"
+    if yours < len(rows):
+        yield "reference: not solved yet, or not passing its tests; `python3 -m coursekit check` says which"
+    yield "use it: `cd mine`, and there `from minilib...` is your library"
+
+
+def _whose(module: Module, library: Library, own: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """Each part of the module that comes from an exercise; a class is named once, not by its members."""
+    answered = [id(answer.cell) for answer in library.answers]
+    classes: dict[str, str] = {}
+    for name, piece in module.members():
+        if name in own.get(module.name, set()):
+            continue
+        whose = "yours" if id(piece.cell) in answered else "reference"
+        if classes.get(name.partition(".")[0]) != whose:
+            yield name, whose
+        if isinstance(piece.node, ast.ClassDef):
+            classes[name] = whose
+
+
+def _names(task: Task) -> Iterator[str]:
+    for piece in pieces(task.export.cell):
+        for name, _ in qualified(piece.node):
+            yield f"{task.export.module}.{name}"

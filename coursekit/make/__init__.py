@@ -1,0 +1,1 @@
+"""What is made from chapters and solutions: the library, the exercises, the bundle for students."""

@@ -1,0 +1,1 @@
+"""All that can fail, and all that is timed."""

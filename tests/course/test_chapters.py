@@ -1,0 +1,76 @@
+"""The anatomy that CONTRIBUTING.md promises of a chapter, for every chapter that there is."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+from coursekit import notebooks
+
+ROOT = Path(__file__).parents[2]
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+PICTURES = {"image/png", "image/svg+xml"}
+NOT_PROSE = [
+    r"\$\$.*?\$\$",  # formulas
+    r"<details>.*?</details>",
+    r"```.*?```",
+    r"<!-- badges -->.*?<!-- /badges -->",
+    r"\*The picture.*?\.\*",  # what a picture shows, in words for those who cannot see it
+    r"(?m)^[|#].*?$",  # tables, headings
+    r"\$[^$]*\$",
+    r"<[^>]*>",
+]
+
+
+@pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
+def chapter(request):
+    return notebooks.cells(request.param, notebooks.read(request.param))
+
+
+def lines_of_code(cell):
+    return [line for line in cell.source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def test_one_idea_per_cell(chapter):
+    lengths = [len(lines_of_code(cell)) for cell in chapter if cell.is_code]
+    assert max(lengths) <= 30
+    assert statistics.median(lengths) <= 6
+
+
+def test_prose_keeps_its_measure(chapter):
+    prose = "\n\n".join(cell.source for cell in chapter if not cell.is_code)
+    for pattern in NOT_PROSE:
+        prose = re.sub(pattern, " ", prose, flags=re.DOTALL)
+    words = len(re.findall(r"[A-Za-z][\w'-]*", prose))
+    assert words <= 1800
+    assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
+
+
+def test_cells_were_run_in_order_without_an_error(chapter):
+    code = [cell.node for cell in chapter if cell.is_code]
+    assert [node.execution_count for node in code] == [*range(1, len(code) + 1)]
+    assert not [output for node in code for output in node.outputs if output.output_type == "error"]
+
+
+def test_pictures_are_many_and_said_in_words(chapter):
+    shown = [cell for cell in chapter if cell.is_code and has_picture(cell)]
+    if chapter[0].notebook.stem != "00_start_here":
+        assert len(shown) >= 3
+    for cell in shown:
+        data = next(output.data for output in cell.node.outputs if PICTURES & {*output.get("data", {})})
+        after = next((c.source for c in chapter[cell.number :] if not c.is_code), "")
+        graph = not data["text/plain"].startswith("<Figure")  # graphs carry their own words
+        title = "plt.title" in cell.source
+        assert graph or "*The picture" in after or title
+
+
+def has_picture(cell):
+    return any(PICTURES & {*output.get("data", {})} for output in cell.node.outputs)
+
+
+def test_nothing_of_a_draft_is_left(chapter):
+    for cell in chapter:
+        assert not re.search(r"TODO|FIXME|RECORDED|FIGURES|XXX", cell.source), cell.where()

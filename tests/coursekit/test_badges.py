@@ -1,0 +1,156 @@
+"""One address in pyproject.toml, written into the README and the chapters, and nothing else touched."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from coursekit import notebooks
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.make import badges
+
+ROOT = Path(__file__).parents[2]
+PROJECT = """[project]
+name = "x"
+
+[tool.coursekit]
+# the address
+repository = ""
+
+[tool.ruff]
+repository = ""
+"""
+OPENING = f"# Scalar ünd more\n\n{badges.OPEN}\n{badges.CLOSE}\n\nText."
+
+
+def options(repository: str | None = None, *, check: bool = False) -> Namespace:
+    return Namespace(repository=repository, check=check)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    course = Course(tmp_path / "kürs eins")
+    cells = [
+        new_markdown_cell(OPENING, id="opening"),
+        new_code_cell("# setup", id="setup"),
+        new_code_cell("1 + 1", id="sum", execution_count=2, metadata={"tags": ["a"]}),
+    ]
+    notebooks.write(course.chapters / "01_scalar.ipynb", new_notebook(cells=cells))
+    (course.root / "README.md").write_text(f"# Course\n\n{badges.OPEN}{badges.CLOSE}\n\nEnd.\n")
+    (course.root / "pyproject.toml").write_text(PROJECT)
+    return course
+
+
+def chapter(course: Course) -> str:
+    return (course.chapters / "01_scalar.ipynb").read_text(encoding="utf-8")
+
+
+def setup(course: Course) -> str:
+    return str(notebooks.read(course.chapters / "01_scalar.ipynb").cells[1].source)
+
+
+def test_an_address_goes_everywhere(course: Course) -> None:
+    assert badges.run(course, options("ada/course")) == 0
+    assert course.settings()["repository"] == "ada/course"
+    readme = (course.root / "README.md").read_text()
+    assert "git clone https://github.com/ada/course" in readme and "mybinder.org/v2/gh/ada/course" in readme
+    assert "github/ada/course/blob/main/chapters/01_scalar.ipynb" in chapter(course)
+    assert "%pip install --quiet git+https://github.com/ada/course" in setup(course)
+    assert badges.run(course, options(check=True)) == 0
+
+
+def test_without_an_address_the_readme_and_first_cells_say_how_to_install_from_a_clone(
+    course: Course,
+) -> None:
+    badges.run(course, options("ada/course"))
+    badges.run(course, options(""))
+    assert course.settings()["repository"] == ""
+    assert "github" not in chapter(course) + (course.root / "README.md").read_text()
+    assert "make lab" in setup(course) and "make lab" in (course.root / "README.md").read_text()
+
+
+def test_there_and_back_gives_the_same_bytes(course: Course) -> None:
+    badges.run(course, options(""))
+    before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+    badges.run(course, options("ada/course"))
+    badges.run(course, options(""))
+    assert before == {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+
+
+def test_only_the_two_sources_of_a_chapter_change(course: Course) -> None:
+    before = chapter(course)
+    badges.run(course, options("ada/course"))
+    old, new = json.loads(before), json.loads(chapter(course))
+    for notebook in (old, new):
+        for cell in notebook["cells"][:2]:
+            cell["source"] = None
+    assert old == new
+    changed = [line for line in difflib.ndiff(before.splitlines(), chapter(course).splitlines())]
+    assert not [line for line in changed if line.startswith(("- ", "+ ")) and '"id"' in line]
+
+
+def test_other_tables_of_pyproject_are_left_alone(course: Course) -> None:
+    badges.run(course, options("ada/course"))
+    text = (course.root / "pyproject.toml").read_text()
+    assert text == PROJECT.replace('repository = ""', 'repository = "ada/course"', 1)
+
+
+def test_check_names_what_differs_and_changes_nothing(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = chapter(course)
+    assert badges.run(course, options(check=True)) == 1
+    assert "chapters/01_scalar.ipynb: differs" in capsys.readouterr().out
+    assert chapter(course) == before
+
+
+def test_the_first_cell_does_nothing_where_the_course_is_installed() -> None:
+    exec(compile(badges.setup_cell(""), "setup", "exec"), {})
+
+
+@pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "a b/c", 'a/b"'])
+def test_what_is_no_address_is_refused(course: Course, name: str) -> None:
+    with pytest.raises(CourseError, match="is not OWNER/NAME"):
+        badges.run(course, options(name))
+    assert course.settings()["repository"] == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([new_markdown_cell("# No markers"), new_code_cell("# setup")], "no Markdown cell holds"),
+        ([new_markdown_cell(OPENING + OPENING), new_code_cell("# setup")], "it holds them 2 times"),
+        ([new_markdown_cell(OPENING), new_code_cell("1 + 1")], "must begin with `# setup`"),
+        ([new_markdown_cell(OPENING)], "must begin with `# setup`"),
+    ],
+)
+def test_a_chapter_without_a_place_is_told_and_nothing_is_written(
+    course: Course, cells: list[object], said: str
+) -> None:
+    notebooks.write(course.chapters / "02_other.ipynb", new_notebook(cells=cells))
+    before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+    with pytest.raises(CourseError, match=said):
+        badges.run(course, options("ada/course"))
+    assert before == {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
+
+
+def test_a_damaged_chapter_is_told(course: Course) -> None:
+    (course.chapters / "01_scalar.ipynb").write_text("[1]")
+    with pytest.raises(CourseError, match="is not a notebook"):
+        badges.run(course, options(""))
+
+
+def test_a_pyproject_without_the_setting_is_told(course: Course) -> None:
+    (course.root / "pyproject.toml").write_text("[tool.coursekit]\n")
+    with pytest.raises(CourseError, match="add it"):
+        badges.run(course, options("ada/course"))
+
+
+def test_readme_and_chapters_of_this_repository_say_what_pyproject_says() -> None:
+    assert badges.plan(Course(ROOT)) == {}

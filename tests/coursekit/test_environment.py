@@ -1,0 +1,68 @@
+"""One place for every version, and the files around the code agree with each other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.specifiers import SpecifierSet
+
+from coursekit.course import Course
+from coursekit.testing import test as course_test
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def environment() -> list[object]:
+    data = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    return list(data["dependencies"])
+
+
+def test_binder_gets_python_3_12_and_the_package_by_pip_and_no_other_version() -> None:
+    assert environment() == ["python=3.12", "pip", {"pip": ["-e .[course]"]}]
+
+
+def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
+    version = next(str(item).partition("=")[2] for item in environment() if str(item).startswith("python="))
+    assert version in SpecifierSet(PROJECT["requires-python"])
+
+
+def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
+    assert set(EXTRAS) == {"course", "gpu", "pretrained", "test", "parity"}
+
+
+def test_ci_installs_the_packages_that_the_readme_names() -> None:
+    readme = re.search(r"^apt install (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    script = re.search(r"^packages=\((.*)\)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert readme and script and readme[1] == script[1]
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    assert re.search(r"^make test\b", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"]).returncode == 0
+
+
+def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
+    readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
+    extra = [step.name for step in course_test.all_steps(Course(ROOT), []) if step.extra]
+    assert extra == ["parity", "browser", "gpu"]
+    assert "`make gpu-test`" in readme  # CI has no GPU
+    for name in ("parity", "browser"):
+        assert f"`make test-{name}`" in readme
+        assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)
+
+
+def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
+    wanted = {extra: [one for one in needs if "torch" in one] for extra, needs in EXTRAS.items()}
+    assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": ["torch==2.13.0"]}
+
+
+def test_what_a_learner_makes_is_not_committed() -> None:
+    ignored = (ROOT / ".gitignore").read_text().split()
+    assert {".venv/", "work/", "mine/"} <= set(ignored)

@@ -1,0 +1,255 @@
+"""Exercises whose answers are CUDA C: graded in a process in which no student's Python has run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_course import answer, graded, new_course, save
+
+from coursekit import notebooks
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import Conditions, control
+from coursekit.grading.flow import Flow
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission, answers_of
+from coursekit.make.exercises import exercise as made_exercise
+from coursekit.make.pieces import SourceError
+
+ROOT = Path(__file__).parents[2]
+
+SETUP = """import numpy as np
+from minilib.cuda import cp
+%load_ext minilib.cuda"""
+
+HIDDEN_SETUP = """### BEGIN HIDDEN TESTS
+from coursekit.box.kernels import probe_kernel
+from coursekit.box.probe import probe
+### END HIDDEN TESTS"""
+
+FLIP = """%%cuda flip
+// exercise: 4.1
+extern "C" __global__ void flip(const float* x, float* y, int n) {
+    // BEGIN SOLUTION
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[n - 1 - i];
+    // END SOLUTION
+}"""
+
+VALUES = """### BEGIN HIDDEN TESTS
+for n in (1, 33, 100):
+    x = cp.asarray(rng.normal(size=n).astype(np.float32))
+    probe_kernel(f"n = {n}", flip, (-(-n // 32),), (32,), (x, cp.empty(n, cp.float32), np.int32(n)))
+### END HIDDEN TESTS"""
+
+COUNTS = """### BEGIN HIDDEN TESTS
+x = cp.asarray(rng.normal(size=64).astype(np.float32))
+args = (x, cp.empty(64, cp.float32), np.int32(64))
+probe_kernel("counts", flip, (2,), (32,), args, at_most=("global_load_sectors", "barriers"))
+### END HIDDEN TESTS"""
+
+TWICE = """# exercise: 4.2
+def twice(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION"""
+
+TWICE_TEST = """### BEGIN HIDDEN TESTS
+probe("value", twice(float(rng.normal())))
+### END HIDDEN TESTS"""
+
+MISTAKES = """// %% exercise=4.1 hint="Your index runs the same way on both sides."
+extern "C" __global__ void flip(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = new_course(tmp_path_factory.mktemp("course"))
+    (course.library / "cuda").symlink_to(ROOT / "minilib" / "cuda")
+    (course.solutions / "misconceptions").mkdir()
+    (course.solutions / "misconceptions" / "04_kernels.cu").write_text(MISTAKES)
+    path = save(
+        course.solutions / "04_kernels.ipynb",
+        "# 4 Kernels: exercises",
+        graded(SETUP, "setup", locked=True),
+        graded(HIDDEN_SETUP, "hidden-setup", locked=True),
+        answer("# helpers", "helpers"),
+        "### 4.1 flip (core, 5 minutes)",
+        answer(FLIP, "flip"),
+        graded(VALUES, "flip-hidden", grade=True, locked=True, points=2),
+        graded(COUNTS, "flip-counts-hidden", grade=True, locked=True, points=1),
+        "### 4.2 twice (warm-up, 1 minute)",
+        answer(TWICE, "twice"),
+        graded(TWICE_TEST, "twice-hidden", grade=True, locked=True, points=1),
+    )
+    notebook = notebooks.read(path)
+    notebook.metadata["coursekit"] = {"chapter": "04", "minilib": ["cuda"], "timeout": 30}
+    notebooks.write(path, notebook)
+    return course
+
+
+@pytest.fixture(scope="module")
+def chapter(course):
+    return load_chapter(course.solutions / "04_kernels.ipynb")
+
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def body(text, name="flip", parameters="const float* x, float* y, int n"):
+    return f'extern "C" __global__ void {name}({parameters}) {{\n    {INDEX}\n    {text}\n}}'
+
+
+RIGHT = body("if (i < n) y[n - 1 - i] = x[i];")
+ANSWERS = {
+    "right by another way": {"4.1": RIGHT},
+    "as the learner's cell": {"4.1": f"%%cuda flip\n// exercise: 4.1\n{RIGHT}"},
+    "remembers its launches": {
+        "4.1": "__device__ int seen;\n"
+        + body("if (i < n) y[i] = !i && seen ? 7 : x[n - 1 - i];\n    if (!i) seen = 1;")
+    },
+    "atomics in place of loads": {
+        "4.1": body("if (i < n) atomicExch(&y[i], atomicAdd((float*)&x[n - 1 - i], 0.0f));")
+    },
+    "no guard": {"4.1": body("y[i] = x[n - 1 - i];")},
+    "the same way": {"4.1": body("if (i < n) y[i] = x[i];")},
+    "reads twice": {"4.1": body("if (i < n) { y[i] = x[i]; y[i] = x[n - 1 - i]; }")},
+    "writes nothing": {"4.1": body("")},
+    "writes its input": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; x[i] = 0; }").replace("const ", "")},
+    "race": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; y[0] += 0 * y[n - 1]; }")},
+    "not C": {"4.1": body("if (i < n) y[i] = x[n - 1 - j];")},
+    "renamed": {"4.1": body("if (i < n) y[i] = x[n - 1 - i];", name="flop")},
+    "other parameters": {"4.1": body("if (i < n) y[i] = x[i];", parameters="float* x, float* y, float n")},
+    "endless": {"4.1": body("while (true) { if (i < n) y[i] = x[n - 1 - i] + i++; }")},
+    "stub": {},
+    "stub with more space": {
+        "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")
+    },
+    "python instead": {"4.1": "import minilib.cuda.kernel\nminilib.cuda.kernel.simulate = print"},
+    "python in the magic's line": {"4.1": f"%%cuda {{__import__('os')._exit(1)}}\n{RIGHT}"},
+    "patched from another answer": {
+        "4.1": body("if (i < n) y[i] = x[i];"),
+        "4.2": "import coursekit.box.kernels as own, minilib.cuda\nown.simulate = lambda *a, **k: None\n"
+        "def twice(x):\n    return 2 * x",
+        "helpers": "# helpers\nimport coursekit.box.kernels as own\nown.simulate = lambda *a, **k: None\n"
+        "def probe_kernel(*a, **k): pass",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(course, chapter):
+    conditions = Conditions(course, seed=7, box=Box.off(), workers=1)
+    _, measure = control(chapter, conditions)
+    made = {
+        name: assemble(chapter, {"4.2": chapter.exercises[1].reference} | own)
+        for name, own in ANSWERS.items()
+    }
+    runs = conditions.run(made)
+    results = {n: measure.result(Submission(n, n, n, ANSWERS[n], {}), run) for n, run in runs.items()}
+    return {name: {one.exercise.number: one for one in result.exercises} for name, result in results.items()}
+
+
+@pytest.mark.parametrize(
+    "name", ["right by another way", "as the learner's cell", "python in the magic's line"]
+)
+def test_a_right_kernel_earns_all_points(results, name):
+    assert (results[name]["4.1"].points, results[name]["4.1"].messages) == (3, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("no guard", "n = 1: line 4: thread (1,0,0) reads x[-1], which lies before the first element"),
+        ("the same way", "n = 33: array y: values differ from the expected by up to "),
+        ("writes nothing", "n = 1: array y: nothing was written to it"),
+        ("writes its input", "n = 1: array x: was changed, and should not be"),
+        ("race", "n = 33: race (global): line 4"),
+        ("not C", "does not compile: flip.cu:4:33: error: identifier 'j' is undefined; hint: declare it"),
+        ("renamed", "not RawModule: take a kernel with .get_function(name); its kernels: flop"),
+        ("other parameters", "stopped with LaunchTypeError: "),
+        ("endless", "this loop was stopped"),
+        ("stub", "not solved yet"),
+        ("stub with more space", "not solved yet"),
+        ("python instead", "does not compile: flip.cu:2:1: error: "),
+        ("patched from another answer", "n = 33: array y: values differ"),
+    ],
+)
+def test_a_wrong_kernel_loses_points_and_is_told_why(results, name, told):
+    result = results[name]["4.1"]
+    assert result.points < 3
+    assert told in result.messages[0]
+
+
+def test_right_values_at_a_higher_cost_keep_the_points_for_values(results):
+    result = results["reads twice"]["4.1"]
+    assert result.points == 2
+    assert result.messages == ("counts: global_load_sectors is 16; 8 can do",)
+
+
+def test_atomics_do_not_dodge_the_counts(results):
+    assert results["atomics in place of loads"]["4.1"].messages == ("counts: atomics is 128; 0 can do",)
+
+
+def test_variables_at_file_scope_start_afresh_in_each_run(results):
+    result = results["remembers its launches"]["4.1"]
+    assert result.points == 2  # all but the count: its variable is one more load
+    assert result.messages == ("counts: global_load_sectors is 9; 8 can do",)
+
+
+def test_a_known_mistake_earns_its_hint(results):
+    assert results["the same way"]["4.1"].hint == "Your index runs the same way on both sides."
+    assert results["no guard"]["4.1"].hint is None
+
+
+def test_a_stub_counts_as_unsolved(results):
+    assert results["stub"]["4.1"].unsolved
+    assert not results["no guard"]["4.1"].unsolved
+
+
+def test_python_answers_are_graded_beside_them(results):
+    assert all(result["4.2"].points == 1 for result in results.values())
+
+
+def test_the_learners_notebook_has_a_stub_that_compiles(course):
+    path = course.solutions / "04_kernels.ipynb"
+    notebook = made_exercise(notebooks.read(path), Path("solutions/04_kernels.ipynb"))
+    cell = next(cell.source for cell in notebook.cells if "exercise: 4.1" in cell.source)
+    assert cell.splitlines()[3] == "    // your code here"
+    assert "BEGIN" not in cell and "blockIdx" not in cell
+    assert not any("probe_kernel" in cell.source for cell in notebook.cells)
+
+
+def test_answers_are_found_by_their_line_where_the_metadata_is_lost(course, chapter, tmp_path):
+    path = save(tmp_path / "04_kernels.ipynb", f"%%cuda flip\n// exercise: 4.1\n{RIGHT}")
+    answers, _ = answers_of(path, chapter)
+    assert RIGHT in answers["4.1"]
+
+
+def test_a_solution_without_markers_would_show_its_answer(course):
+    path = course.solutions / "04_kernels.ipynb"
+    notebook = notebooks.read(path)
+    cell = next(cell for cell in notebook.cells if "exercise: 4.1" in cell.source)
+    cell.source = cell.source.replace("    // BEGIN SOLUTION\n", "").replace("    // END SOLUTION\n", "")
+    with pytest.raises(SourceError, match="// BEGIN SOLUTION"):
+        made_exercise(notebook, path)
+
+
+class FakeKernel:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("trouble", [False, True])
+def test_a_kernel_in_which_something_failed_does_not_serve_the_next_notebook(chapter, trouble):
+    kernel, spare = FakeKernel(), []
+    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, python=False, spare=spare)
+    flow.kernel, flow.trouble = kernel, trouble
+    flow.end()
+    assert (spare, kernel.closed) == (([], True) if trouble else ([kernel], False))

@@ -1,0 +1,354 @@
+"""`make lab`: what is copied into work/, that nothing of a learner's is lost, and how answers move over."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from coursekit import notebooks
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.install import lab, workspace
+
+ROOT = Path(__file__).parents[2]
+PROJECT = "[project]\nname = 'x'\n[tool.coursekit]\n[tool.ruff]\n"
+MINE = "# exercise: 1.1\ndef double(x):\n    return x + x  # mine"
+
+
+def answer(exercise: str, name: str, source: str) -> NotebookNode:
+    data = {"grade_id": name, "solution": True, "grade": False, "locked": False, "points": 0}
+    cell: NotebookNode = new_code_cell(f"# exercise: {exercise}\n{source}", id=name)
+    cell.metadata["nbgrader"] = {**data, "schema_version": 3, "task": False}
+    return cell
+
+
+def exercise(title: str = "# Exercises", *, triple: str = "triple", stub: str = "STUB") -> NotebookNode:
+    """The exercises of chapter 01: 1.1 `double` and 1.2 under the name that `triple` says."""
+    body = "    raise NotImplementedError"
+    made: NotebookNode = new_notebook(
+        cells=[
+            new_markdown_cell(title, id="title"),
+            answer("1.1", "double", f"def double(x):\n{body}  # {stub}"),
+            new_code_cell("double(2)", id="check"),
+            answer("1.2", triple, f"def {triple}(x):\n{body}"),
+        ]
+    )
+    return made
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+    course = Course(tmp_path / "kürs eins")
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise())
+    lesson = new_notebook(cells=[new_markdown_cell("# Scalar", id="a")])
+    notebooks.write(course.chapters / "01_scalar.ipynb", lesson)
+    notebooks.write(course.chapters / "00_start_here.ipynb", lesson)
+    (course.chapters / "picture.svg").write_text("<svg/>")
+    (course.chapters / ".ipynb_checkpoints").mkdir()
+    (course.chapters / ".ipynb_checkpoints" / "x.ipynb").write_text("{}")
+    (course.root / "pyproject.toml").write_text(PROJECT)
+    return course
+
+
+def mine(course: Course) -> Path:
+    return course.work / "01_scalar.ipynb"
+
+
+def solve(course: Course, source: str = MINE) -> bytes:
+    """The learner writes an answer and saves."""
+    notebook = notebooks.read(mine(course))
+    notebook.cells[1].source = source
+    notebooks.write(mine(course), notebook)
+    return mine(course).read_bytes()
+
+
+def sources(path: Path) -> list[str]:
+    return [cell.source for cell in notebooks.read(path).cells]
+
+
+def test_lessons_and_exercises_lie_in_work_under_their_names(course: Course) -> None:
+    lines = workspace.prepare(course)
+    found = sorted(str(path.relative_to(course.work)) for path in course.work.rglob("*") if path.is_file())
+    assert found == [
+        ".coursekit.json",
+        "01_scalar.ipynb",
+        "chapters/00_start_here.ipynb",
+        "chapters/01_scalar.ipynb",
+        "chapters/picture.svg",
+    ]
+    assert lines == [
+        "copied into work/: 01_scalar.ipynb, chapters/00_start_here.ipynb, chapters/01_scalar.ipynb"
+    ]
+
+
+def test_a_second_time_does_nothing(course: Course) -> None:
+    workspace.prepare(course)
+    before = {path: path.read_bytes() for path in course.work.rglob("*") if path.is_file()}
+    assert workspace.prepare(course) == []
+    assert before == {path: path.read_bytes() for path in course.work.rglob("*") if path.is_file()}
+
+
+def test_copies_are_trusted(course: Course) -> None:
+    workspace.prepare(course)
+    assert NotebookNotary().check_signature(notebooks.read(mine(course)))
+
+
+def test_a_changed_notebook_survives_make_lab(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    assert workspace.prepare(course) == []
+    assert mine(course).read_bytes() == before
+
+
+def test_a_changed_notebook_survives_a_newer_exercise_and_the_learner_is_told(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better exercises"))
+    lines = workspace.prepare(course)
+    assert mine(course).read_bytes() == before
+    assert len(lines) == 1
+    assert "newer: 01_scalar.ipynb" in lines[0] and "python3 -m coursekit lab --update 01" in lines[0]
+
+
+def test_update_moves_answers_and_keeps_the_old_notebook(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better", stub="NEW"))
+    lines = workspace.update(course, "01")
+    assert "1 of your answers moved over" in lines[0]
+    assert sources(mine(course))[:2] == ["# Better", MINE]
+    assert (course.work / "01_scalar.before-update-1.ipynb").read_bytes() == before
+    assert workspace.prepare(course) == []
+
+
+def test_an_untouched_stub_becomes_the_new_stub(course: Course) -> None:
+    workspace.prepare(course)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise(stub="NEW STUB"))
+    workspace.update(course, "01")
+    assert sources(mine(course)) == sources(course.exercises / "01_scalar.ipynb")
+
+
+def test_a_second_update_keeps_both_old_notebooks(course: Course) -> None:
+    workspace.prepare(course)
+    solve(course)
+    for title in ("# Two", "# Three"):
+        notebooks.write(course.exercises / "01_scalar.ipynb", exercise(title))
+        workspace.update(course, "01")
+    assert len(list(course.work.glob("*.before-update-?.ipynb"))) == 2
+    assert sources(mine(course))[:2] == ["# Three", MINE]
+
+
+def test_an_update_without_a_newer_version_changes_nothing(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    assert all("newest version already" in line for line in workspace.update(course, "01"))
+    assert mine(course).read_bytes() == before
+
+
+def test_cells_that_the_learner_added_stay_where_they_were(course: Course) -> None:
+    workspace.prepare(course)
+    notebook = notebooks.read(mine(course))
+    notebook.cells.insert(3, new_code_cell("my_own_check()", id="mine"))
+    notebooks.write(mine(course), notebook)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    workspace.update(course, "01")
+    assert sources(mine(course))[2:4] == ["double(2)", "my_own_check()"]
+
+
+def test_a_split_answer_is_joined(course: Course) -> None:
+    workspace.prepare(course)
+    notebook = notebooks.read(mine(course))
+    notebook.cells[1].source = "# exercise: 1.1\nimport math"
+    second = answer("1.1", "double", "def double(x): ...")
+    second["id"] = "split"
+    notebook.cells.insert(2, second)
+    notebooks.write(mine(course), notebook)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    workspace.update(course, "01")
+    assert sources(mine(course))[1].startswith("# exercise: 1.1\nimport math\n\n# exercise: 1.1\ndef double")
+
+
+def test_an_answer_whose_metadata_an_editor_lost_is_found_by_its_first_line(course: Course) -> None:
+    workspace.prepare(course)
+    notebook = notebooks.read(mine(course))
+    notebook.cells[1].source = MINE
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+    notebooks.write(mine(course), notebook)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    workspace.update(course, "01")
+    assert sources(mine(course))[1] == MINE
+
+
+def test_an_answer_without_a_place_is_kept_at_the_end(course: Course) -> None:
+    workspace.prepare(course)
+    notebook = notebooks.read(mine(course))
+    notebook.cells[3].source = "# exercise: 1.2\ndef triple(x): return 3 * x"
+    notebooks.write(mine(course), notebook)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise(triple="quadruple"))
+    workspace.update(course, "01")
+    assert "return 3 * x" in sources(mine(course))[-1]
+
+
+def test_a_lost_record_loses_no_answer(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    (course.work / ".coursekit.json").write_text("damaged")
+    assert workspace.prepare(course) == []
+    assert mine(course).read_bytes() == before
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    workspace.update(course, "01")
+    assert sources(mine(course))[:2] == ["# Better", MINE]
+
+
+def test_a_lesson_is_updated_too_and_the_old_one_kept(course: Course) -> None:
+    workspace.prepare(course)
+    lesson = new_notebook(cells=[new_markdown_cell("# Better", id="a")])
+    notebooks.write(course.chapters / "01_scalar.ipynb", lesson)
+    assert "chapters/01_scalar.ipynb" in workspace.prepare(course)[0]
+    workspace.update(course, "01")
+    assert sources(course.work / "chapters" / "01_scalar.ipynb") == ["# Better"]
+    assert (course.work / "chapters" / "01_scalar.before-update-1.ipynb").exists()
+
+
+def test_update_of_an_unknown_chapter_names_those_there_are(course: Course) -> None:
+    with pytest.raises(CourseError, match="no chapter '07' to update; there are: 00, 01"):
+        workspace.update(course, "07")
+
+
+def test_update_of_a_damaged_notebook_changes_nothing(course: Course) -> None:
+    workspace.prepare(course)
+    mine(course).write_text("not json")
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    with pytest.raises(CourseError, match="is not a notebook"):
+        workspace.update(course, "01")
+    assert mine(course).read_text() == "not json"
+
+
+def test_a_stop_in_the_middle_is_mended_by_the_next_time(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(workspace, "_write_record", stop)
+        workspace.prepare(course)
+    workspace.prepare(course)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    assert "newer: 01_scalar.ipynb" in workspace.prepare(course)[0]
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_a_changed_notebook_survives_git_pull_with_a_changed_exercise(course: Course, tmp_path: Path) -> None:
+    shutil.copy(ROOT / ".gitignore", course.root)
+    git(course.root, "init")
+    git(course.root, "add", ".")
+    git(course.root, "commit", "-m", "first")
+    git(tmp_path, "clone", str(course.root), "clone")
+    learner = Course(tmp_path / "clone")
+    workspace.prepare(learner)
+    before = solve(learner)
+    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    git(course.root, "commit", "-am", "better")
+    git(learner.root, "pull")
+    assert "newer: 01_scalar.ipynb" in workspace.prepare(learner)[0]
+    assert mine(learner).read_bytes() == before
+    workspace.update(learner, "01")
+    assert sources(mine(learner))[:2] == ["# Better", MINE]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
+    """What would have been opened, with which flags."""
+    calls: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    monkeypatch.setattr(lab, "open_jupyterlab", lambda folder, flags: calls.append((folder, flags)))
+    return calls
+
+
+def options(**changed: object) -> Namespace:
+    return Namespace(**{"dir": None, "update": None, "prepare": False, "rest": [], **changed})
+
+
+def test_the_first_time_opens_chapter_00_and_passes_flags_on(
+    course: Course, opened: list[tuple[Path, list[str]]]
+) -> None:
+    lab.run(course, options(rest=["--no-browser"]))
+    lab.run(course, options(rest=["--no-browser"]))
+    start = "--LabApp.default_url=/lab/tree/chapters/00_start_here.ipynb"
+    assert opened == [(course.work, [start, "--no-browser"]), (course.work, ["--no-browser"])]
+
+
+def test_root_is_told_the_flag_that_jupyterlab_wants(
+    course: Course, opened: list[tuple[Path, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    with pytest.raises(CourseError, match="LAB_FLAGS=--allow-root"):
+        lab.run(course, options())
+    lab.run(course, options(rest=["--allow-root"]))
+    assert len(opened) == 1
+
+
+def test_contributors_open_the_sources(course: Course, opened: list[tuple[Path, list[str]]]) -> None:
+    lab.run(course, options(dir="chapters"))
+    assert opened == [(course.chapters, [])]
+    assert not course.work.exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "..", "pyproject.toml"])
+def test_a_folder_that_is_not_of_the_course_is_refused(course: Course, name: str) -> None:
+    with pytest.raises(CourseError, match="no such folder"):
+        lab.run(course, options(dir=name))
+
+
+def test_prepare_and_update_open_nothing(course: Course, opened: list[tuple[Path, list[str]]]) -> None:
+    assert lab.run(course, options(prepare=True)) == 0
+    assert lab.run(course, options(update="01")) == 0
+    assert opened == []
+
+
+def test_settings_of_the_learner_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "settings" / "overrides.json"
+    lab.write_settings(path)
+    assert "fetchNews" in path.read_text()
+    path.write_text(json.dumps({}))
+    lab.write_settings(path)
+    assert path.read_text() == "{}"
+
+
+def as_plain_user() -> list[str]:
+    """What goes before a command so that permissions hold even for root, as in a container."""
+    if os.name != "posix":
+        pytest.skip("permissions of POSIX")
+    if os.getuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("root may write everywhere, and setpriv is not installed")
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"]
+
+
+def test_a_read_only_course_is_told_in_one_line(course: Course) -> None:
+    command = [sys.executable, "-m", "coursekit", "--course", str(course.root), "lab", "--prepare"]
+    course.root.chmod(0o555)
+    result = subprocess.run([*as_plain_user(), *command], cwd=ROOT, capture_output=True, text=True)
+    course.root.chmod(0o755)
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    assert "cannot be written" in result.stderr
