@@ -24,7 +24,7 @@ STUB = "raise NotImplementedError"
 CUDA_STUB = "// your code here"
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
-_DIRECTIVE = re.compile(r"#\|\s*(\w+)\s*(.*?)\s*$")
+_DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
 
 
 def read(path: Path) -> NotebookNode:
@@ -142,11 +142,12 @@ class Cell:
         return found[1] if found else None
 
     def directives(self) -> Iterator[tuple[str, str]]:
-        """The `#| name argument` lines at the top of the cell, comments between them allowed."""
+        """The `#| name argument` lines at the top of the cell (`//|` in CUDA C), comments allowed."""
         if not self.is_code:
             return
-        for line in self.source.splitlines():
-            if line.strip() and not line.lstrip().startswith("#"):
+        comment = "//" if cuda_line(self.source) else "#"
+        for line in cuda_text(self.source).splitlines():
+            if line.strip() and not line.lstrip().startswith(comment):
                 return
             found = _DIRECTIVE.match(line.strip())
             if found:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import libcst as cst
+import libcst.matchers as m
 from nbformat.v4 import new_code_cell
 
 from coursekit.course import Course, chapter_number
 from coursekit.grading.check import passed_exercises
+from coursekit.make import definitions as cst_definitions
+from coursekit.make.definitions import Definition, assigned_class, member_decorator
 from coursekit.make.exports import Export, Source, read_source
-from coursekit.make.pieces import Piece, assigned_class, member_decorator, pieces
 from coursekit.notebooks import Cell, cells, read
 
 HELPERS = "helpers"
@@ -67,29 +69,28 @@ def passing_answers(course: Course) -> Iterator[Answer]:
             yield from _helpers(written, read_source(path, course))
         for task in found:
             if task.exercise in passed:
-                yield Answer(task.exercise, Export(written[task.exercise], task.export.module))
+                yield Answer(task.exercise, Export(written[task.exercise], task.export.modules))
 
 
-def definitions(answer: Answer) -> list[Piece]:
+def definitions(answer: Answer) -> list[Definition]:
     """The statements of an answer that belong into a module; what only tries or shows things stays out."""
-    found = list(pieces(answer.cell))
+    found = cst_definitions.definitions(answer.cell)
     read_by = {
-        name.id
-        for piece in found
-        if isinstance(piece.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        for name in ast.walk(piece.node)
-        if isinstance(name, ast.Name)
+        name.value
+        for one in found
+        if isinstance(one.node, cst.FunctionDef | cst.ClassDef)
+        for name in m.findall(one.node, m.Name())
+        if isinstance(name, cst.Name)
     }
-    return [
-        piece for piece in found if answer.exercise == HELPERS or _defines(piece.node, piece.names & read_by)
-    ]
+    return [one for one in found if answer.exercise == HELPERS or _defines(one, read_by)]
 
 
-def _defines(node: ast.stmt, is_read: frozenset[str]) -> bool:
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return bool(is_read) or assigned_class(node) is not None
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Try
-    return isinstance(node, kinds) or member_decorator(node) is not None
+def _defines(definition: Definition, read_by: set[str]) -> bool:
+    node = definition.node
+    if m.matches(node, m.SimpleStatementLine(body=[m.Assign() | m.AnnAssign()])):
+        return bool(definition.names & read_by) or assigned_class(node) is not None
+    is_compound = isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Try)
+    return is_compound or definition.is_import or member_decorator(node) is not None
 
 
 def _differs(task: Task, written: dict[str, Cell], stubs: dict[str, Cell]) -> bool:
@@ -98,8 +99,8 @@ def _differs(task: Task, written: dict[str, Cell], stubs: dict[str, Cell]) -> bo
 
 
 def _helpers(written: dict[str, Cell], original: Source) -> Iterator[Answer]:
-    if HELPERS in written and original.module and _has_code(written[HELPERS]):
-        yield Answer(HELPERS, Export(written[HELPERS], original.module))
+    if HELPERS in written and original.modules and _has_code(written[HELPERS]):
+        yield Answer(HELPERS, Export(written[HELPERS], original.modules))
 
 
 def _has_code(cell: Cell) -> bool:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import ast
 from collections.abc import Iterator
 
-from coursekit.build.answers import Task, passing_answers, tasks
-from coursekit.build.library import Library, built, chapter_names, in_package, ordinary_files, reference
+from coursekit.build.answers import passing_answers, tasks
+from coursekit.build.library import Library, built, homes, in_package, taught_by_chapters
 from coursekit.build.milestone import run_milestone, scripts
 from coursekit.build.mine import write_mine
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
+from coursekit.make.book import Book
 from coursekit.make.exports import notebooks_in
-from coursekit.make.modules import Module, qualified
-from coursekit.make.pieces import pieces
+from coursekit.make.promote import library_texts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,15 +32,17 @@ def run(course: Course, args: argparse.Namespace) -> int:
     wanted = _chapters(course, args.chapter)
     if not any(course.work.glob("*.ipynb")):
         raise CourseError(f"{course.work}: holds no exercises yet; `make lab` puts them there")
-    bases, own = reference(course), chapter_names(course)
+    bases = library_texts(course)
+    own = taught_by_chapters(course, bases)
+    asked = homes(Book.of(course, bases), (task.export for _, found in tasks(course) for task in found))
     print("checking your answers ...", flush=True)
     library = built(course, bases, own, list(passing_answers(course)))
     if not args.chapter:
         wanted &= {chapter_number(answer.cell.notebook) for answer in library.answers}
     milestones = scripts(course, wanted)
-    texts = {**ordinary_files(course, bases), **in_package(library.texts), **milestones}
+    texts = {**in_package(library.texts), **milestones}
     write_mine(course, texts, force=args.force)
-    print("\n".join(table(library, own, [task for _, items in tasks(course) for task in items])))
+    print("\n".join(table(library, asked)))
     for exercise, line in library.left_out:
         print(f"{exercise}: your answer passes its tests but does not fit into the library: {line}")
     failed = [name for name in milestones if not run_milestone(course, name)]
@@ -57,15 +58,9 @@ def _chapters(course: Course, asked: str | None) -> set[str]:
     return found
 
 
-def table(library: Library, own: dict[str, set[str]], found: list[Task]) -> Iterator[str]:
-    """Which member of the library is whose."""
-    exercises = {name: task.exercise for task in found for name in _names(task)}
-    rows = []
-    for module in library.modules.values():
-        rows += [
-            (f"{module.name}.{name}", whose, exercises.get(f"{module.name}.{name}", ""))
-            for name, whose in _whose(module, library, own)
-        ]
+def table(library: Library, asked: dict[str, str]) -> Iterator[str]:
+    """Which member of the library is whose; `asked` are the names of exercises with their numbers."""
+    rows = list(_rows(library, asked))
     width = max([len(name) for name, _, _ in rows], default=0)
     for name, whose, exercise in rows:
         yield f"  {name:<{width}}  {whose:<9}  {exercise}".rstrip()
@@ -76,21 +71,18 @@ def table(library: Library, own: dict[str, set[str]], found: list[Task]) -> Iter
     yield "use it: `cd mine`, and there `from minilib...` is your library"
 
 
-def _whose(module: Module, library: Library, own: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """Each part of the module that comes from an exercise; a class is named once, not by its members."""
-    answered = [id(answer.cell) for answer in library.answers]
-    classes: dict[str, str] = {}
-    for name, piece in module.members():
-        if name in own.get(module.name, set()):
+def _rows(library: Library, asked: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Each part that comes from an exercise, whose it is, and the exercise; a class is named once."""
+    for module in library.modules.values():
+        if not any(name.startswith(f"{module.name}:") for name in asked) and not module.placed:
             continue
-        whose = "yours" if id(piece.cell) in answered else "reference"
-        if classes.get(name.partition(".")[0]) != whose:
-            yield name, whose
-        if isinstance(piece.node, ast.ClassDef):
-            classes[name] = whose
-
-
-def _names(task: Task) -> Iterator[str]:
-    for piece in pieces(task.export.cell):
-        for name, _ in qualified(piece.node):
-            yield f"{task.export.module}.{name}"
+        classes: dict[str, str] = {}
+        for name, item in module.members():
+            is_answer = item.source is not None and not item.source.is_import
+            if not is_answer and f"{module.name}:{name}" not in asked:
+                continue
+            whose = "yours" if is_answer else "reference"
+            if classes.get(name.partition(".")[0]) != whose:
+                yield f"{module.name}.{name}", whose, asked.get(f"{module.name}:{name}", "")
+            if item.members is not None:
+                classes[name] = whose

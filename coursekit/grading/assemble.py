@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from coursekit import notebooks
+from coursekit import given, notebooks
 from coursekit.course import chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell
@@ -232,7 +232,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
     for cell in notebooks.cells(chapter.path, chapter.notebook):
         kind, name = role(cell), cell.grade_id or ""
         if kind == "setup":
-            made.append(_cell(cell, cell.source, kind))
+            made.append(_cell(cell, _spelled_out(cell), kind))
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))
@@ -246,6 +246,16 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
             spoken = language(by_number[test.exercise])
             made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points, spoken))
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter.notebook), "cells": made})
+
+
+def _spelled_out(cell: Cell) -> str:
+    """A cell of the set-up with what `given` gives: the files that it reads hold answers."""
+    folders = [folder / "minilib" for folder in cell.notebook.resolve().parents]
+    library = next((folder for folder in folders if folder.is_dir()), None)
+    try:
+        return given.spelled_out(cell.source, library or given.installed_library())
+    except (SyntaxError, ValueError) as error:
+        raise CourseError(f"{cell.where()}: {error}") from None
 
 
 def language(exercise: Exercise) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import copy
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from nbformat import NotebookNode
 
+from coursekit import given
 from coursekit.course import Course
-from coursekit.make.exports import check_directives, notebooks_in
-from coursekit.make.given import filled
-from coursekit.make.pieces import SourceError
+from coursekit.make.definitions import SourceError, definitions
+from coursekit.make.exports import check_directives, notebooks_in, read_source
 from coursekit.make.promote import difference, need_solutions, read_text
 from coursekit.notebooks import (
     HIDDEN,
@@ -20,7 +22,7 @@ from coursekit.notebooks import (
     as_text,
     cells,
     cut,
-    from_text,
+    read,
     solution_markers,
     stubbed,
     write_text,
@@ -58,14 +60,47 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 
 def made(course: Course) -> dict[Path, str]:
-    """The texts that solutions/ (its given cells filled) and exercises/ should have."""
+    """The texts that the notebooks of exercises/ should have."""
     need_solutions(course, "exercises/ is complete as it is")
     texts: dict[Path, str] = {}
     for path in notebooks_in(course.solutions):
-        texts[path] = filled(path, course)
-        notebook = from_text(texts[path], path)
-        texts[course.exercises / path.name] = as_text(exercise(notebook, path.relative_to(course.root)))
+        _check_given(path, course)
+        texts[course.exercises / path.name] = as_text(exercise(read(path), path.relative_to(course.root)))
     return texts
+
+
+def _check_given(path: Path, course: Course) -> None:
+    """Raise where a notebook is given what it asks for."""
+    for cell in cells(path.relative_to(course.root), read(path)):
+        for call in _calls(cell):
+            try:
+                names = sorted(given.given_names(call, course.library) & _exported(path, course))
+            except ValueError as error:
+                raise SourceError(cell, None, str(error)) from None
+            if names:
+                listed = ", ".join(f'"{name}"' for name in names)
+                raise SourceError(
+                    cell, None, f"gives what this notebook asks for; leave it out: without=[{listed}]"
+                )
+
+
+def _exported(path: Path, course: Course) -> set[str]:
+    """The names that a notebook's answers define."""
+    exports = [one for one in read_source(path, course).exports if not one.modules[0].endswith(".cu")]
+    found = [definition for export in exports for definition in definitions(export.cell)]
+    return {name for definition in found if not definition.is_import for name in definition.names}
+
+
+def _calls(cell: Cell) -> Iterator[given.Call]:
+    if not cell.is_code or "given(" not in cell.source or cell.is_answer:
+        return
+    try:
+        for node in ast.parse(cell.source).body:
+            call = given.call_in(node)
+            if call is not None:
+                yield call
+    except ValueError as error:  # a SyntaxError too
+        raise SourceError(cell, None, str(error)) from None
 
 
 def exercise(notebook: NotebookNode, path: Path) -> NotebookNode:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
-from coursekit.make.pieces import SourceError
+from coursekit.make.definitions import SourceError
 from coursekit.notebooks import Cell, cells, read
 
-DIRECTIVES = ("default_exp", "default_doc", "export", "given", "milestone")
+DIRECTIVES = ("default_exp", "default_doc", "export", "milestone")
 
 _NUMBER = re.compile(r"\d\d")
-_MODULE = re.compile(r"[a-z_][a-z0-9_]*")
-_BURIED = re.compile(rf"#\|\s*({'|'.join(DIRECTIVES)})\b")
-_HEADING = re.compile(r"#{2,6}\s+(.+?)\s*#*$")
+_MODULE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*|[a-z0-9_/]+\.cu")
+_BURIED = re.compile(rf"(?:#|//)\|\s*({'|'.join(DIRECTIVES)})\b")
 
 
 @dataclass(frozen=True)
 class Export:
-    """A cell, the module that it goes to, and the heading above it."""
+    """A cell and the modules that it goes to: each definition to the one in which its name stands."""
 
     cell: Cell
-    module: str
-    heading: str | None = None
+    modules: tuple[str, ...]
 
 
 @dataclass
@@ -34,7 +31,7 @@ class Source:
     """What one notebook exports."""
 
     path: Path  # relative to the course
-    module: str | None = None  # of `#| default_exp`
+    modules: tuple[str, ...] = ()  # of `#| default_exp`
     doc: str | None = None  # of `#| default_doc`
     exports: list[Export] = field(default_factory=list)
 
@@ -64,11 +61,9 @@ def read_source(path: Path, course: Course) -> Source:
     source = Source(shown(path, course))
     found = cells(source.path, read(path))
     _read_defaults(source, found)
-    heading = None
-    for cell in found:
-        heading = _heading(cell, heading)
-        if cell.directive("export") is not None:
-            source.exports.append(Export(cell, _module(cell, source), heading))
+    source.exports = [
+        Export(cell, _modules(cell, source)) for cell in found if cell.directive("export") is not None
+    ]
     return source
 
 
@@ -82,9 +77,9 @@ def _read_defaults(source: Source, found: list[Cell]) -> None:
         check_directives(cell)
         for name, argument in cell.directives():
             if name == "default_exp":
-                if source.module is not None:
+                if source.modules:
                     raise SourceError(cell, None, "a second `#| default_exp`; a notebook has one")
-                source.module = _valid(cell, argument)
+                source.modules = _valid(cell, argument)
             elif name == "default_doc":
                 source.doc = argument
 
@@ -110,52 +105,26 @@ def _line(cell: Cell, name: str) -> int:
     return next(
         number
         for number, line in enumerate(cell.source.splitlines(), 1)
-        if re.match(rf"\s*#\|\s*{name}\b", line)
+        if re.match(rf"\s*(#|//)\|\s*{name}\b", line)
     )
 
 
-def _module(cell: Cell, source: Source) -> str:
+def _modules(cell: Cell, source: Source) -> tuple[str, ...]:
     named = cell.directive("export")
     if named:
         return _valid(cell, named)
-    if source.module is None:
+    if not source.modules:
         raise SourceError(
             cell, _line(cell, "export"), "`#| export`, but the notebook has no `#| default_exp MODULE`"
         )
-    return source.module
+    return source.modules
 
 
-def _valid(cell: Cell, name: str) -> str:
-    if not _MODULE.fullmatch(name) or name == "__init__":
-        raise SourceError(
-            cell, None, f"`{name}` is no module name; write one like `scalar`, in small letters"
-        )
-    return name
-
-
-def _heading(cell: Cell, current: str | None) -> str | None:
-    """The last heading of a Markdown cell as a section comment, or the one that held so far."""
-    if cell.node.cell_type != "markdown":
-        return current
-    for line in _outside_fences(cell.source):
-        found = _HEADING.match(line)
-        if found:
-            current = _as_comment(found[1])
-    return current
-
-
-def _outside_fences(text: str) -> Iterator[str]:
-    fenced = False
-    for line in text.splitlines():
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif not fenced:
-            yield line
-
-
-def _as_comment(heading: str) -> str:
-    """`1.9 **A fused neuron** (stretch, 20 minutes)` reads `A fused neuron` in a module."""
-    heading = re.sub(r"^\d+(\.\d+)*[.:]?\s+", "", heading)
-    heading = re.sub(r"\s*\([^()]*\bminutes?\)$", "", heading)
-    heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    return re.sub(r"<[^>]*>|\*\*", "", heading).strip()
+def _valid(cell: Cell, names: str) -> tuple[str, ...]:
+    found = tuple(names.split())
+    for name in found or ("",):
+        if not _MODULE.fullmatch(name) or name.rpartition(".")[2] == "__init__":
+            raise SourceError(
+                cell, None, f"`{name}` is no module name; write one like `scalar`, in small letters"
+            )
+    return found

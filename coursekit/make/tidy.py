@@ -18,6 +18,11 @@ class Undefined:
     message: str
     line: int
 
+    @property
+    def name(self) -> str:
+        """The name itself, which the message quotes."""
+        return self.message.partition("`")[2].partition("`")[0]
+
 
 def tidy(text: str, course: Course, name: str = "module.py") -> str:
     """`text` formatted, its imports sorted, without the quotes that a notebook needs around annotations."""

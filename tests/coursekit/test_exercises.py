@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from made_course import HIDDEN, TANH, answer, graded, new_course, save, scalar_course
+from made_course import GIVEN, HIDDEN, TANH, answer, graded, new_course, save, scalar_course
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
@@ -69,40 +69,23 @@ def test_locked_cells_can_be_neither_edited_nor_deleted(tmp_path: Path) -> None:
     assert "editable" not in second.metadata
 
 
-def test_given_cells_are_filled_in_solutions_and_in_exercises(tmp_path: Path) -> None:
+def test_a_line_of_given_stays_as_it_is(tmp_path: Path) -> None:
     course = scalar_course(tmp_path)
-    assert make(course) == 0
-    filled = notebooks.read(course.solutions / "01_scalar.ipynb").cells[2].source
-    assert notebooks.read(course.exercises / "01_scalar.ipynb").cells[2].source == filled
-    assert filled.startswith("#| given scalar\nfrom __future__ import annotations\n\nimport math\n")
-    assert "    def __mul__(self, other: Value) -> Value:" in filled and "tanh" not in filled
-    space: dict[str, object] = {}
-    exec(filled + "\ny = Value(2) * Value(3)", space)
-    assert space["y"].data == 6  # type: ignore[attr-defined]
+    make(course)
+    notebook = notebooks.read(course.exercises / "01_scalar.ipynb")
+    assert GIVEN in [cell.source for cell in notebook.cells]
 
 
-def test_filling_a_given_cell_changes_nothing_else(tmp_path: Path) -> None:
+def test_what_a_notebook_asks_for_cannot_be_given_there(tmp_path: Path) -> None:
     course = scalar_course(tmp_path)
     path = course.solutions / "01_scalar.ipynb"
-    before = notebooks.read(path)
-    assert make(course) == 0
-    after = notebooks.read(path)
-    given = next(i for i, cell in enumerate(before.cells) if cell.source.startswith("#| given"))
-    assert "class Value" in after.cells[given].source
-    after.cells[given].source = before.cells[given].source
-    assert after == before
-    assert make(course, "--check") == 0
-
-
-def test_check_reports_a_given_cell_that_is_out_of_date(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    course = scalar_course(tmp_path)
-    path = course.solutions / "01_scalar.ipynb"
-    before = path.read_bytes()
-    assert make(course, "--check") == 1
-    assert "solutions/01_scalar.ipynb (from the notebooks)" in capsys.readouterr().out
-    assert path.read_bytes() == before and not list(course.exercises.iterdir())
+    path.write_text(path.read_text().replace(', \\"Value.exp\\"', ""))
+    with pytest.raises(CourseError) as caught:
+        made(course)
+    assert str(caught.value) == (
+        "solutions/01_scalar.ipynb, cell 3: gives what this notebook asks for; "
+        'leave it out: without=["Value.exp"]'
+    )
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -175,9 +158,9 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
         ),
         (graded(f"{BEGIN}\n1\n{END}", "x"), 'the cell\'s metadata does not say "solution": true'),
         (graded("1", "first"), 'grade_id "first" is that of cell 1 too'),
-        (graded("#| given nowhere", "x"), "nothing else exports to a module `nowhere`"),
-        (graded("\n#| given scalar", "x"), "stands on the first line"),
-        (graded("#| gvien chapters/01_m.ipynb", "x"), "unknown directive `#| gvien`"),
+        (graded("given('nowhere')", "x"), "given: there is no minilib.nowhere"),
+        (graded("given('m', without=names)", "x"), "write the arguments of `given('m', without=names)` out"),
+        (graded("#| exprot", "x"), "unknown directive `#| exprot`"),
     ],
 )
 def test_a_mistake_of_the_author_is_one_line(tmp_path: Path, cell: NotebookNode, message: str) -> None:

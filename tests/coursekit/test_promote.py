@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_course import MUL, NODE, VALUE, answer, new_course, save, scalar_course
+from made_course import MUL, NODE, VALUE, new_course, save, scalar_course
 
 from coursekit.__main__ import main
 from coursekit.course import Course
@@ -15,14 +15,13 @@ from coursekit.make.promote import promoted
 
 EXPECTED = '''"""Scalars that know their derivative.
 
-Promoted from chapters/01_scalar.ipynb and solutions/01_scalar.ipynb; edit there, then `make promote`.
+Taught in chapters/01_scalar.ipynb and solutions/01_scalar.ipynb: what they export is edited there, then `make
+promote`.
 """
 
 from __future__ import annotations
 
 import math
-
-# Expressions remember how they were made
 
 
 class Value:
@@ -65,7 +64,7 @@ def chapter(course: Course, *cells: str) -> Course:
 
 def body(course: Course) -> str:
     """The module `m` below its docstring and the future import."""
-    return promoted(course)["m"].partition("annotations\n")[2].strip("\n")
+    return promoted(course)["m.py"].partition("annotations\n")[2].strip("\n")
 
 
 def error(course: Course) -> str:
@@ -76,11 +75,11 @@ def error(course: Course) -> str:
 
 
 def test_chapters_and_answers_make_a_module_as_if_written_by_hand(tmp_path: Path) -> None:
-    assert promoted(scalar_course(tmp_path))["scalar"] == EXPECTED
+    assert promoted(scalar_course(tmp_path, promoted=False))["scalar.py"] == EXPECTED
 
 
 def test_promote_writes_once_and_then_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    course = scalar_course(tmp_path / "Kurs für Leute")
+    course = scalar_course(tmp_path / "Kurs für Leute", promoted=False)
     assert promote(course) == 0
     path = course.library / "scalar.py"
     assert path.read_text() == EXPECTED
@@ -91,7 +90,7 @@ def test_promote_writes_once_and_then_nothing(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_check_shows_a_diff_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    course = scalar_course(tmp_path)
+    course = scalar_course(tmp_path, promoted=False)
     promote(course)
     path = course.library / "scalar.py"
     path.write_text(EXPECTED.replace("math.tanh", "math.sinh"))
@@ -113,7 +112,7 @@ def test_chapters_stand_before_solutions_of_the_same_part(tmp_path: Path) -> Non
 def test_one_cell_can_go_to_another_module(tmp_path: Path) -> None:
     course = chapter(new_course(tmp_path), "#| export\nA = 1", "#| export other\nB = 2")
     texts = promoted(course)
-    assert "A = 1" in texts["m"] and "B = 2" in texts["other"] and "B" not in texts["m"]
+    assert "A = 1" in texts["m.py"] and "B = 2" in texts["other.py"] and "B" not in texts["m.py"]
 
 
 def test_assigned_members_move_into_the_class(tmp_path: Path) -> None:
@@ -173,30 +172,6 @@ def test_imports_are_gathered_and_sorted(tmp_path: Path) -> None:
         "import math\nimport os\nfrom math import pi, tau\nfrom typing import TYPE_CHECKING\n\n"
         "if TYPE_CHECKING:\n    import ast\n\n\nA: ast.AST | None = None\n"
     )
-
-
-def test_a_heading_with_exports_becomes_a_section(tmp_path: Path) -> None:
-    course = chapter(
-        new_course(tmp_path),
-        "## 1. **First** things",
-        "#| export\nA = 1",
-        "## Nothing exported here",
-        "## Second",
-        "#| export\nB = 1",
-    )
-    assert body(course) == "# First things\n\n\nA = 1\n\n\n# Second\n\n\nB = 1"
-
-
-def test_an_exercise_gives_a_section_without_its_number_and_minutes(tmp_path: Path) -> None:
-    course = new_course(tmp_path)
-    cell = answer("# exercise: 1.9\n#| export\nA = 1", "a")
-    save(
-        course.solutions / "01_m.ipynb",
-        "#| default_exp m",
-        "### 1.9 A fused neuron (stretch, 20 minutes)",
-        cell,
-    )
-    assert body(course) == "# A fused neuron\n\n\nA = 1"
 
 
 @pytest.mark.parametrize(
@@ -263,23 +238,160 @@ def test_two_sentences_for_one_module_are_refused(tmp_path: Path) -> None:
     assert "differs from the one in chapters/01_m.ipynb" in error(course)
 
 
-def test_an_ordinary_file_is_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    course = chapter(new_course(tmp_path), "#| export\nA = 1")
-    (course.library / "m.py").write_text("HAND = 1\n")
-    assert promote(course) == 2
-    assert "minilib/m.py: is an ordinary file" in capsys.readouterr().err
-    assert (course.library / "m.py").read_text() == "HAND = 1\n"
+MODULE = """'''By hand.'''
+
+from __future__ import annotations
+
+import math
+
+# First things
+
+
+def double(x):
+    return 2 * x
+
+
+# Numbers
+
+
+class Value:
+    '''A number.'''
+
+    # Arithmetic
+
+    def __neg__(self):
+        return Value(-self.data)
+
+    # why: old
+    def __mul__(self, other):
+        return "old"
+
+    # Functions
+
+    def tanh(self):
+        return math.tanh(self.data)
+
+
+A = 1  # a constant
+""".replace("'''", '"' * 3)
+TAUGHT = "Taught in chapters/01_m.ipynb: what it exports is edited there, then `make promote`."
+
+
+def in_place(course: Course, *cells: str, text: str = MODULE) -> str:
+    """The text of a module `m` that has `text` and gets what these cells export."""
+    (course.library / "m.py").write_text(text)
+    return promoted(chapter(course, *cells))["m.py"]
+
+
+def test_a_definition_is_replaced_where_it_stands(tmp_path: Path) -> None:
+    cell = "#| export\n# why: new\n@add_to(Value)\ndef __mul__(self, other):\n    return math.nan"
+    made = in_place(new_course(tmp_path), cell, "#| export\nA = 2  # new")
+    expected = MODULE.replace("why: old", "why: new").replace('"old"', "math.nan")
+    expected = expected.replace("A = 1  # a constant", "A = 2  # new")
+    assert made == expected.replace("By hand.", f"By hand.\n\n{TAUGHT}\n")
+
+
+def test_what_stands_there_by_hand_stays(tmp_path: Path) -> None:
+    cell = "#| export\nclass Value:\n    'New.'\n    def __mul__(self, o): return 1"
+    made = in_place(new_course(tmp_path), cell)
+    assert "New." in made and "A number." not in made and made.count("def __mul__") == 1
+    order = ["def double", "# Arithmetic", "def __neg__", "def __mul__", "# Functions", "def tanh", "A = 1"]
+    assert [made.index(word) for word in order] == sorted(made.index(word) for word in order)
+
+
+def test_what_is_new_joins_the_definition_before_it(tmp_path: Path) -> None:
+    cell = (
+        "#| export\ndef double(x): return x + x\n\ndef half(x): return x / 2\n\n"
+        "@add_to(Value)\ndef __neg__(self): return 0\n\n@add_to(Value)\ndef __pos__(self): return self"
+    )
+    made = in_place(new_course(tmp_path), cell)
+    order = ["def double", "def half", "# Numbers", "def __neg__", "def __pos__", "def __mul__", "# Fun"]
+    assert [made.index(word) for word in order] == sorted(made.index(word) for word in order)
+
+
+def test_a_property_that_lost_its_setter_loses_it_in_the_module(tmp_path: Path) -> None:
+    both = "    @property\n    def x(self):\n        return 1\n\n    @x.setter\n    def x(self, v): ...\n\n"
+    cell = "#| export\n@add_to(Value)\n@property\ndef x(self): return 2"
+    text = MODULE.replace("    # Functions", f"{both}    # Functions")
+    made = in_place(new_course(tmp_path), cell, text=text)
+    assert "return 2" in made and "setter" not in made
+
+
+def test_each_definition_goes_to_its_file_of_a_package(tmp_path: Path) -> None:
+    course = new_course(tmp_path)
+    folder = course.library / "pack"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from minilib.pack.one import f\n")
+    (folder / "one.py").write_text('"""One."""\n\n\ndef f():\n    return 1\n')
+    (folder / "two.py").write_text('"""Two."""\n\n\nclass C:\n    def g(self):\n        return 1\n')
+    save(
+        course.chapters / "01_p.ipynb",
+        "#| default_exp pack",
+        "#| export\ndef f(): return 2\n\n@add_to(C)\ndef g(self): return math.pi",
+        "#| export\nimport math",
+        "#| export pack.one\nA = 1",
+    )
+    texts = promoted(course)
+    assert sorted(texts) == ["pack/one.py", "pack/two.py"]
+    assert "return 2" in texts["pack/one.py"] and "A = 1" in texts["pack/one.py"]
+    assert "import math" in texts["pack/two.py"] and "import math" not in texts["pack/one.py"]
+    for name, text in texts.items():
+        (course.library / name).write_text(text)
+    assert promoted(course) == texts
+
+
+def test_a_name_in_two_files_must_say_which(tmp_path: Path) -> None:
+    course = new_course(tmp_path)
+    for name in ("one", "two"):
+        (course.library / f"{name}.py").write_text("def f():\n    return 1\n")
+    save(course.chapters / "01_p.ipynb", "#| default_exp one two", "#| export\ndef f(): return 2")
+    assert error(course).endswith("`f` stands in one and in two; say which: `#| export one`")
+
+
+KERNELS = """// Rows.
+
+#include <cuda_fp16.h>
+#define ROWS 4
+
+// The sum of a row.
+__device__ float sum(const float* x) {
+    return x[0];  // not "}" yet
+}
+
+extern "C" __global__ void rows(const float* x, float* y) { y[0] = sum(x); }
+"""
+
+
+def test_kernels_are_replaced_in_their_file_and_new_helpers_stand_above_them(tmp_path: Path) -> None:
+    course = new_course(tmp_path)
+    (course.library / "kernels").mkdir()
+    path = course.library / "kernels" / "rows.cu"
+    path.write_text(KERNELS)
+    cell = (
+        "%%cuda rows\n//| export kernels/rows.cu\n__device__ float twice(float x) { return x + x; }\n\n"
+        '// New.\nextern "C" __global__ void rows(const float* x, float* y) {\n'
+        "    if (x) { y[0] = twice(sum(x)); }\n}"
+    )
+    save(course.chapters / "05_k.ipynb", cell)
+    made = promoted(course)["kernels/rows.cu"]
+    assert made.startswith("// Taught in chapters/05_k.ipynb: what it exports is edited there, then")
+    order = ["// Rows.", "#include", "#define", "// The sum", "twice(float", "// New.", "void rows"]
+    assert [made.index(word) for word in order] == sorted(made.index(word) for word in order)
+    assert made.count("void rows") == 1 and 'not "}" yet' in made and "{ y[0] = sum(x); }" not in made
+    path.write_text(made)
+    assert promoted(course)["kernels/rows.cu"] == made
 
 
 def test_a_module_that_lost_its_notebook_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    course = scalar_course(tmp_path)
+    course = scalar_course(tmp_path, promoted=False)
     promote(course)
     for folder in (course.chapters, course.solutions):
         (folder / "01_scalar.ipynb").unlink()
     assert promote(course, "--check") == 1
-    assert "minilib/scalar.py: no notebook exports to it any more" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "minilib/scalar.py: no notebook exports to it any more; it is an ordinary file now" in out
 
 
 def test_a_bundle_without_solutions_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,7 +422,7 @@ def test_a_notebook_without_a_number_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    course = scalar_course(tmp_path)
+    course = scalar_course(tmp_path, promoted=False)
 
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -322,9 +434,9 @@ def test_a_folder_that_cannot_be_written_is_one_line(
 
 
 def test_a_stop_in_the_middle_leaves_the_old_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    course = scalar_course(tmp_path)
+    course = scalar_course(tmp_path, promoted=False)
     path = course.library / "scalar.py"
-    path.write_text('"""Old.\n\nPromoted from x.\n"""\n')
+    path.write_text('"""Old."""\n\nfrom __future__ import annotations\n')
 
     def stop(*args: object) -> None:
         raise KeyboardInterrupt
@@ -337,4 +449,4 @@ def test_a_stop_in_the_middle_leaves_the_old_module(tmp_path: Path, monkeypatch:
 
 def test_without_ruff_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert "pip install 'minilib[course]'" in error(scalar_course(tmp_path))
+    assert "pip install 'minilib[course]'" in error(scalar_course(tmp_path, promoted=False))

@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from coursekit import notebooks
 from coursekit.course import Course
+from coursekit.make import promote
 
 PROJECT = "[tool.coursekit]\n[tool.ruff]\nline-length = 110\n"
 
@@ -71,6 +72,10 @@ def node(data: float) -> Value:
     """The result of an operation."""
     return Value(data)'''
 
+GIVEN = """from coursekit.given import given
+
+given("scalar", without=["Value.tanh", "Value.exp"])"""
+
 TANH = '''# exercise: 1.1
 #| export
 @add_to(Value)
@@ -100,8 +105,8 @@ from minilib.scalar import Value
 print("tanh is", Value(0.5).tanh().data)"""
 
 
-def scalar_course(folder: Path) -> Course:
-    """A course of one chapter, two exercises and a milestone."""
+def scalar_course(folder: Path, *, promoted: bool = True) -> Course:
+    """A course of one chapter, two exercises and a milestone, and their library where it is `promoted`."""
     course = new_course(folder)
     save(
         course.chapters / "01_scalar.ipynb",
@@ -120,7 +125,7 @@ def scalar_course(folder: Path) -> Course:
         course.solutions / "01_scalar.ipynb",
         "#| default_exp scalar",
         graded("import math\nfrom coursekit import add_to", "imports", locked=True),
-        graded("#| given scalar", "given", locked=True),
+        graded(GIVEN, "given", locked=True),
         answer("# helpers", "helpers"),
         "### 1.1 tanh (core, 8 minutes)",
         answer(TANH, "tanh"),
@@ -130,4 +135,7 @@ def scalar_course(folder: Path) -> Course:
         answer(EXP, "exp"),
         graded(HIDDEN.replace("tanh", "exp"), "exp-hidden", grade=True, locked=True, points=2),
     )
+    if promoted:
+        for name, text in promote.promoted(course).items():
+            (course.library / name).write_text(text)
     return course
