@@ -225,7 +225,7 @@ class Module:
         places = [number for number, other in enumerate(where, 1) if short in other.names]
         place = places[-1] if places else len(where)
         if place and is_import(where[place - 1].node):
-            item.node = item.node.with_changes(leading_lines=[_BLANK, *item.node.leading_lines])
+            item.node = item.node.with_changes(leading_lines=[_BLANK, _BLANK, *item.node.leading_lines])
         where.insert(place, item)
 
     def _refuse_locked(self, definition: Definition) -> None:
