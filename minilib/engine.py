@@ -42,7 +42,7 @@ class Function:
     requires_grad: bool = True  # False: the result has no gradient (a comparison, an argmax)
     view = False  # True: the result may share the memory of the input
     xp: Any = np  # the array module of the inputs
-    hooks: list[Callable[[Array], Array | None]] | None = None
+    hooks: list[Callable[[Tensor], Tensor | None]] | None = None
     serial: int
     shape: Shape
     dtype: np.dtype[Any]
@@ -318,16 +318,24 @@ def refuse_unusable(f: Function) -> None:
     refuse_overwritten(f)
 
 
-def run_hooks(hooks: list[Callable[[Array], Array | None]], grad: Array) -> Array:
+def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Array:
     """Show `grad` to each hook; what a hook returns takes its place."""
     for hook in list(hooks):
-        changed = hook(grad.copy())
+        changed = hook(leaf_of(grad.copy()))
         if changed is not None:
             if (changed.shape, changed.dtype) != (grad.shape, grad.dtype):
                 gave, had = (f"{x.dtype} of shape {x.shape}" for x in (changed, grad))
                 raise RuntimeError(f"hook: gave a gradient in {gave} for one in {had}")
-            grad = changed
+            grad = changed.data
     return grad
+
+
+TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/tensor/core.py enters it
+
+
+def leaf_of(array: Array) -> Tensor:
+    """`array` as a leaf, for whom tensors are more useful."""
+    return TENSORS[0](array)
 
 
 def hand_out(

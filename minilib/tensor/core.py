@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from minilib.engine import (
     DEVICES,
+    TENSORS,
     Array,
     Function,
     Node,
@@ -92,7 +93,7 @@ class Tensor:
     data: Array
     grad: Tensor | None
     function: Function | None
-    hooks: list[Callable[[Array], Array | None]] | None
+    hooks: list[Callable[[Tensor], Tensor | None]] | None
     requires_grad: bool
 
     # What it holds
@@ -743,9 +744,9 @@ class Tensor:
         owner = self.function or self
         if owner.hooks is None:
             owner.hooks = []
-        hooks, on_arrays = owner.hooks, seeing_tensors(hook)
-        hooks.append(on_arrays)
-        return lambda: hooks.remove(on_arrays)
+        hooks = owner.hooks
+        hooks.append(hook)
+        return lambda: hooks.remove(hook)
 
     def retain_grad(self) -> None:
         """Keep `grad` also where this tensor is no leaf, as the hooks registered before have left it."""
@@ -784,6 +785,9 @@ class Tensor:
         if self.function is not None:
             raise RuntimeError("only leaves can be copied or pickled, no result with a history: x.detach()")
         return object.__getstate__(self)
+
+
+TENSORS.append(Tensor)  # so that the engine can show tensors to hooks
 
 
 class Best(NamedTuple):
@@ -942,16 +946,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)
         return flat.reshape(*input.shape[:-1], other.shape[-1])
     return apply(MatMul(), input, other)
-
-
-def seeing_tensors(hook: Callable[[Tensor], Tensor | None]) -> Callable[[Array], Array | None]:
-    """`hook`, which takes and gives tensors, for the engine, which knows arrays."""
-
-    def on_arrays(grad: Array) -> Array | None:
-        changed = hook(Tensor(grad))
-        return None if changed is None else changed.data
-
-    return on_arrays
 
 
 def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
