@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -67,6 +67,22 @@ class Function:
 
 
 Node: TypeAlias = "Function | Tensor"  # an operation, or a leaf
+
+
+# Tensors, whose class the engine does not know
+
+
+TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/tensor/core.py enters it
+
+
+def leaf_of(data: Any) -> Tensor:
+    """A leaf that holds `data`."""
+    return TENSORS[0](data)
+
+
+def is_tensor(thing: object) -> TypeGuard[Tensor]:
+    """Whether `thing` is a leaf or a result."""
+    return isinstance(thing, TENSORS[0])
 
 
 # Modes: whether operations are remembered
@@ -188,6 +204,21 @@ def wrote(array: Array, recorded: bool = False) -> None:
     log.last = _writes.last = _clock()
     if recorded:
         log.last_recorded, _writes.recorded = log.last, True
+
+
+def refuse_write(x: Tensor, *others: Tensor) -> None:
+    """Raise where a write of `others` into `x` would break gradients."""
+    if not mode.grad_enabled:
+        return
+    if x.requires_grad and x.function is None:
+        raise RuntimeError(
+            "a leaf that wants a gradient cannot be changed in place: use no_grad(), or x = x + ..."
+        )
+    recorded = x.requires_grad or any(t.requires_grad for t in others)
+    if recorded and x.data.base is not None:
+        raise RuntimeError(
+            "a view cannot be changed in place where gradients flow: use x[index] = value, or clone it"
+        )
 
 
 def _refuse_stale_views(tensors: tuple[Tensor, ...]) -> None:
@@ -328,14 +359,6 @@ def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Ar
                 raise RuntimeError(f"hook: gave a gradient in {gave} for one in {had}")
             grad = changed.data
     return grad
-
-
-TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/tensor/core.py enters it
-
-
-def leaf_of(array: Array) -> Tensor:
-    """`array` as a leaf, for whom tensors are more useful."""
-    return TENSORS[0](array)
 
 
 def hand_out(

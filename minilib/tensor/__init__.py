@@ -84,22 +84,7 @@ from minilib.operations import (
     fill,
     power,
 )
-from minilib.tensor.core import (
-    Best,
-    Float,
-    Index,
-    Tensor,
-    all_slices,
-    apply,
-    as_array,
-    binary,
-    matmul,
-    result_type,
-    split_index,
-    tensor,
-    weak,
-    where,
-)
+from minilib.tensor.core import Best, Float, Tensor, apply, as_array, binary, matmul, tensor, weak
 from minilib.tensor.creation import (
     arange,
     eye,
@@ -115,11 +100,11 @@ from minilib.tensor.creation import (
     zeros_like,
 )
 from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
-from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack
+from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack, where
 from minilib.tensor.random import Generator, default_generator, manual_seed
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
+from minilib.tensor.rules import Index, all_slices, full_shape, result_type, split_index
 from minilib.tensor.rules import _sizes as _sizes
-from minilib.tensor.rules import full_shape
 
 __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Array", "DEVICES", "Device", "FREED", "Function", "Mode", "Node", "Number", "Record", "Shape",
@@ -131,11 +116,10 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Permute", "Pow", "ReLU", "Reduction", "Reshape", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
     "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes", "fill",
     "power",
-    "full_shape",
+    "Index", "all_slices", "full_shape", "result_type", "split_index",
     "Generator", "default_generator", "manual_seed",
-    "Best", "Float", "Index", "Tensor", "all_slices", "apply", "as_array", "binary", "matmul",
-    "result_type", "split_index", "tensor", "weak", "where",
-    "cat", "concatenate", "maximum", "minimum", "stack",
+    "Best", "Float", "Tensor", "apply", "as_array", "binary", "matmul", "tensor", "weak",
+    "cat", "concatenate", "maximum", "minimum", "stack", "where",
     "arange", "eye", "full", "linspace", "ones", "ones_like", "rand", "randint", "randn", "randperm",
     "zeros", "zeros_like",
     "GradcheckError", "grad", "gradcheck", "quotient",

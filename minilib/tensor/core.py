@@ -28,6 +28,7 @@ from minilib.engine import (
     mode,
     owner_of,
     propagate,
+    refuse_write,
     wrote,
 )
 from minilib.operations import (
@@ -71,10 +72,23 @@ from minilib.operations import (
     axes,
 )
 from minilib.tensor.random import Generator, _float_type, default_generator
-from minilib.tensor.rules import _CATEGORY, _axis, _check_matmul, _floating, _sizes, full_shape
+from minilib.tensor.rules import (
+    Index,
+    _axis,
+    _check_matmul,
+    _floating,
+    _sizes,
+    all_slices,
+    expanded,
+    full_shape,
+    gather_axis,
+    part_sizes,
+    refuse_misfit,
+    result_type,
+    split_index,
+)
 
 Float: TypeAlias = float  # inside Tensor, `float` is a method
-Index: TypeAlias = Any  # what stands in x[...]
 
 
 # The tensor
@@ -331,7 +345,7 @@ class Tensor:
         """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true."""
         if mask.dtype != bool:
             raise RuntimeError(f"masked_fill: the mask must hold booleans, not {mask.dtype}")
-        return where(mask, Tensor(array_module(self.data).asarray(value, self.dtype)), self)
+        return apply(Where(), mask, Tensor(array_module(self.data).asarray(value, self.dtype)), self)
 
     # Sums and means
 
@@ -356,7 +370,7 @@ class Tensor:
         """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
         variance = self.var(dim, correction, keepdim)
         flat = variance == 0
-        return where(flat, 0.0, where(flat, 1.0, variance).sqrt())
+        return variance.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
 
     def cumsum(self, dim: int) -> Tensor:
         """Running sums along `dim`."""
@@ -443,16 +457,7 @@ class Tensor:
 
     def expand(self, *sizes: Any) -> Tensor:
         """Axes of length 1 repeated to `sizes` without a copy; -1 keeps a length; new axes come first."""
-        wanted = _sizes(sizes)
-        own = (1,) * (len(wanted) - self.ndim) + self.shape
-        old = range(len(wanted) - self.ndim, len(wanted))
-        shape = tuple(own[i] if n == -1 and i in old else n for i, n in enumerate(wanted))
-        fits = all(n == m or (m == 1 and n >= 0) for n, m in zip(shape, own))
-        if len(wanted) < self.ndim or not fits:
-            raise RuntimeError(
-                f"expand: {self.shape} does not fit {wanted}: only axes of length 1 are repeated"
-            )
-        return apply(Expand(shape), self)
+        return apply(Expand(expanded(self.shape, _sizes(sizes))), self)
 
     # Order of axes
 
@@ -522,20 +527,9 @@ class Tensor:
 
         The other axes of `index` may be shorter than those of x.
         """
-        if index.dtype.kind not in "iu" or index.ndim != self.ndim:
-            raise RuntimeError(
-                f"gather: the index needs integers and {self.ndim} axes, not {index.dtype} and {index.shape}"
-            )
-        (at,) = axes(dim, self.ndim) or (0,)
-        length = self.shape[at] if self.ndim else 1
-        if index.data.size and not 0 <= index.data.min() <= index.data.max() < length:
-            raise RuntimeError(f"gather: an index is out of bounds for dim {dim} of length {length}")
+        at = gather_axis(self, dim, index)
         if not self.ndim:
             return self.clone()
-        if any(m > n for i, (m, n) in enumerate(zip(index.shape, self.shape)) if i != at):
-            raise RuntimeError(
-                f"gather: index {index.shape} is larger than {self.shape} outside of dim {dim}"
-            )
         part = tuple(slice(None) if i == at else slice(n) for i, n in enumerate(index.shape))
         return apply(TakeAlongDim(at), self[part], index)
 
@@ -544,15 +538,7 @@ class Tensor:
     def split(self, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
         """Views of the parts along `dim`: `split_size` long (the last: the rest), or of given sizes."""
         at = _axis(dim, self, "split")
-        n = self.shape[at]
-        if isinstance(split_size, int):
-            if split_size < 1 and n:
-                raise RuntimeError(f"split: a part needs at least one element, not {split_size}")
-            sizes = [min(split_size, n - i) for i in range(0, n, max(split_size, 1))] or [0]
-        else:
-            sizes = list(split_size)
-        if sum(sizes) != n or min(sizes, default=0) < 0:
-            raise RuntimeError(f"split: the sizes {sizes} do not add up to {n}, the length of dim {dim}")
+        sizes = part_sizes(split_size, self.shape[at], dim)
         ends = list(itertools.accumulate(sizes))
         before = (slice(None),) * at
         return tuple(self[(*before, slice(end - size, end))] for size, end in zip(sizes, ends))
@@ -618,28 +604,9 @@ class Tensor:
 
     # Writing in place
 
-    def _may_write(self, *others: Tensor) -> None:
-        """Raise where a write in place would break gradients."""
-        if not mode.grad_enabled:
-            return
-        if self.requires_grad and self.function is None:
-            raise RuntimeError(
-                "a leaf that wants a gradient cannot be changed in place: use no_grad(), or x = x + ..."
-            )
-        recorded = self.requires_grad or any(t.requires_grad for t in others)
-        if recorded and self.data.base is not None:
-            raise RuntimeError(
-                "a view cannot be changed in place where gradients flow: use x[index] = value, or clone it"
-            )
-
     def _become(self, made: Tensor) -> Tensor:
         """Take over the numbers, in place, and the history of `made`."""
-        if made.dtype != self.dtype and _CATEGORY[made.dtype.kind] > _CATEGORY[self.dtype.kind]:
-            raise RuntimeError(
-                f"{made.dtype} does not fit in place into {self.dtype}: use x = x + ... or cast first"
-            )
-        if made.shape != self.shape:
-            raise RuntimeError(f"shape {made.shape} does not fit in place into {self.shape}")
+        refuse_misfit(self, made)
         if made.data is not self.data:
             self.data[...] = made.data
         wrote(self.data, recorded=made.function is not None)
@@ -673,7 +640,7 @@ class Tensor:
         basic, layout, arrays = split_index(index, self)
         if not isinstance(value, Tensor):
             value = Tensor(array_module(self.data).asarray(as_array(value)))
-        self._may_write(value)
+        refuse_write(self, value)
         x = self if self.function else self.detach()
         self._become(apply(Write(basic, layout), x, value.to(self.dtype), *arrays))
 
@@ -892,42 +859,7 @@ def weak(number: Number, like: Tensor) -> Tensor:
     return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
 
 
-def result_type(*operands: Tensor | Number) -> np.dtype[Any]:
-    """The dtype of a result, by PyTorch's rules. int64 and float32 give float32.
-
-    The highest kind (bool, integer, float) among the operands wins; within it arrays decide, then 0-d
-    tensors, then Python numbers.
-    """
-    best: tuple[int, int, np.dtype[Any]] | None = None  # kind, strength, dtype
-    for operand in operands:
-        if isinstance(operand, Tensor):
-            dtype, strength = operand.data.dtype, 2 if operand.data.ndim else 1
-        else:
-            dtype, strength = as_array(operand).dtype, 0
-        kind = _CATEGORY[dtype.kind]
-        if best is None or (kind, strength) > best[:2]:
-            best = kind, strength, dtype
-        elif (kind, strength) == best[:2]:
-            best = kind, strength, np.promote_types(best[2], dtype)
-    if best is None:
-        raise TypeError("result_type needs at least one operand")
-    return best[2]
-
-
 # Functions that methods call
-
-
-def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """`input` where `condition` (booleans) holds, `other` elsewhere; all three broadcast."""
-    if condition.dtype != bool:
-        raise RuntimeError(f"where: the condition must hold booleans, not {condition.dtype}")
-    dtype = result_type(input, other)
-    xp = array_module(condition.data)
-    x, y = (
-        item.to(dtype) if isinstance(item, Tensor) else Tensor(xp.asarray(item, dtype))
-        for item in (input, other)
-    )
-    return apply(Where(), condition, x, y)
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -950,67 +882,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     """x = f(x, other), into the memory of x."""
-    x._may_write(*([other] if isinstance(other, Tensor) else []))
+    refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)
     if made is not NotImplemented:  # f may have saved the numbers that are about to go
         f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
         made = x._become(made)
     return made
-
-
-def split_index(index: Index, x: Tensor) -> tuple[tuple[Any, ...], tuple[bool, ...], list[Tensor]]:
-    """`index` in two steps, as PyTorch takes it: integers, slices and None first, then arrays.
-
-    Returns the first as a tuple, the layout of the second (see `fill`; empty where there is no array), and
-    the arrays. A mask takes as many axes as it has.
-    """
-    parts = list(index) if isinstance(index, tuple) else [index]
-    parts = [_index_part(part, x) for part in parts]
-    taken = sum(_axes_taken(part) for part in parts)
-    if taken > x.ndim:
-        raise IndexError(f"{taken} indices for a tensor of {x.ndim} axes (shape {x.shape})")
-    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can hold one `...` only")
-    at = dots[0] if dots else len(parts)
-    parts[at : at + 1] = [slice(None)] * (x.ndim - taken)
-    basic: list[Any] = []
-    layout: list[bool] = []
-    arrays: list[Tensor] = []
-    for part in parts:
-        if isinstance(part, Tensor):
-            basic += [slice(None)] * _axes_taken(part)
-            layout.append(True)
-            arrays.append(part)
-        else:
-            basic.append(part)
-            layout += [False] * (not isinstance(part, int))
-    return tuple(basic), tuple(layout) if arrays else (), arrays
-
-
-def _index_part(part: Any, x: Tensor) -> Any:
-    """One part of an index: an int, a slice, None, `...`, or a Tensor of integers or booleans."""
-    if part is None or part is Ellipsis:
-        return part
-    if isinstance(part, slice):
-        if part.step is not None and part.step <= 0:
-            raise ValueError(f"a slice of a tensor needs a positive step, not {part.step}: use x.flip(dim)")
-        return part
-    if isinstance(part, int | np.integer) and not isinstance(part, bool):
-        return int(part)
-    if not isinstance(part, Tensor):
-        part = np.zeros(0, np.int64) if isinstance(part, list) and not part else as_array(part)
-        part = Tensor(array_module(x.data).asarray(part))
-    if part.data.dtype.kind not in "iub":
-        raise IndexError(f"tensors used as indices must hold integers or booleans, not {part.dtype}")
-    return part
-
-
-def _axes_taken(part: Any) -> int:
-    if isinstance(part, Tensor):
-        return part.ndim if part.data.dtype == bool else 1
-    return int(part is not None and part is not Ellipsis)
-
-
-def all_slices(index: tuple[Any, ...]) -> bool:
-    return all(isinstance(part, slice) and part == slice(None) for part in index)

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minilib.engine import Number
-from minilib.operations import Cat, Maximum, Minimum, axes
-from minilib.tensor.core import Tensor, apply, binary, result_type
+from minilib.engine import Number, array_module
+from minilib.operations import Cat, Maximum, Minimum, Where, axes
+from minilib.tensor.core import Tensor, apply, binary
+from minilib.tensor.rules import result_type
+
+# Of pairs of numbers
+
+
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """`input` where `condition` (booleans) holds, `other` elsewhere; all three broadcast."""
+    if condition.dtype != bool:
+        raise RuntimeError(f"where: the condition must hold booleans, not {condition.dtype}")
+    dtype = result_type(input, other)
+    xp = array_module(condition.data)
+    x, y = (
+        item.to(dtype) if isinstance(item, Tensor) else Tensor(xp.asarray(item, dtype))
+        for item in (input, other)
+    )
+    return apply(Where(), condition, x, y)
 
 
 def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
@@ -17,6 +33,9 @@ def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
 def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
     """The smaller of each pair; equal ones share the gradient."""
     return binary(Minimum(), input, other)
+
+
+# Joining
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
