@@ -1,4 +1,8 @@
-"""Data sets, splits, and loaders whose epochs are known by one number."""
+"""Data sets, splits, and loaders whose epochs are known by one number.
+
+Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -190,6 +194,9 @@ def batches(order: Sequence[int], batch_size: int, drop_last: bool = False) -> l
     """`order` in pieces of `batch_size`; the last one may be shorter, or is left out with `drop_last`."""
     stop = len(order) - len(order) % batch_size if drop_last else len(order)
     return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]
+
+
+# Items as one batch
 
 
 def collated(dataset: Dataset, batch: list[int]) -> Any:

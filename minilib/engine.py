@@ -1,4 +1,8 @@
-"""Operations that remember what they were made of, and the way back through them."""
+"""Operations that remember what they were made of, and the way back through them.
+
+Taught in chapters/02a_arrays.ipynb, chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they
+export is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 
@@ -347,6 +351,9 @@ def refuse_unusable(f: Function) -> None:
             "give that one retain_graph=True to go through the graph twice"
         )
     refuse_overwritten(f)
+
+
+# What backward does at each operation
 
 
 def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Array:

@@ -1,4 +1,8 @@
-"""First numbers of weights: Kaiming's and Xavier's, so that sums neither grow nor fade."""
+"""First numbers of weights: Kaiming's and Xavier's, so that sums neither grow nor fade.
+
+Taught in chapters/03b_modules.ipynb and solutions/03b_modules.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Modules: pieces of networks that know what they are made of."""
+"""Modules: pieces of networks that know what they are made of.
+
+Taught in chapters/03b_modules.ipynb and solutions/03b_modules.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -374,7 +378,7 @@ def _reset(weight: Tensor, bias: Tensor | None) -> None:
             parameter.uniform_(-bound, bound)
 
 
-# Convolution and pooling
+# Convolution
 
 
 class _Conv(Module):
@@ -437,6 +441,9 @@ class Conv2d(_Conv):
 
     ndim = 2
     convolve = F.conv2d
+
+
+# Pooling
 
 
 class MaxPool2d(Module):
@@ -518,6 +525,9 @@ class RMSNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+
+
+# Batch norm
 
 
 class _BatchNorm(Module):

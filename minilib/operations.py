@@ -1,4 +1,8 @@
-"""The operations of tensors: each with its forward and its backward."""
+"""The operations of tensors: each with its forward and its backward.
+
+Taught in chapters/02a_arrays.ipynb and solutions/02a_arrays.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

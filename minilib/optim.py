@@ -1,4 +1,8 @@
-"""Optimisers, schedules of the learning rate, gradient clipping: PyTorch's, in place on arrays."""
+"""Optimisers, schedules of the learning rate, gradient clipping: PyTorch's, in place on arrays.
+
+Taught in chapters/03c_optimisers.ipynb and solutions/03c_optimisers.ipynb: what they export is edited there,
+then `make promote`.
+"""
 
 from __future__ import annotations
 
@@ -196,6 +200,9 @@ class SGD(Optimizer):
         in_place(p, partial(sgd, **options, look_ahead=group["nesterov"]), *velocity)
 
 
+# The step of gradient descent, and momentum
+
+
 def sgd(
     x: Array,
     grad: Array,
@@ -274,6 +281,9 @@ class AdamW(Adam):
         weight_decay: float = 1e-2,
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay)
+
+
+# The step of Adam
 
 
 def adam(
@@ -384,6 +394,9 @@ class LRScheduler:
         """Stand where `state_dict` was called."""
         self.last_epoch = int(state_dict["last_epoch"]) - 1
         self.step()
+
+
+# Steps, lines and cosines
 
 
 class LambdaLR(LRScheduler):

@@ -1,4 +1,8 @@
-"""The simple version of what has a fast one: tests prove that both give the same."""
+"""The simple version of what has a fast one: tests prove that both give the same.
+
+Taught in chapters/01_scalar.ipynb, chapters/03a_losses.ipynb and chapters/03c_optimisers.ipynb: what they
+export is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

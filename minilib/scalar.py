@@ -1,4 +1,8 @@
-"""Scalars that know their derivative, and the neural networks that one can build of them."""
+"""Scalars that know their derivative, and the neural networks that one can build of them.
+
+Taught in chapters/01_scalar.ipynb and solutions/01_scalar.ipynb: what they export is edited there, then `make
+promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Activations: curves between the layers, and softmax, which makes probabilities of scores."""
+"""Activations: curves between the layers, and softmax, which makes probabilities of scores.
+
+Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +96,7 @@ def odd_tanh(x: Array, coefficients: Sequence[float], top: float = math.inf) -> 
     return xp.tanh(q, out=q)
 
 
-# Gates: GELU and SiLU
+# Gates
 
 
 class Gated(Function):
@@ -125,6 +129,9 @@ class Gated(Function):
         return pointwise(self.xp.multiply, grad, *self.saved)
 
 
+# GELU
+
+
 class GELU(Gated):
     """x times the probability that a normal number lies below x."""
 
@@ -152,6 +159,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
     return apply(TanhGELU() if approximate == "tanh" else GELU(), input)
+
+
+# SiLU
 
 
 class SiLU(Gated):

@@ -1,4 +1,8 @@
-"""Layers with weights, pooling and dropout, each as one operation."""
+"""Layers with weights, pooling and dropout, each as one operation.
+
+Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -237,6 +241,9 @@ class Conv(Function):
         for i, tap in enumerate(self.taps):
             dx[tap] += columns[:, :, i]
         return dx[inside(x.shape[2:], self.padding)]
+
+
+# Convolution along two axes, and along one
 
 
 def conv2d(

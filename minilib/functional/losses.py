@@ -1,4 +1,8 @@
-"""Losses: how far scores and numbers are from their targets."""
+"""Losses: how far scores and numbers are from their targets.
+
+Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +94,9 @@ def _smoothed(
         raise RuntimeError(f"cross_entropy: label_smoothing is between 0 and 1, not {smoothing}")
     even = -(log_softmax(rows) * weights).mean(1, keepdim=True)
     return losses * (1 - smoothing) + where(counts, even, 0.0) * (smoothing / total)
+
+
+# Negative log-likelihood
 
 
 def nll_loss(

@@ -1,4 +1,8 @@
-"""Norms: rows or channels of mean 0 and variance 1, or of root mean square 1."""
+"""Norms: rows or channels of mean 0 and variance 1, or of root mean square 1.
+
+Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -219,6 +223,9 @@ def _lean(running: Tensor | None, batch: Array, momentum: float) -> None:
     if running is not None:
         running.data *= 1 - momentum
         running.data += momentum * batch
+
+
+# Sums over channels
 
 
 def channel_moments(x: Array) -> tuple[Array, Array]:

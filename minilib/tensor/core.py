@@ -1,4 +1,8 @@
-"""Arrays that know their gradient."""
+"""Arrays that know their gradient.
+
+Taught in chapters/02a_arrays.ipynb, chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they
+export is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

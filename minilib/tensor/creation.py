@@ -1,4 +1,7 @@
-"""Tensors to begin with: zeros, ranges, random numbers."""
+"""Tensors to begin with: zeros, ranges, random numbers.
+
+Taught in chapters/02b_engine.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

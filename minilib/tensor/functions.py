@@ -1,4 +1,7 @@
-"""Functions of several tensors."""
+"""Functions of several tensors.
+
+Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where random numbers come from."""
+"""Where random numbers come from.
+
+Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What shapes, axes and dtypes fit together."""
+"""What shapes, axes and dtypes fit together.
+
+Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Callbacks: who is told how training goes, and shows it, or ends it."""
+"""Callbacks: who is told how training goes, and shows it, or ends it.
+
+Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Shards: a batch in parts, worked out at the same time by threads or processes."""
+"""Shards: a batch in parts, worked out at the same time by threads or processes.
+
+Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

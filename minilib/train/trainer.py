@@ -1,4 +1,8 @@
-"""The Trainer: steps on batches, by losses that are sums and counts."""
+"""The Trainer: steps on batches, by losses that are sums and counts.
+
+Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
