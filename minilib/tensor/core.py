@@ -768,7 +768,7 @@ class Best(NamedTuple):
     indices: Tensor
 
 
-# Tensors of arrays, numbers and lists
+# Making tensors
 
 
 def tensor(data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
@@ -800,7 +800,7 @@ def _plain(data: Any) -> Any:
     return data.data if isinstance(data, Tensor) else data
 
 
-# An operation is applied
+# Applying operations
 
 
 _new = object.__new__
@@ -863,7 +863,7 @@ def weak(number: Number, like: Tensor) -> Tensor:
     return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
 
 
-# Functions that methods call
+# The matrix product
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -882,6 +882,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)
         return flat.reshape(*input.shape[:-1], other.shape[-1])
     return apply(MatMul(), input, other)
+
+
+# Writing in place
 
 
 def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:

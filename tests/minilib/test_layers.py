@@ -16,7 +16,7 @@ import minilib
 FOLDER = Path(minilib.__file__).parent
 
 # For each room, the rooms and packages that it may import; everybody may import the standard library. A room
-# is a file ("tensor.core" is tensor/core.py, "tensor" its __init__.py) or, with a slash, all files of a folder.
+# is a file ("tensor.core" is tensor/core.py, "tensor" its __init__.py) or, with a slash, a folder's files.
 ROOMS = {
     "minilib": "",
     "scalar": "",
