@@ -1,6 +1,7 @@
 """Data sets, splits, and loaders whose epochs are known by one number.
 
-Promoted from chapters/03d_training.ipynb and solutions/03d_training.ipynb; edit there, then `make promote`.
+Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+`make promote`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ from minilib.tensor import Generator, Tensor, default_generator, stack
 # Data sets
 
 
+class Dataset(Protocol):
+    """Anything with a length and items by number: a list will do."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
 class TensorDataset:
     """Tensors of one length, item by item: item i is the i-th of each."""
 
@@ -34,6 +43,19 @@ class TensorDataset:
         return tuple(t[index] for t in self.tensors)
 
 
+class Subset:
+    """Some items of a data set, by their numbers."""
+
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, [int(i) for i in indices]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[self.indices[index]]
+
+
 def digits() -> TensorDataset:
     """scikit-learn's 1,797 handwritten digits, 8 x 8: images (1797, 1, 8, 8) from 0 to 1, labels (1797,).
 
@@ -46,28 +68,41 @@ def digits() -> TensorDataset:
     return TensorDataset(Tensor(images), Tensor(raw.target.astype(np.int64)))
 
 
-# Which digits may it see?
+# Splits
 
 
-class Dataset(Protocol):
-    """Anything with a length and items by number: a list will do."""
+def random_split(
+    dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset]:
+    """The data set cut at random into parts of the given lengths, or fractions that add up to 1."""
+    n = len(dataset)
+    sizes = [int(part) for part in lengths]
+    if math.isclose(sum(lengths), 1) and n != 1:
+        sizes = [math.floor(n * part) for part in lengths]
+        for i in range(n - sum(sizes)):
+            sizes[i % len(sizes)] += 1
+    if sum(sizes) != n:
+        raise ValueError(f"random_split: the lengths {list(lengths)} do not add up to {n}, its length")
+    order = (generator or default_generator).numbers.permutation(n)
+    ends = np.cumsum(sizes)
+    return [Subset(dataset, order[end - size : end].tolist()) for end, size in zip(ends, sizes)]
 
-    def __len__(self) -> int: ...
 
-    def __getitem__(self, index: Any, /) -> Any: ...
-
-
-class Subset:
-    """Some items of a data set, by their numbers."""
-
-    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, [int(i) for i in indices]
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, index: int) -> Any:
-        return self.dataset[self.indices[index]]
+def stratified_split(
+    labels: Tensor, fraction: float, generator: Generator | None = None
+) -> tuple[list[int], list[int]]:
+    """Numbers of the items to keep and of those to hold out: of each class the same `fraction`, at random."""
+    numbers = (generator or default_generator).numbers  # numbers.permutation(items) shuffles
+    if not 0 < fraction < 1:
+        raise ValueError(f"stratified_split: the fraction must lie between 0 and 1, not {fraction}")
+    kept: list[int] = []
+    held: list[int] = []
+    for label in np.unique(labels.numpy()):
+        members = numbers.permutation(np.flatnonzero(labels.numpy() == label))
+        cut = round(len(members) * fraction)
+        held += members[:cut].tolist()
+        kept += members[cut:].tolist()
+    return kept, held
 
 
 # Batches
@@ -155,6 +190,15 @@ class DataLoader:
             self.generator.set_state(state["generator"])
 
 
+def batches(order: Sequence[int], batch_size: int, drop_last: bool = False) -> list[list[int]]:
+    """`order` in pieces of `batch_size`; the last one may be shorter, or is left out with `drop_last`."""
+    stop = len(order) - len(order) % batch_size if drop_last else len(order)
+    return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]
+
+
+# Items as one batch
+
+
 def collated(dataset: Dataset, batch: list[int]) -> Any:
     """Items of a data set as one batch; of tensors all at once, which gives the same and is faster."""
     if isinstance(dataset, Subset):
@@ -180,6 +224,9 @@ def default_collate(items: Sequence[Any]) -> Any:
     raise TypeError(f"a batch cannot be made of {type(first).__name__}: give the DataLoader a collate_fn")
 
 
+# Augmentation
+
+
 def shifted(batch: tuple[Tensor, Tensor], numbers: np.random.Generator, by: int = 1) -> tuple[Tensor, Tensor]:
     """Images (N, C, H, W), each moved by up to `by` pixels along both axes; what comes in is 0."""
     images, labels = batch
@@ -189,52 +236,3 @@ def shifted(batch: tuple[Tensor, Tensor], numbers: np.random.Generator, by: int 
     columns = numbers.integers(0, 2 * by + 1, (n, 1)) + np.arange(width)  # (N, W)
     moved = wide[np.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]]  # (N, H, W, C)
     return Tensor(np.ascontiguousarray(moved.transpose(0, 3, 1, 2))), labels
-
-
-# The rest of the family
-
-
-def random_split(
-    dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = None
-) -> list[Subset]:
-    """The data set cut at random into parts of the given lengths, or fractions that add up to 1."""
-    n = len(dataset)
-    sizes = [int(part) for part in lengths]
-    if math.isclose(sum(lengths), 1) and n != 1:
-        sizes = [math.floor(n * part) for part in lengths]
-        for i in range(n - sum(sizes)):
-            sizes[i % len(sizes)] += 1
-    if sum(sizes) != n:
-        raise ValueError(f"random_split: the lengths {list(lengths)} do not add up to {n}, its length")
-    order = (generator or default_generator).numbers.permutation(n)
-    ends = np.cumsum(sizes)
-    return [Subset(dataset, order[end - size : end].tolist()) for end, size in zip(ends, sizes)]
-
-
-# A split without a leak
-
-
-def stratified_split(
-    labels: Tensor, fraction: float, generator: Generator | None = None
-) -> tuple[list[int], list[int]]:
-    """Numbers of the items to keep and of those to hold out: of each class the same `fraction`, at random."""
-    numbers = (generator or default_generator).numbers  # numbers.permutation(items) shuffles
-    if not 0 < fraction < 1:
-        raise ValueError(f"stratified_split: the fraction must lie between 0 and 1, not {fraction}")
-    kept: list[int] = []
-    held: list[int] = []
-    for label in np.unique(labels.numpy()):
-        members = numbers.permutation(np.flatnonzero(labels.numpy() == label))
-        cut = round(len(members) * fraction)
-        held += members[:cut].tolist()
-        kept += members[cut:].tolist()
-    return kept, held
-
-
-# Batches
-
-
-def batches(order: Sequence[int], batch_size: int, drop_last: bool = False) -> list[list[int]]:
-    """`order` in pieces of `batch_size`; the last one may be shorter, or is left out with `drop_last`."""
-    stop = len(order) - len(order) % batch_size if drop_last else len(order)
-    return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]

@@ -1,6 +1,7 @@
 """Modules: pieces of networks that know what they are made of.
 
-Promoted from chapters/03b_modules.ipynb and solutions/03b_modules.ipynb; edit there, then `make promote`.
+Taught in chapters/03b_modules.ipynb and solutions/03b_modules.ipynb: what they export is edited there, then
+`make promote`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib import functional as F
+from minilib.init import (  # noqa: F401 (whoever looks for them here finds them)
+    calculate_gain,
+    fan,
+    kaiming_normal_,
+    kaiming_uniform_,
+    xavier_normal_,
+    xavier_uniform_,
+)
 from minilib.tensor import Generator, Tensor, no_grad, ones, randn, zeros
 
-# Tensors in a list
+# Parameters
 
 
 class Parameter(Tensor):
@@ -27,7 +36,7 @@ class Parameter(Tensor):
         super().__init__(data, requires_grad=requires_grad)
 
 
-# A module knows what it is made of
+# Modules
 
 
 Hook: TypeAlias = Callable[..., Any]
@@ -45,19 +54,39 @@ class Module:
     _hooks_before: tuple[Hook, ...] = ()
     _hooks_after: tuple[Hook, ...] = ()
 
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        for hook in self._hooks_before:
+            changed = hook(self, inputs)
+            if changed is not None:
+                inputs = changed if isinstance(changed, tuple) else (changed,)
+        output = self.forward(*inputs, **options)
+        for hook in self._hooks_after:
+            changed = hook(self, inputs, output)
+            if changed is not None:
+                output = changed
+        return output
+
     def forward(self, *inputs: Any) -> Any:
         """What the module computes: each kind of module has its own."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
-    def _own_parameters(self) -> dict[str, Parameter]:
-        """The parameters of this very module, by name."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
+    # What it is made of
+
+    def children(self) -> Iterator[Module]:
+        """The modules that are attributes of this one."""
+        for _, module in self.named_children():
+            yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules that are attributes of this one, with their names."""
         for name, value in vars(self).items():
             if isinstance(value, Module):
                 yield name, value
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -76,6 +105,30 @@ class Module:
         for name, child in self.named_children():
             yield from child.named_modules(memo, path_of(prefix, name), remove_duplicate)
 
+    def get_submodule(self, target: str) -> Module:
+        """The module at the path `target`, as `named_modules` gives it.
+
+        Raises AttributeError, with the path, where no module is there.
+        """
+        module = self
+        for name in target.split(".") if target else []:
+            child = getattr(module, name, None)
+            if not isinstance(child, Module):
+                names = ", ".join(name for name, _ in module.named_children())
+                raise AttributeError(
+                    f"get_submodule({target!r}): {type(module).__name__} has no module {name!r}; "
+                    f"there is: {names or 'none'}"
+                )
+            module = child
+        return module
+
+    # Parameters and buffers
+
+    def parameters(self) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """All parameters with their paths; one that several modules share comes once."""
         seen: set[Tensor] = set()
@@ -85,15 +138,15 @@ class Module:
                     seen.add(parameter)
                     yield path_of(prefix, name), parameter
 
-    def parameters(self) -> Iterator[Parameter]:
-        """All parameters, each once."""
-        for _, parameter in self.named_parameters():
-            yield parameter
+    def _own_parameters(self) -> dict[str, Parameter]:
+        """The parameters of this very module, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        for parameter in self.parameters():
-            parameter.grad = None
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their paths."""
+        for prefix, module in self.named_modules():
+            for name in module._buffers:
+                yield path_of(prefix, name), getattr(module, name)
 
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Make `tensor` an attribute that belongs to the module but is not learned.
@@ -105,25 +158,7 @@ class Module:
         self._buffers = {**self._buffers, name: persistent}
         setattr(self, name, tensor)
 
-    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their paths."""
-        for prefix, module in self.named_modules():
-            for name in module._buffers:
-                yield path_of(prefix, name), getattr(module, name)
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and persistent buffers by path; they share memory with the module."""
-        state: dict[str, Tensor] = {}
-        for prefix, module in self.named_modules(remove_duplicate=False):
-            saved = [name for name, persistent in module._buffers.items() if persistent]
-            own = {**module._own_parameters(), **{name: getattr(module, name) for name in saved}}
-            state |= {path_of(prefix, name): tensor.detach() for name, tensor in own.items()}
-        return state
-
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it, each once."""
-        for _, module in self.named_modules():
-            yield module
+    # All of them at once
 
     def train(self, mode: bool = True) -> Self:
         """Training mode, for this module and all below: dropout drops, batch norm uses the batch."""
@@ -135,56 +170,16 @@ class Module:
         """Evaluation mode: `train(False)`."""
         return self.train(False)
 
-    def __call__(self, *inputs: Any, **options: Any) -> Any:
-        for hook in self._hooks_before:
-            changed = hook(self, inputs)
-            if changed is not None:
-                inputs = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*inputs, **options)
-        for hook in self._hooks_after:
-            changed = hook(self, inputs, output)
-            if changed is not None:
-                output = changed
-        return output
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.parameters():
+            parameter.grad = None
 
-    def register_forward_hook(self, hook: Hook) -> Callable[[], None]:
-        """Call `hook(module, inputs, output)` after each forward, to look or to return another output.
-
-        Returns a function that takes the hook away again.
-        """
-        return self._add_hook("_hooks_after", hook)
-
-    def register_forward_pre_hook(self, hook: Hook) -> Callable[[], None]:
-        """Call `hook(module, inputs)` before each forward, to look or to return other inputs.
-
-        Returns a function that takes the hook away again.
-        """
-        return self._add_hook("_hooks_before", hook)
-
-    def _add_hook(self, kind: str, hook: Hook) -> Callable[[], None]:
-        setattr(self, kind, (*getattr(self, kind), hook))
-
-        def remove() -> None:
-            hooks = list(getattr(self, kind))
-            if hook in hooks:
-                hooks.remove(hook)
-            setattr(self, kind, tuple(hooks))
-
-        return remove
-
-    def children(self) -> Iterator[Module]:
-        """The modules that are attributes of this one."""
-        for _, module in self.named_children():
-            yield module
-
-    def __repr__(self) -> str:
-        children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
-        below = "".join(f"\n  {child}" for child in children) + "\n" * bool(children)
-        return f"{type(self).__name__}({self.extra_repr()}{below})"
-
-    def extra_repr(self) -> str:
-        """What stands in the brackets of the module's repr."""
-        return ""
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Learn all parameters, or freeze them."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` on each module, those below first: for initialisation."""
@@ -206,28 +201,16 @@ class Module:
                 own.grad = own.grad.to(target)
         return self
 
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Learn all parameters, or freeze them."""
-        for parameter in self.parameters():
-            parameter.requires_grad_(requires_grad)
-        return self
+    # State
 
-    def get_submodule(self, target: str) -> Module:
-        """The module at the path `target`, as `named_modules` gives it.
-
-        Raises AttributeError, with the path, where no module is there.
-        """
-        module = self
-        for name in target.split(".") if target else []:
-            child = getattr(module, name, None)
-            if not isinstance(child, Module):
-                names = ", ".join(name for name, _ in module.named_children())
-                raise AttributeError(
-                    f"get_submodule({target!r}): {type(module).__name__} has no module {name!r}; "
-                    f"there is: {names or 'none'}"
-                )
-            module = child
-        return module
+    def state_dict(self) -> dict[str, Tensor]:
+        """Parameters and persistent buffers by path; they share memory with the module."""
+        state: dict[str, Tensor] = {}
+        for prefix, module in self.named_modules(remove_duplicate=False):
+            saved = [name for name, persistent in module._buffers.items() if persistent]
+            own = {**module._own_parameters(), **{name: getattr(module, name) for name in saved}}
+            state |= {path_of(prefix, name): tensor.detach() for name, tensor in own.items()}
+        return state
 
     def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
         """Copy `state` into parameters and buffers, all or nothing.
@@ -249,28 +232,48 @@ class Module:
             if name in state:
                 here.copy_(state[name].to(here.device))
 
+    # Hooks
+
+    def register_forward_pre_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call `hook(module, inputs)` before each forward, to look or to return other inputs.
+
+        Returns a function that takes the hook away again.
+        """
+        return self._add_hook("_hooks_before", hook)
+
+    def register_forward_hook(self, hook: Hook) -> Callable[[], None]:
+        """Call `hook(module, inputs, output)` after each forward, to look or to return another output.
+
+        Returns a function that takes the hook away again.
+        """
+        return self._add_hook("_hooks_after", hook)
+
+    def _add_hook(self, kind: str, hook: Hook) -> Callable[[], None]:
+        setattr(self, kind, (*getattr(self, kind), hook))
+
+        def remove() -> None:
+            hooks = list(getattr(self, kind))
+            if hook in hooks:
+                hooks.remove(hook)
+            setattr(self, kind, tuple(hooks))
+
+        return remove
+
+    # As text
+
+    def __repr__(self) -> str:
+        children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
+        below = "".join(f"\n  {child}" for child in children) + "\n" * bool(children)
+        return f"{type(self).__name__}({self.extra_repr()}{below})"
+
+    def extra_repr(self) -> str:
+        """What stands in the brackets of the module's repr."""
+        return ""
+
 
 def path_of(prefix: str, name: str) -> str:
     """The path of what is called `name` in the module at `prefix`."""
     return f"{prefix}.{name}" if prefix else name
-
-
-# Two moods
-
-
-class Dropout(Module):
-    """In training each number becomes 0 with probability `p`, the others are divided by 1 - p."""
-
-    def __init__(self, p: float = 0.5, generator: Generator | None = None) -> None:
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
-        self.p, self.generator = p, generator
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p, self.training, self.generator)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
 
 
 # Modules of modules
@@ -319,92 +322,7 @@ class Sequential(ModuleList):
         return x
 
 
-# How large is a sum?
-
-
-class ReLU(Module):
-    """max(x, 0)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.relu()
-
-
-class Tanh(Module):
-    """Hyperbolic tangent."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-
-def fan(weight: Tensor) -> tuple[int, int]:
-    """How many numbers each output is a sum of, and how many outputs each input goes into.
-
-    For a weight (out, in, *kernel): in * kernel and out * kernel. Raises ValueError for fewer than two axes.
-    """
-    if weight.ndim < 2:
-        raise ValueError(f"a weight needs at least two axes, not shape {weight.shape}")
-    kernel = math.prod(weight.shape[2:])
-    return weight.shape[1] * kernel, weight.shape[0] * kernel
-
-
-def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps the spread of numbers through a nonlinearity. PyTorch's table.
-
-    `param`: the slope of "leaky_relu" below 0, 0.01 by default.
-    """
-    if nonlinearity == "leaky_relu":
-        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
-    gains = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "sigmoid": 1.0}
-    gains |= {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75}
-    if nonlinearity not in gains:
-        known = ", ".join(["leaky_relu", *gains])
-        raise ValueError(f"no gain is known for {nonlinearity!r}; there are: {known}")
-    return gains[nonlinearity]
-
-
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"mode is fan_in or fan_out, not {mode!r}")
-    fan_in, fan_out = fan(tensor)
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
-
-
-@no_grad()
-def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
-) -> Tensor:
-    """Normal numbers with standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
-    return tensor.normal_(0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
-
-
-@no_grad()
-def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
-) -> Tensor:
-    """Evenly drawn numbers, standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
-    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor.uniform_(-bound, bound, generator)
-
-
-# Layers
-
-
-@no_grad()
-def _reset(weight: Tensor, bias: Tensor | None) -> None:
-    """PyTorch's default for Linear and Conv: drawn evenly up to 1/sqrt(fan_in)."""
-    fan_in, _ = fan(weight)
-    bound = 1 / math.sqrt(fan_in) if fan_in else 0
-    for parameter in (weight, bias):
-        if parameter is not None:
-            parameter.uniform_(-bound, bound)
+# Linear and embedding
 
 
 class Linear(Module):
@@ -428,7 +346,39 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={has_bias}"
 
 
-# Convolutions for digits
+class Embedding(Module):
+    """A vector for each integer: (...) -> (..., embedding_dim). weight: (num_embeddings, embedding_dim).
+
+    The row `padding_idx` starts at 0 and gets no gradient.
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = padding_idx
+        self.weight = Parameter(randn(num_embeddings, embedding_dim))
+        if padding_idx is not None:
+            with no_grad():
+                self.weight[padding_idx] = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.embedding(x, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+@no_grad()
+def _reset(weight: Tensor, bias: Tensor | None) -> None:
+    """PyTorch's default for Linear and Conv: drawn evenly up to 1/sqrt(fan_in)."""
+    fan_in, _ = fan(weight)
+    bound = 1 / math.sqrt(fan_in) if fan_in else 0
+    for parameter in (weight, bias):
+        if parameter is not None:
+            parameter.uniform_(-bound, bound)
+
+
+# Convolution
 
 
 class _Conv(Module):
@@ -493,6 +443,9 @@ class Conv2d(_Conv):
     convolve = F.conv2d
 
 
+# Pooling
+
+
 class MaxPool2d(Module):
     """The largest number of each window: (N, C, H, W) -> (N, C, H', W')."""
 
@@ -529,7 +482,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-# Norms as modules
+# Norms
 
 
 class LayerNorm(Module):
@@ -552,6 +505,29 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+
+
+class RMSNorm(Module):
+    """Root mean square 1 over the last axes, then a learned scale. arXiv:1910.07467."""
+
+    def __init__(
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+    ) -> None:
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.weight = Parameter(ones(shape)) if elementwise_affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+
+
+# Batch norm
 
 
 class _BatchNorm(Module):
@@ -615,32 +591,39 @@ class BatchNorm2d(_BatchNorm):
     ndims = (4,)
 
 
-# A row for each integer
+# Dropout
 
 
-class Embedding(Module):
-    """A vector for each integer: (...) -> (..., embedding_dim). weight: (num_embeddings, embedding_dim).
+class Dropout(Module):
+    """In training each number becomes 0 with probability `p`, the others are divided by 1 - p."""
 
-    The row `padding_idx` starts at 0 and gets no gradient.
-    """
-
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = padding_idx
-        self.weight = Parameter(randn(num_embeddings, embedding_dim))
-        if padding_idx is not None:
-            with no_grad():
-                self.weight[padding_idx] = 0
+    def __init__(self, p: float = 0.5, generator: Generator | None = None) -> None:
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
+        self.p, self.generator = p, generator
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.embedding(x, self.weight, self.padding_idx)
+        return F.dropout(x, self.p, self.training, self.generator)
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"p={self.p}"
 
 
-# The rest of the family
+# Activations
+
+
+class ReLU(Module):
+    """max(x, 0)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.relu()
+
+
+class Tanh(Module):
+    """Hyperbolic tangent."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.tanh()
 
 
 class Sigmoid(Module):
@@ -648,13 +631,6 @@ class Sigmoid(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.sigmoid()
-
-
-class SiLU(Module):
-    """x * sigmoid(x)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.silu(x)
 
 
 class GELU(Module):
@@ -668,6 +644,16 @@ class GELU(Module):
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
+
+
+class SiLU(Module):
+    """x * sigmoid(x)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.silu(x)
+
+
+# Losses
 
 
 class CrossEntropyLoss(Module):
@@ -699,42 +685,3 @@ class MSELoss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, self.reduction)
-
-
-# Xavier
-
-
-@no_grad()
-def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Normal numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
-
-
-@no_grad()
-def xavier_uniform_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Evenly drawn numbers, variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
-
-# RMSNorm as a module
-
-
-class RMSNorm(Module):
-    """Root mean square 1 over the last axes, then a learned scale. arXiv:1910.07467."""
-
-    def __init__(
-        self,
-        normalized_shape: int | tuple[int, ...],
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-    ) -> None:
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"

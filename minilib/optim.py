@@ -1,7 +1,7 @@
 """Optimisers, schedules of the learning rate, gradient clipping: PyTorch's, in place on arrays.
 
-Promoted from chapters/03c_optimisers.ipynb and solutions/03c_optimisers.ipynb; edit there, then `make
-promote`.
+Taught in chapters/03c_optimisers.ipynb and solutions/03c_optimisers.ipynb: what they export is edited there,
+then `make promote`.
 """
 
 from __future__ import annotations
@@ -40,22 +40,6 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def step(self) -> None:
-        """Change each parameter that has a gradient."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self.update(p, group)
-
-    def update(self, p: Tensor, group: Group) -> None:
-        """Change one parameter, in place, by its gradient and the options of its group."""
-        raise NotImplementedError(f"{type(self).__name__} has no update")
-
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        for p in self._all():
-            p.grad = None
-
     def add_param_group(self, group: Group) -> None:
         """Add parameters with options of their own.
 
@@ -78,6 +62,19 @@ class Optimizer:
         for group in self.param_groups:
             yield from group["params"]
 
+    # A step
+
+    def step(self) -> None:
+        """Change each parameter that has a gradient."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(p, group)
+
+    def update(self, p: Tensor, group: Group) -> None:
+        """Change one parameter, in place, by its gradient and the options of its group."""
+        raise NotImplementedError(f"{type(self).__name__} has no update")
+
     def remember(self, p: Tensor, *names: str) -> list[Array]:
         """The arrays of these names in the state of `p`: of its shape, zeros at first."""
         state = self.state[p]
@@ -85,6 +82,13 @@ class Optimizer:
             if name not in state:
                 state[name] = array_module(p.data).zeros(p.shape, p.dtype)
         return [state[name] for name in names]
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for p in self._all():
+            p.grad = None
+
+    # State
 
     def state_dict(self) -> dict[str, Any]:
         """Options and what is remembered, parameters by their number: PyTorch's layout. Arrays are shared."""
@@ -140,6 +144,19 @@ def _check_options(group: Group) -> None:
             raise ValueError(f"betas must be at least 0 and below 1, and are {group['betas']}")
 
 
+def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:
+    """Copies of what is remembered for one parameter, in its dtype and on its device."""
+    loaded: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "step":
+            loaded[name] = int(value)
+        elif value is not None:  # PyTorch's SGD keeps a None where there is no momentum
+            loaded[name] = array_module(p.data).array(value, p.dtype)
+            if loaded[name].shape != p.shape:
+                raise ValueError(f"{name} has shape {loaded[name].shape}, its parameter {p.shape}")
+    return loaded
+
+
 def in_place(p: Tensor, rule: Callable[..., None], *remembered: Array) -> None:
     """rule(parameter, gradient, *remembered), in flat pieces of their memory, which the rule changes."""
     grad = p.grad
@@ -152,35 +169,7 @@ def in_place(p: Tensor, rule: Callable[..., None], *remembered: Array) -> None:
     wrote(p.data)
 
 
-# Momentum: a ball that is heavy
-
-
-def heavy_ball(grad: Array, velocity: Array, momentum: float, dampening: float = 0.0) -> Array:
-    """Move `velocity`, in place, and return it as the direction of the step. Polyak 1964."""
-    velocity *= momentum
-    velocity += (1 - dampening) * grad if dampening else grad
-    return velocity
-
-
-def sgd(
-    x: Array,
-    grad: Array,
-    velocity: Array | None = None,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    look_ahead: bool = False,
-) -> None:
-    """One step of stochastic gradient descent: changes `x` and `velocity` in place, never `grad`."""
-    if weight_decay:
-        grad = grad + weight_decay * x
-    if velocity is not None and look_ahead:
-        grad = nesterov(grad, velocity, momentum)
-    elif velocity is not None:
-        grad = heavy_ball(grad, velocity, momentum, dampening)
-    x -= lr * grad
+# Stochastic gradient descent
 
 
 class SGD(Optimizer):
@@ -211,40 +200,45 @@ class SGD(Optimizer):
         in_place(p, partial(sgd, **options, look_ahead=group["nesterov"]), *velocity)
 
 
-# Adam and AdamW, in place
+# The step of gradient descent, and momentum
 
 
-def adam(
+def sgd(
     x: Array,
     grad: Array,
-    mean: Array,
-    square: Array,
+    velocity: Array | None = None,
     *,
-    step: int,
     lr: float,
-    betas: tuple[float, float],
-    eps: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
     weight_decay: float = 0.0,
-    decoupled: bool = False,
+    look_ahead: bool = False,
 ) -> None:
-    """One step of Adam or AdamW: changes `x`, `mean` and `square` in place, never `grad`."""
-    if weight_decay and decoupled:
-        x *= 1 - lr * weight_decay
-    elif weight_decay:
+    """One step of stochastic gradient descent: changes `x` and `velocity` in place, never `grad`."""
+    if weight_decay:
         grad = grad + weight_decay * x
-    work = (1 - betas[0]) * grad
-    mean *= betas[0]
-    mean += work
-    np.multiply(grad, grad, out=work)
-    work *= 1 - betas[1]
-    square *= betas[1]
-    square += work
-    scale, eps = bias_corrected(lr, betas, eps, step)
-    np.sqrt(square, out=work)
-    work += eps
-    np.divide(mean, work, out=work)
-    work *= scale
-    x -= work
+    if velocity is not None and look_ahead:
+        grad = nesterov(grad, velocity, momentum)
+    elif velocity is not None:
+        grad = heavy_ball(grad, velocity, momentum, dampening)
+    x -= lr * grad
+
+
+def heavy_ball(grad: Array, velocity: Array, momentum: float, dampening: float = 0.0) -> Array:
+    """Move `velocity`, in place, and return it as the direction of the step. Polyak 1964."""
+    velocity *= momentum
+    velocity += (1 - dampening) * grad if dampening else grad
+    return velocity
+
+
+def nesterov(grad: Array, velocity: Array, momentum: float) -> Array:
+    """Move `velocity`, in place, and return the step's direction. Nesterov 1983; Sutskever et al. 2013."""
+    velocity *= momentum
+    velocity += grad
+    return grad + momentum * velocity
+
+
+# Adam and AdamW
 
 
 class Adam(Optimizer):
@@ -289,23 +283,67 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
-# What an optimizer remembers
+# The step of Adam
 
 
-def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:
-    """Copies of what is remembered for one parameter, in its dtype and on its device."""
-    loaded: dict[str, Any] = {}
-    for name, value in values.items():
-        if name == "step":
-            loaded[name] = int(value)
-        elif value is not None:  # PyTorch's SGD keeps a None where there is no momentum
-            loaded[name] = array_module(p.data).array(value, p.dtype)
-            if loaded[name].shape != p.shape:
-                raise ValueError(f"{name} has shape {loaded[name].shape}, its parameter {p.shape}")
-    return loaded
+def adam(
+    x: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    *,
+    step: int,
+    lr: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+) -> None:
+    """One step of Adam or AdamW: changes `x`, `mean` and `square` in place, never `grad`."""
+    if weight_decay and decoupled:
+        x *= 1 - lr * weight_decay
+    elif weight_decay:
+        grad = grad + weight_decay * x
+    work = (1 - betas[0]) * grad
+    mean *= betas[0]
+    mean += work
+    np.multiply(grad, grad, out=work)
+    work *= 1 - betas[1]
+    square *= betas[1]
+    square += work
+    scale, eps = bias_corrected(lr, betas, eps, step)
+    np.sqrt(square, out=work)
+    work += eps
+    np.divide(mean, work, out=work)
+    work *= scale
+    x -= work
 
 
-# When one gradient is enough
+def bias_corrected(lr: float, betas: tuple[float, float], eps: float, step: int) -> tuple[float, float]:
+    """Scale and eps with which scale * mean / (sqrt(square) + eps) is Adam's step, both means corrected.
+
+    arXiv:1412.6980, the end of section 2.
+    """
+    root = math.sqrt(1 - betas[1] ** step)
+    return lr * root / (1 - betas[0] ** step), eps * root
+
+
+# Gradient clipping
+
+
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
+    """Shorten all gradients together, in place, to the length `max_norm` where they are longer.
+
+    Returns the length before. PyTorch's nn.utils.clip_grad_norm_; arXiv:1211.5063.
+    """
+    parameters = _listed(parameters)
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = grad_norm(parameters)
+    scale = max_norm / (norm + 1e-6)
+    if not scale >= 1:  # where the norm is NaN too, as in PyTorch
+        for grad in grads:
+            grad.data *= scale
+    return Tensor(norm, grads[0].dtype if grads else np.float32)
 
 
 def grad_norm(parameters: Tensor | Iterable[Tensor]) -> float:
@@ -314,7 +352,14 @@ def grad_norm(parameters: Tensor | Iterable[Tensor]) -> float:
     return math.sqrt(sum(float(g @ g) for g in grads))
 
 
-# A rate that changes
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """Hold each number of the gradients between -clip_value and clip_value, in place."""
+    for p in _listed(parameters):
+        if p.grad is not None:
+            np.clip(p.grad.data, -clip_value, clip_value, out=p.grad.data)
+
+
+# Schedules of the learning rate
 
 
 class LRScheduler:
@@ -351,41 +396,7 @@ class LRScheduler:
         self.step()
 
 
-class CosineAnnealingLR(LRScheduler):
-    """Down to `eta_min` in `T_max` steps along half a cosine. arXiv:1608.03983, eq. 5, without restarts."""
-
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
-        if T_max < 1:
-            raise ValueError(f"T_max must be at least 1 step, and is {T_max}")
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer)
-
-    def rate(self, initial: float, step: int) -> float:
-        return self.eta_min + (initial - self.eta_min) * (1 + math.cos(math.pi * step / self.T_max)) / 2
-
-
-class WarmupCosine(LRScheduler):
-    """Up in a straight line for `warmup` steps, then down to `min_lr` along half a cosine until step `total`.
-
-    Step k of the warm-up has (k + 1) / (warmup + 1) of the rate, so that the first step is not lost; after
-    `total` the rate stays. In PyTorch: SequentialLR of a LinearLR and a CosineAnnealingLR.
-    """
-
-    def __init__(self, optimizer: Optimizer, warmup: int, total: int, min_lr: float = 0.0) -> None:
-        if not 0 <= warmup < total:
-            raise ValueError(f"warm-up ({warmup} steps) must end before the schedule does ({total} steps)")
-        self.warmup, self.total, self.min_lr = warmup, total, min_lr
-        super().__init__(optimizer)
-
-    def rate(self, initial: float, step: int) -> float:
-        """The learning rate after `step` steps of a group that began with `initial`."""
-        if step < self.warmup:
-            return initial * (step + 1) / (self.warmup + 1)
-        part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
-        return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
-
-# The rest of the family
+# Steps, lines and cosines
 
 
 class LambdaLR(LRScheduler):
@@ -428,48 +439,35 @@ class LinearLR(LRScheduler):
         return initial * (self.start_factor + (self.end_factor - self.start_factor) * part)
 
 
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """Hold each number of the gradients between -clip_value and clip_value, in place."""
-    for p in _listed(parameters):
-        if p.grad is not None:
-            np.clip(p.grad.data, -clip_value, clip_value, out=p.grad.data)
+class CosineAnnealingLR(LRScheduler):
+    """Down to `eta_min` in `T_max` steps along half a cosine. arXiv:1608.03983, eq. 5, without restarts."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
+        if T_max < 1:
+            raise ValueError(f"T_max must be at least 1 step, and is {T_max}")
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer)
+
+    def rate(self, initial: float, step: int) -> float:
+        return self.eta_min + (initial - self.eta_min) * (1 + math.cos(math.pi * step / self.T_max)) / 2
 
 
-# Nesterov's look ahead
+class WarmupCosine(LRScheduler):
+    """Up in a straight line for `warmup` steps, then down to `min_lr` along half a cosine until step `total`.
 
-
-def nesterov(grad: Array, velocity: Array, momentum: float) -> Array:
-    """Move `velocity`, in place, and return the step's direction. Nesterov 1983; Sutskever et al. 2013."""
-    velocity *= momentum
-    velocity += grad
-    return grad + momentum * velocity
-
-
-# Two corrections for the price of none
-
-
-def bias_corrected(lr: float, betas: tuple[float, float], eps: float, step: int) -> tuple[float, float]:
-    """Scale and eps with which scale * mean / (sqrt(square) + eps) is Adam's step, both means corrected.
-
-    arXiv:1412.6980, the end of section 2.
+    Step k of the warm-up has (k + 1) / (warmup + 1) of the rate, so that the first step is not lost; after
+    `total` the rate stays. In PyTorch: SequentialLR of a LinearLR and a CosineAnnealingLR.
     """
-    root = math.sqrt(1 - betas[1] ** step)
-    return lr * root / (1 - betas[0] ** step), eps * root
 
+    def __init__(self, optimizer: Optimizer, warmup: int, total: int, min_lr: float = 0.0) -> None:
+        if not 0 <= warmup < total:
+            raise ValueError(f"warm-up ({warmup} steps) must end before the schedule does ({total} steps)")
+        self.warmup, self.total, self.min_lr = warmup, total, min_lr
+        super().__init__(optimizer)
 
-# Clip the norm
-
-
-def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
-    """Shorten all gradients together, in place, to the length `max_norm` where they are longer.
-
-    Returns the length before. PyTorch's nn.utils.clip_grad_norm_; arXiv:1211.5063.
-    """
-    parameters = _listed(parameters)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norm = grad_norm(parameters)
-    scale = max_norm / (norm + 1e-6)
-    if not scale >= 1:  # where the norm is NaN too, as in PyTorch
-        for grad in grads:
-            grad.data *= scale
-    return Tensor(norm, grads[0].dtype if grads else np.float32)
+    def rate(self, initial: float, step: int) -> float:
+        """The learning rate after `step` steps of a group that began with `initial`."""
+        if step < self.warmup:
+            return initial * (step + 1) / (self.warmup + 1)
+        part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
+        return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2

@@ -1,5 +1,7 @@
-"""Promoted from chapters/01_scalar.ipynb, chapters/03a_losses.ipynb and chapters/03c_optimisers.ipynb; edit
-there, then `make promote`.
+"""The simple version of what has a fast one: tests prove that both give the same.
+
+Taught in chapters/01_scalar.ipynb, chapters/03a_losses.ipynb and chapters/03c_optimisers.ipynb: what they
+export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,18 @@ from typing import Any
 
 from numpy.lib.stride_tricks import sliding_window_view
 
-# In which order?
+# Scalars: backward
+
+
+def backward(root: Any) -> None:
+    """Fill `grad` of every value below `root` with the derivative of `root` with respect to it."""
+    order = topological_order(root)
+    for value in order:
+        value.grad = 0.0
+    root.grad = 1.0
+    for value in reversed(order):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
 
 
 def topological_order(root: Any) -> list[Any]:
@@ -24,18 +37,7 @@ def topological_order(root: Any) -> list[Any]:
     return order
 
 
-def backward(root: Any) -> None:
-    """Fill `grad` of every value below `root` with the derivative of `root` with respect to it."""
-    order = topological_order(root)
-    for value in order:
-        value.grad = 0.0
-    root.grad = 1.0
-    for value in reversed(order):
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
-
-
-# Cross-entropy is surprise
+# Losses: cross-entropy
 
 
 def chain_cross_entropy(scores: Any, target: Any) -> Any:
@@ -46,7 +48,7 @@ def chain_cross_entropy(scores: Any, target: Any) -> Any:
     return (log_sums - picked).mean()
 
 
-# Rows of mean 0 and variance 1
+# Norms: layer norm
 
 
 def chain_layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
@@ -55,7 +57,7 @@ def chain_layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
     return centred / ((centred * centred).mean(-1, keepdim=True) + eps).sqrt() * weight + bias
 
 
-# Windows
+# Layers: convolution
 
 
 def column_conv2d(x: Any, weight: Any) -> Any:
@@ -66,7 +68,7 @@ def column_conv2d(x: Any, weight: Any) -> Any:
     return (weight.reshape(len(weight), -1) @ columns).reshape(n, -1, h, w)
 
 
-# Adam: a rate for each number
+# Optimisers: Adam
 
 
 def adam(x: Any, grad: Any, mean: Any, square: Any, step: int, lr: float, betas: Any, eps: float) -> Any:

@@ -1,6 +1,7 @@
 """Scalars that know their derivative, and the neural networks that one can build of them.
 
-Promoted from chapters/01_scalar.ipynb and solutions/01_scalar.ipynb; edit there, then `make promote`.
+Taught in chapters/01_scalar.ipynb and solutions/01_scalar.ipynb: what they export is edited there, then `make
+promote`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-# An expression that remembers
+# A number that remembers
 
 
 class Value:
@@ -38,107 +39,40 @@ class Value:
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={self.grad})"
 
-    def __mul__(self, other: Value | float) -> Value:
-        if not isinstance(other, Value):
-            other = Value(other)
-        return node(self.data * other.data, "*", self, other.data, other, self.data)
-
-    @property
-    def inputs(self) -> tuple[Value, ...]:
-        """What this value was made of; a value used twice stands here twice. `()` for a leaf."""
-        return tuple(v for v in (self.a, self.b) if v is not None) + self.rest
-
-    @property
-    def derivatives(self) -> tuple[float, ...]:
-        """The derivative of this value with respect to each of `inputs`."""
-        if self.a is None:
-            return ()
-        return ((self.da,) if self.b is None else (self.da, self.db)) + self.d_rest
-
-    def relu(self) -> Value:
-        """max(x, 0). The derivative at 0 is 0, as in PyTorch."""
-        x = self.data
-        return node(0.0 if x <= 0 else x, "ReLU", self, 1.0 if x > 0 else 0.0)
-
-    def __lt__(self, other: Value | float) -> bool:
-        return self.data < (other.data if isinstance(other, Value) else other)
-
-    def __le__(self, other: Value | float) -> bool:
-        return self.data <= (other.data if isinstance(other, Value) else other)
-
-    def __gt__(self, other: Value | float) -> bool:
-        return self.data > (other.data if isinstance(other, Value) else other)
-
-    def __ge__(self, other: Value | float) -> bool:
-        return self.data >= (other.data if isinstance(other, Value) else other)
-
-    @property
-    def _prev(self) -> set[Value]:
-        return set(self.inputs)
-
-    @property
-    def _op(self) -> str:
-        return self.op
-
-    def __neg__(self) -> Value:
-        return self * -1
-
-    def __sub__(self, other: Value | float) -> Value:
-        return self + (-other)
-
-    def __truediv__(self, other: Value | float) -> Value:
-        return self * other**-1
-
-    def __radd__(self, other: float) -> Value:
-        return self + other
-
-    def __rmul__(self, other: float) -> Value:
-        return self * other
-
-    def __rsub__(self, other: float) -> Value:
-        return -self + other
-
-    def __rtruediv__(self, other: float) -> Value:
-        return self**-1 * other
-
-    def backward(self) -> None:
-        """Set `grad` of all that this value was made of to the derivative of this value with respect to it.
-
-        Gradients of leaves add up over calls until somebody sets them to 0; those of operations start afresh,
-        as in PyTorch with `retain_graph=True`.
-        """
-        order = topological_order(self)
-        self.grad = 1.0
-        value: Any
-        for value in reversed(order):
-            grad = value.grad
-            value.a.grad += value.da * grad
-            if value.b is not None:
-                value.b.grad += value.db * grad
-            if value.rest:
-                for i, derivative in zip(value.rest, value.d_rest):
-                    i.grad += derivative * grad
+    # Arithmetic
 
     def __add__(self, other: Value | float) -> Value:
         if not isinstance(other, Value):
             other = Value(other)
         return node(self.data + other.data, "+", self, 1.0, other, 1.0)
 
-    def tanh(self) -> Value:
-        """Hyperbolic tangent; derivative 1 - tanh(x)**2."""
-        t = math.tanh(self.data)
-        return node(t, "tanh", self, 1 - t * t)
+    def __radd__(self, other: float) -> Value:
+        return self + other
 
-    def exp(self) -> Value:
-        """e**x. Raises OverflowError above 709.78, where a float ends."""
-        e = math.exp(self.data)
-        return node(e, "exp", self, e)
+    def __sub__(self, other: Value | float) -> Value:
+        return self + (-other)
 
-    def log(self) -> Value:
-        """Natural logarithm. Raises ValueError for a number that is not positive."""
-        if self.data <= 0:
-            raise ValueError(f"log: expected a positive number, got {self.data}")
-        return node(math.log(self.data), "log", self, 1 / self.data)
+    def __rsub__(self, other: float) -> Value:
+        return -self + other
+
+    def __mul__(self, other: Value | float) -> Value:
+        if not isinstance(other, Value):
+            other = Value(other)
+        return node(self.data * other.data, "*", self, other.data, other, self.data)
+
+    def __rmul__(self, other: float) -> Value:
+        return self * other
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self * other**-1
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self**-1 * other
+
+    def __neg__(self) -> Value:
+        return self * -1
+
+    # Powers, exponentials and logarithms
 
     def __pow__(self, other: Value | float) -> Value:
         """x**n. Raises ValueError for a negative x with a fractional n, ZeroDivisionError for 0**-1."""
@@ -158,6 +92,85 @@ class Value:
 
     def __rpow__(self, other: float) -> Value:
         return Value(other) ** self
+
+    def exp(self) -> Value:
+        """e**x. Raises OverflowError above 709.78, where a float ends."""
+        e = math.exp(self.data)
+        return node(e, "exp", self, e)
+
+    def log(self) -> Value:
+        """Natural logarithm. Raises ValueError for a number that is not positive."""
+        if self.data <= 0:
+            raise ValueError(f"log: expected a positive number, got {self.data}")
+        return node(math.log(self.data), "log", self, 1 / self.data)
+
+    # Activations
+
+    def tanh(self) -> Value:
+        """Hyperbolic tangent; derivative 1 - tanh(x)**2."""
+        t = math.tanh(self.data)
+        return node(t, "tanh", self, 1 - t * t)
+
+    def relu(self) -> Value:
+        """max(x, 0). The derivative at 0 is 0, as in PyTorch."""
+        x = self.data
+        return node(0.0 if x <= 0 else x, "ReLU", self, 1.0 if x > 0 else 0.0)
+
+    # Comparisons
+
+    def __lt__(self, other: Value | float) -> bool:
+        return self.data < (other.data if isinstance(other, Value) else other)
+
+    def __le__(self, other: Value | float) -> bool:
+        return self.data <= (other.data if isinstance(other, Value) else other)
+
+    def __gt__(self, other: Value | float) -> bool:
+        return self.data > (other.data if isinstance(other, Value) else other)
+
+    def __ge__(self, other: Value | float) -> bool:
+        return self.data >= (other.data if isinstance(other, Value) else other)
+
+    # Gradients
+
+    def backward(self) -> None:
+        """Set `grad` of all that this value was made of to the derivative of this value with respect to it.
+
+        Gradients of leaves add up over calls until somebody sets them to 0; those of operations start afresh,
+        as in PyTorch with `retain_graph=True`.
+        """
+        order = topological_order(self)
+        self.grad = 1.0
+        value: Any
+        for value in reversed(order):
+            grad = value.grad
+            value.a.grad += value.da * grad
+            if value.b is not None:
+                value.b.grad += value.db * grad
+            if value.rest:
+                for i, derivative in zip(value.rest, value.d_rest):
+                    i.grad += derivative * grad
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """What this value was made of; a value used twice stands here twice. `()` for a leaf."""
+        return tuple(v for v in (self.a, self.b) if v is not None) + self.rest
+
+    @property
+    def derivatives(self) -> tuple[float, ...]:
+        """The derivative of this value with respect to each of `inputs`."""
+        if self.a is None:
+            return ()
+        return ((self.da,) if self.b is None else (self.da, self.db)) + self.d_rest
+
+    # The graph by micrograd's names
+
+    @property
+    def _prev(self) -> set[Value]:
+        return set(self.inputs)
+
+    @property
+    def _op(self) -> str:
+        return self.op
 
 
 _new = object.__new__
@@ -189,7 +202,77 @@ def number(x: float) -> float:
     raise TypeError(f"Value: expected one real number, got {kind.__name__}{shape}")
 
 
-# From a neuron to a network
+# The order of the way back
+
+
+def topological_order(root: Value) -> list[Value]:
+    """The operations that `root` was made by, each after its inputs; leaves are left out.
+
+    Iterative, so that depth is limited by memory alone. Sets the gradients of what it lists to 0.
+    """
+    order: list[Value] = []
+    seen: set[Value] = set()
+    stack: list[Any] = [root] if root.op else []
+    while stack:
+        value = stack.pop()
+        if value is None:  # what the next one was made of is in the order, so now itself
+            order.append(stack.pop())
+        elif value not in seen:
+            seen.add(value)
+            value.grad = 0.0
+            a, b = value.a, value.b
+            a_first = a.a is not None and a not in seen  # a leaf has nobody to tell
+            b_first = b is not None and b.a is not None and b not in seen
+            if not (a_first or b_first or value.rest):
+                order.append(value)
+                continue
+            stack.append(value)
+            stack.append(None)
+            if a_first:
+                stack.append(a)
+            if b_first:
+                stack.append(b)
+            stack += [i for i in value.rest if i.a is not None]
+    return order
+
+
+# Values of many inputs
+
+
+class Wide(Value):
+    """A value with more than two inputs: those after the second in `rest`, their derivatives in `d_rest`."""
+
+    __slots__ = ("d_rest", "rest")
+
+
+def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequence[float]) -> Value:
+    """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
+    if len(inputs) != len(derivatives):
+        raise ValueError(f"wide_node: got {len(inputs)} inputs and {len(derivatives)} derivatives")
+    made = Wide(data)
+    made.op = op
+    made.a, made.da = inputs[0], derivatives[0]
+    if len(inputs) > 1:
+        made.b, made.db = inputs[1], derivatives[1]
+    made.rest, made.d_rest = tuple(inputs[2:]), tuple(derivatives[2:])
+    return made
+
+
+def weighted_sum(weights: Sequence[Value], inputs: Sequence[Value | float], bias: Value) -> Value:
+    """bias + w[0]*x[0] + w[1]*x[1] + ..., as one node. Inputs that are plain numbers get no gradient."""
+    x = [v.data if isinstance(v, Value) else number(v) for v in inputs]
+    total = bias.data
+    for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
+        total += weight.data * value
+    made_of, derivatives = [bias, *weights], [1.0, *x]
+    for weight, v in zip(weights, inputs):
+        if isinstance(v, Value):
+            made_of.append(v)
+            derivatives.append(weight.data)
+    return wide_node(total, "weighted_sum", made_of, derivatives)
+
+
+# Neurons, layers, networks
 
 
 class Module:
@@ -264,73 +347,3 @@ class MLP(Module):
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
-
-
-# What does it cost?
-
-
-def topological_order(root: Value) -> list[Value]:
-    """The operations that `root` was made by, each after its inputs; leaves are left out.
-
-    Iterative, so that depth is limited by memory alone. Sets the gradients of what it lists to 0.
-    """
-    order: list[Value] = []
-    seen: set[Value] = set()
-    stack: list[Any] = [root] if root.op else []
-    while stack:
-        value = stack.pop()
-        if value is None:  # what the next one was made of is in the order, so now itself
-            order.append(stack.pop())
-        elif value not in seen:
-            seen.add(value)
-            value.grad = 0.0
-            a, b = value.a, value.b
-            a_first = a.a is not None and a not in seen  # a leaf has nobody to tell
-            b_first = b is not None and b.a is not None and b not in seen
-            if not (a_first or b_first or value.rest):
-                order.append(value)
-                continue
-            stack.append(value)
-            stack.append(None)
-            if a_first:
-                stack.append(a)
-            if b_first:
-                stack.append(b)
-            stack += [i for i in value.rest if i.a is not None]
-    return order
-
-
-class Wide(Value):
-    """A value with more than two inputs: those after the second in `rest`, their derivatives in `d_rest`."""
-
-    __slots__ = ("d_rest", "rest")
-
-
-def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequence[float]) -> Value:
-    """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
-    if len(inputs) != len(derivatives):
-        raise ValueError(f"wide_node: got {len(inputs)} inputs and {len(derivatives)} derivatives")
-    made = Wide(data)
-    made.op = op
-    made.a, made.da = inputs[0], derivatives[0]
-    if len(inputs) > 1:
-        made.b, made.db = inputs[1], derivatives[1]
-    made.rest, made.d_rest = tuple(inputs[2:]), tuple(derivatives[2:])
-    return made
-
-
-# A neuron in one node
-
-
-def weighted_sum(weights: Sequence[Value], inputs: Sequence[Value | float], bias: Value) -> Value:
-    """bias + w[0]*x[0] + w[1]*x[1] + ..., as one node. Inputs that are plain numbers get no gradient."""
-    x = [v.data if isinstance(v, Value) else number(v) for v in inputs]
-    total = bias.data
-    for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
-        total += weight.data * value
-    made_of, derivatives = [bias, *weights], [1.0, *x]
-    for weight, v in zip(weights, inputs):
-        if isinstance(v, Value):
-            made_of.append(v)
-            derivatives.append(weight.data)
-    return wide_node(total, "weighted_sum", made_of, derivatives)

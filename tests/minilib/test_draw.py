@@ -18,8 +18,8 @@ pytest.importorskip("matplotlib")
 
 from PIL import Image
 
-from minilib import draw
-from minilib.draw import describe, draw_graph, number, step_backward
+from minilib.draw import describe, draw_graph, number, palette, step_backward
+from minilib.draw.shapes import Box, Curve, Text
 
 
 class Node:
@@ -87,7 +87,7 @@ def engine(request, monkeypatch, tmp_path):
 
 
 def texts(picture):
-    return [shape.text for shape in picture.scene.shapes if isinstance(shape, draw.Text)]
+    return [shape.text for shape in picture.scene.shapes if isinstance(shape, Text)]
 
 
 # What stands on a node
@@ -161,18 +161,16 @@ def test_edges_show_derivatives_when_asked():
 def test_labels_of_crossing_edges_do_not_cover_one_another(engine):
     a, b = Node(2.0), Node(3.0)
     shapes = draw_graph((a + b) * (a * b) + b * a, derivatives=True).scene.shapes
-    labels = [s for s in shapes if isinstance(s, draw.Box) and s.height == draw.ROW]
+    labels = [s for s in shapes if isinstance(s, Box) and s.height == palette.ROW]
     assert len(labels) == 10
     for i, one in enumerate(labels):
         for other in labels[:i]:
             apart = abs(one.x - other.x) > (one.width + other.width) / 2 - 8
-            assert apart or abs(one.y - other.y) > draw.TEXT
+            assert apart or abs(one.y - other.y) > palette.TEXT
 
 
 def test_a_repeated_input_has_two_edges_that_can_be_told_apart(engine):
-    curves = [
-        shape.points for shape in draw_graph(squares()[0]).scene.shapes if isinstance(shape, draw.Curve)
-    ]
+    curves = [shape.points for shape in draw_graph(squares()[0]).scene.shapes if isinstance(shape, Curve)]
     assert len(curves) == 4
     assert len(set(curves)) == 4
 
@@ -195,8 +193,8 @@ def test_no_text_leaves_its_box_or_the_page(engine, example):
     value, names = example()
     for picture in (draw_graph(value, names, derivatives=True), *step_backward(value, names).frames):
         shapes = picture.scene.shapes
-        boxes = [shape for shape in shapes if isinstance(shape, draw.Box)]
-        for text in (shape for shape in shapes if isinstance(shape, draw.Text)):
+        boxes = [shape for shape in shapes if isinstance(shape, Box)]
+        for text in (shape for shape in shapes if isinstance(shape, Text)):
             font = FontProperties(
                 family="DejaVu Sans", weight="bold" if text.bold else "normal", size=text.size
             )
@@ -332,7 +330,7 @@ def test_pictures_are_saved_as_their_suffix_says(tmp_path):
 def test_png_keeps_the_colours_that_carry_meaning():
     image = Image.open(io.BytesIO(draw_graph(*product_and_sum()).png())).convert("RGB")
     found = {"#{:02x}{:02x}{:02x}".format(*colour) for _, colour in image.getcolors(1000)}
-    assert {draw.PAGE, *draw.SAND, *draw.BLUE, draw.GRADIENT, draw.INK} <= found
+    assert {palette.PAGE, *palette.SAND, *palette.BLUE, palette.GRADIENT, palette.INK} <= found
 
 
 def test_text_has_enough_contrast():
@@ -342,10 +340,14 @@ def test_text_has_enough_contrast():
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     inks_on = {
-        ground: (draw.INK, draw.MUTED, draw.GRADIENT)
-        for ground in (draw.SAND[0], draw.BLUE[0], draw.GLOW[0], draw.GREY[0])
+        ground: (palette.INK, palette.MUTED, palette.GRADIENT)
+        for ground in (palette.SAND[0], palette.BLUE[0], palette.GLOW[0], palette.GREY[0])
     }
-    inks_on |= {draw.BLUE[1]: (draw.PAGE,), draw.GLOW[1]: (draw.PAGE,), draw.PAGE: (draw.MUTED, draw.INK)}
+    inks_on |= {
+        palette.BLUE[1]: (palette.PAGE,),
+        palette.GLOW[1]: (palette.PAGE,),
+        palette.PAGE: (palette.MUTED, palette.INK),
+    }
     for ground, inks in inks_on.items():
         for ink in inks:
             dark, bright = sorted((light(ground), light(ink)))
@@ -452,7 +454,7 @@ def test_unnamed_nodes_get_names_that_are_free():
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_nothing_moves_between_the_steps(engine, example):
     def places(scene):
-        nodes = (s for s in scene.shapes if isinstance(s, draw.Box) and s.height != draw.ROW)
+        nodes = (s for s in scene.shapes if isinstance(s, Box) and s.height != palette.ROW)
         return scene.width, scene.height, [(node.x, node.y, node.width, node.height) for node in nodes]
 
     first, *others = (places(frame.scene) for frame in step_backward(*example()).frames)
@@ -461,9 +463,9 @@ def test_nothing_moves_between_the_steps(engine, example):
 
 def test_the_speaker_and_what_it_says_are_lit():
     scene = step_backward(*product_and_sum()).frames[3].scene
-    lit = [shape for shape in scene.shapes if isinstance(shape, draw.Curve) and shape.colour == draw.GLOW[1]]
+    lit = [shape for shape in scene.shapes if isinstance(shape, Curve) and shape.colour == palette.GLOW[1]]
     assert [curve.arrow for curve in lit] == ["start", "start"]
-    said = [plain(shape.text) for shape in scene.shapes if isinstance(shape, draw.Text)]
+    said = [plain(shape.text) for shape in scene.shapes if isinstance(shape, Text)]
     assert {"-3 x 1", "2 x 1"} <= set(said)
 
 
@@ -552,7 +554,7 @@ def test_after_backward_a_picture_shows_that_what_was_saved_is_freed():
 
 def test_a_graph_of_tensors_goes_down(engine):
     loss, names = training_step()
-    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, draw.Box)]
+    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, Box)]
     assert max(boxes, key=lambda box: box.line).y == max(box.y for box in boxes)
     for one in boxes:
         for other in boxes:
@@ -562,9 +564,9 @@ def test_a_graph_of_tensors_goes_down(engine):
 
 def test_leaves_that_want_no_gradient_are_grey():
     loss, names = training_step()
-    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, draw.Box)]
+    boxes = [s for s in draw_graph(loss, names).scene.shapes if isinstance(s, Box)]
     assert [
-        sum(box.fill == colours[0] for box in boxes) for colours in (draw.GREY, draw.SAND, draw.BLUE)
+        sum(box.fill == colours[0] for box in boxes) for colours in (palette.GREY, palette.SAND, palette.BLUE)
     ] == [
         3,
         2,

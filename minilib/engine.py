@@ -1,0 +1,401 @@
+"""Operations that remember what they were made of, and the way back through them.
+
+Taught in chapters/02a_arrays.ipynb, chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they
+export is edited there, then `make promote`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Container, Iterator
+from contextlib import ContextDecorator, contextmanager
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from minilib.tensor.core import Tensor
+
+Array: TypeAlias = Any  # a numpy.ndarray, or the array of another device
+Number: TypeAlias = bool | int | float
+Shape: TypeAlias = tuple[int, ...]
+
+
+# Operations
+
+
+_clock = itertools.count(1).__next__  # each operation and each write in place gets the next number
+FREED: tuple[Array, ...] = (None,)  # known by identity
+
+
+class Function:
+    """One operation: `forward` makes an array of arrays, `backward` a gradient for each of them.
+
+    Attributes are plain values (axes, shapes, eps); every array is an input. `apply` sets `inputs`: for each
+    argument the Function that made it, or the Tensor itself where it is a leaf. `forward` leaves in `saved`
+    the arrays that `backward` needs. `backward` may return its argument, views of it, or None where an input
+    wants no gradient; the engine sums over broadcast axes and never writes into what it gets.
+    """
+
+    inputs: tuple[Function | Tensor, ...] = ()
+    saved: tuple[Array, ...] = ()  # FREED once backward has used it
+    requires_grad: bool = True  # False: the result has no gradient (a comparison, an argmax)
+    view = False  # True: the result may share the memory of the input
+    xp: Any = np  # the array module of the inputs
+    hooks: list[Callable[[Tensor], Tensor | None]] | None = None
+    serial: int
+    shape: Shape
+    dtype: np.dtype[Any]
+
+    def forward(self, *arrays: Array) -> Array:
+        raise NotImplementedError(f"{self.name} has no forward")
+
+    def backward(self, grad: Array) -> Array | tuple[Array | None, ...]:
+        raise NotImplementedError(f"{self.name} has no backward: nothing before it can get a gradient")
+
+    def needs(self, i: int) -> bool:
+        """Whether input `i` wants a gradient."""
+        return self.inputs[i].requires_grad
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def op(self) -> str:
+        return self.name
+
+
+Node: TypeAlias = "Function | Tensor"  # an operation, or a leaf
+
+
+# Tensors, whose class the engine does not know
+
+
+TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/tensor/core.py enters it
+
+
+def leaf_of(data: Any) -> Tensor:
+    """A leaf that holds `data`."""
+    return TENSORS[0](data)
+
+
+def is_tensor(thing: object) -> TypeGuard[Tensor]:
+    """Whether `thing` is a leaf or a result."""
+    return isinstance(thing, TENSORS[0])
+
+
+# Modes: whether operations are remembered
+
+
+class Mode(threading.local):
+    """What holds for the operations of this thread: whether they are remembered, and who else is told."""
+
+    grad_enabled = True
+    tracer: Callable[[Function, tuple[Tensor, ...], Tensor], None] | None = None
+
+
+mode = Mode()
+
+
+class no_grad(ContextDecorator):
+    """In this block or function nothing is remembered: results have no gradient and need less memory."""
+
+    enabled = False
+
+    def __init__(self) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(mode.grad_enabled)
+        mode.grad_enabled = self.enabled
+
+    def __exit__(self, *error: object) -> None:
+        mode.grad_enabled = self.before.pop()
+
+
+class enable_grad(no_grad):
+    """Remember again, within `no_grad`."""
+
+    enabled = True
+
+
+class set_grad_enabled(ContextDecorator):
+    """Turn the remembering of operations on or off: from now on, for a `with` block, or for a function."""
+
+    def __init__(self, enabled: bool) -> None:
+        self.before = mode.grad_enabled
+        self.enabled = mode.grad_enabled = enabled
+
+    def __enter__(self) -> None:
+        mode.grad_enabled = self.enabled
+
+    def __exit__(self, *error: object) -> None:
+        mode.grad_enabled = self.before
+
+    def __call__(self, func: Any) -> Any:
+        mode.grad_enabled = self.before  # a decorator waits until the function is called
+        return super().__call__(func)
+
+    def _recreate_cm(self) -> set_grad_enabled:
+        return type(self)(self.enabled)
+
+
+def is_grad_enabled() -> bool:
+    return mode.grad_enabled
+
+
+# Records: who listens to the operations
+
+
+Record: TypeAlias = "tuple[Function, tuple[Tensor, ...], Tensor]"
+
+
+@contextmanager
+def record() -> Iterator[list[Record]]:
+    """Collect every operation of this thread in order, also under `no_grad`: (function, inputs, output)."""
+    records: list[Record] = []
+    before = mode.tracer
+    mode.tracer = lambda f, inputs, output: records.append((f, inputs, output))
+    try:
+        yield records
+    finally:
+        mode.tracer = before
+
+
+# Writes in place
+
+
+@dataclass
+class Writes:
+    """How often and when the memory of an array was written to."""
+
+    owner: weakref.ref[Array]
+    count: int = 0
+    last: int = 0  # on the clock of the operations
+    last_recorded: int = 0  # the last write that operations were remembered for
+
+
+class WriteLog(dict[int, Writes]):
+    """All writes, by the id of the array that owns the memory."""
+
+    last = 0  # the newest of them all
+    recorded = False  # whether one was ever remembered
+
+
+_writes = WriteLog()
+
+
+def owner_of(array: Array) -> Array:
+    """The array whose memory `array` looks at; views share it."""
+    while isinstance(array.base, type(array)):
+        array = array.base
+    return array
+
+
+def wrote(array: Array, recorded: bool = False) -> None:
+    """Note that the memory of `array` was written to: who saved it for backward must not use it any more."""
+    owner = owner_of(array)
+    key = id(owner)
+    if key not in _writes:
+        _writes[key] = Writes(weakref.ref(owner, lambda _: _writes.pop(key, None)))
+    log = _writes[key]
+    log.count += 1
+    log.last = _writes.last = _clock()
+    if recorded:
+        log.last_recorded, _writes.recorded = log.last, True
+
+
+def refuse_write(x: Tensor, *others: Tensor) -> None:
+    """Raise where a write of `others` into `x` would break gradients."""
+    if not mode.grad_enabled:
+        return
+    if x.requires_grad and x.function is None:
+        raise RuntimeError(
+            "a leaf that wants a gradient cannot be changed in place: use no_grad(), or x = x + ..."
+        )
+    recorded = x.requires_grad or any(t.requires_grad for t in others)
+    if recorded and x.data.base is not None:
+        raise RuntimeError(
+            "a view cannot be changed in place where gradients flow: use x[index] = value, or clone it"
+        )
+
+
+def _refuse_stale_views(tensors: tuple[Tensor, ...]) -> None:
+    """Raise where a view was taken before its base was written to with a history, which the view lacks."""
+    for t in tensors:
+        if t.function is not None and t.function.view:
+            log = _writes.get(id(owner_of(t.data)))
+            if log and log.last_recorded > t.function.serial:
+                raise RuntimeError(
+                    f"{t.function.name}: this view was taken before its base changed in place: take it again"
+                )
+
+
+def refuse_overwritten(f: Function) -> None:
+    """Raise RuntimeError where an array that `f` saved was written to since."""
+    for array in f.saved:
+        log = _writes.get(id(owner_of(array))) if array is not None else None
+        if log and log.last > f.serial:
+            raise RuntimeError(
+                f"{f.name}: an array of shape {array.shape} that backward needs was changed in place since; "
+                "change a copy (x = x + 1 instead of x += 1, or x.clone())"
+            )
+
+
+# Devices
+
+
+@dataclass
+class Device:
+    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
+
+    Kernels are found by Function and direction, "forward" or "backward".
+    """
+
+    name: str
+    xp: Any
+    kernels: dict[tuple[type[Function], str], Callable[..., Array]] = field(default_factory=dict)
+
+
+DEVICES: dict[type, Device] = {np.ndarray: Device("cpu", np)}
+
+
+def array_module(array: Array) -> Any:
+    """NumPy, or the module of another device, that `array` belongs to."""
+    return np if type(array) is np.ndarray else DEVICES[type(array)].xp
+
+
+def _on_device(f: Function, arrays: list[Array]) -> Array:
+    """Run `f` where its arrays are: by the kernel registered there, or else by its own forward."""
+    kinds = {type(array) for array in arrays}
+    if len(kinds) > 1:
+        names = " and ".join(sorted(DEVICES[kind].name for kind in kinds))
+        raise TypeError(f"{f.name}: its inputs are on {names}: move them to one device with .to(device)")
+    device = DEVICES[kinds.pop()]
+    f.xp = device.xp
+    kernel = device.kernels.get((type(f), "forward"))
+    return device.xp.asarray(kernel(f, *arrays) if kernel else f.forward(*arrays))
+
+
+def _backward_on_device(f: Function, gradient: Array) -> Any:
+    """Run the backward of `f` where `gradient` is: by the kernel registered there, or else by its own."""
+    device = DEVICES.get(type(gradient))
+    kernel = device and device.kernels.get((type(f), "backward"))
+    return kernel(f, gradient) if kernel else f.backward(gradient)
+
+
+# Backward
+
+
+def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
+    """What backward from `x` starts with: `gradient`, or 1 where `x` is one number."""
+    if not x.requires_grad:
+        raise RuntimeError(
+            "backward: nothing that this tensor was made of wants a gradient (requires_grad=True)"
+        )
+    _refuse_stale_views((x,))
+    if gradient is None:
+        if x.data.size != 1:
+            raise RuntimeError(
+                f"backward: a tensor of shape {x.shape} has many numbers; reduce it to one (.sum(), .mean()) "
+                "or give their gradient"
+            )
+        return array_module(x.data).ones_like(x.data)
+    if gradient.shape != x.shape:
+        raise RuntimeError(f"backward: gradient has shape {gradient.shape}, the tensor {x.shape}")
+    return gradient.data.astype(x.dtype, copy=False)
+
+
+def propagate(
+    root: Node, seed: Array, retain_graph: bool = False, wanted: Container[Node] = ()
+) -> dict[Node, tuple[Array, bool]]:
+    """Send `seed`, the gradient of what `root` stands for, back through the operations that made it.
+
+    Returns for each leaf, and for each operation in `wanted`, its gradient, and whether the array is nobody
+    else's. The newest operation goes first: all that use its result are newer, so its gradient is complete.
+    """
+    pending: dict[Node, Array] = {root: seed}
+    owned: set[Node] = set()
+    found: dict[Node, tuple[Array, bool]] = {}
+    queue = [(-root.serial, root)] if isinstance(root, Function) else []
+    while queue:
+        f = heappop(queue)[1]
+        gradient = pending.pop(f)
+        if f.hooks is not None:
+            gradient = run_hooks(f.hooks, gradient)
+        if f in wanted:
+            found[f] = gradient, False
+        if f.saved is FREED or f.serial < _writes.last:
+            refuse_unusable(f)
+        on_cpu = type(gradient) is np.ndarray
+        shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
+        if f.saved and not retain_graph:
+            f.saved = FREED
+        hand_out(f, shares, pending, owned, queue)
+    for leaf, gradient in pending.items():
+        array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
+        found[leaf] = array, leaf in owned and array is gradient
+    return found
+
+
+def refuse_unusable(f: Function) -> None:
+    """Raise where `f` has no longer what its backward needs."""
+    if f.saved is FREED:
+        raise RuntimeError(
+            f"{f.name}: what backward needs was freed by an earlier backward; "
+            "give that one retain_graph=True to go through the graph twice"
+        )
+    refuse_overwritten(f)
+
+
+# What backward does at each operation
+
+
+def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Array:
+    """Show `grad` to each hook; what a hook returns takes its place."""
+    for hook in list(hooks):
+        changed = hook(leaf_of(grad.copy()))
+        if changed is not None:
+            if (changed.shape, changed.dtype) != (grad.shape, grad.dtype):
+                gave, had = (f"{x.dtype} of shape {x.shape}" for x in (changed, grad))
+                raise RuntimeError(f"hook: gave a gradient in {gave} for one in {had}")
+            grad = changed.data
+    return grad
+
+
+def hand_out(
+    f: Function, shares: Any, pending: dict[Node, Array], owned: set[Node], queue: list[tuple[int, Function]]
+) -> None:
+    """Add what `f` tells its inputs to what is pending for them; operations new to this go into the queue.
+
+    `owned` holds the nodes whose pending array was made here: writing into it changes nobody else's.
+    """
+    for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+        if share is None or not node.requires_grad:
+            continue
+        if share.shape != node.shape:
+            share = sum_to(share, node.shape)
+        if share.dtype is not node.dtype:
+            share = share.astype(node.dtype)
+        if node not in pending:
+            pending[node] = share
+            if isinstance(node, Function):
+                heappush(queue, (-node.serial, node))
+        elif node in owned:
+            pending[node] += share
+        else:
+            pending[node] = pending[node] + share
+            owned.add(node)
+
+
+def sum_to(array: Array, shape: Shape) -> Array:
+    """The sum of `array` over the axes that broadcasting from `shape` had added or repeated."""
+    extra = array.ndim - len(shape)
+    repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
+    summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
+    return summed.reshape(shape)

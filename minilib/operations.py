@@ -1,0 +1,673 @@
+"""The operations of tensors: each with its forward and its backward.
+
+Taught in chapters/02a_arrays.ipynb and solutions/02a_arrays.ipynb: what they export is edited there, then
+`make promote`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from minilib.engine import Array, Function, Number, Shape, array_module
+
+# Arithmetic
+
+
+class Add(Function):
+    """x + y"""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        return x + y
+
+    def backward(self, grad: Array) -> tuple[Array, Array]:
+        return grad, grad
+
+
+class Sub(Function):
+    """x - y"""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        return x - y
+
+    def backward(self, grad: Array) -> tuple[Array, Array | None]:
+        return grad, -grad if self.needs(1) else None
+
+
+class Mul(Function):
+    """x * y"""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        self.saved = x if self.needs(1) else None, y if self.needs(0) else None
+        return x * y
+
+    def backward(self, grad: Array) -> tuple[Array | None, ...]:
+        x, y = self.saved
+        return None if y is None else grad * y, None if x is None else grad * x
+
+
+class Div(Function):
+    """x / y"""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        out = x / y
+        self.saved = y, out if self.needs(1) else None
+        return out
+
+    def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
+        y, out = self.saved
+        share = grad / y
+        return share, None if out is None else -share * out
+
+
+class Neg(Function):
+    """-x"""
+
+    def forward(self, x: Array) -> Array:
+        return -x
+
+    def backward(self, grad: Array) -> Array:
+        return -grad
+
+
+# Powers, exponentials and logarithms
+
+
+class Pow(Function):
+    """x ** y"""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        out = power(x, y)
+        self.saved = x, y, out if self.needs(1) else None
+        return out
+
+    def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
+        x, y, out = self.saved
+        gx = gy = None
+        if self.needs(0):
+            gx = grad * self.xp.where(y == 0, 0, y * power(x, y - 1)).astype(grad.dtype, copy=False)
+        if out is not None:  # 0 ** y does not change with y > 0, though log(0) is minus infinity
+            flat = (x == 0) & (y >= 0)
+            gy = grad * self.xp.where(flat, 0, out * self.xp.log(self.xp.where(flat, 1, x)))
+        return gx, gy
+
+
+def power(x: Array, y: Array) -> Array:
+    """x ** y. Products where the exponent is a small number: NumPy's general power is six times slower."""
+    if y.ndim == 0 and x.dtype.kind == "f":
+        exponent = y.item()
+        if exponent == 1:
+            return x.copy()
+        if exponent == 2:
+            return x * x
+        if exponent == 3:
+            return x * x * x
+    return x**y
+
+
+class Sqrt(Function):
+    def forward(self, x: Array) -> Array:
+        y = self.xp.sqrt(x)
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad / (2 * y)
+
+
+class Exp(Function):
+    """e ** x"""
+
+    def forward(self, x: Array) -> Array:
+        y = self.xp.exp(x)
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * y
+
+
+class Log(Function):
+    """The natural logarithm."""
+
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.log(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return grad / x
+
+
+# Trigonometric and hyperbolic functions
+
+
+class Sin(Function):
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.sin(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return grad * self.xp.cos(x)
+
+
+class Cos(Function):
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.cos(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return -grad * self.xp.sin(x)
+
+
+class Tanh(Function):
+    def forward(self, x: Array) -> Array:
+        y = self.xp.tanh(x)
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * (1 - y * y)
+
+
+# Activations
+
+
+class Sigmoid(Function):
+    """1 / (1 + exp(-x))"""
+
+    def forward(self, x: Array) -> Array:
+        low = self.xp.exp(self.xp.minimum(x, 0))  # below 0 e**x / (e**x + 1): exp(-x) would overflow
+        y = low / (low + self.xp.exp(-self.xp.maximum(x, 0)))
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * (y * (1 - y))
+
+
+class ReLU(Function):
+    """max(x, 0); the derivative at 0 is 0, as in PyTorch."""
+
+    def forward(self, x: Array) -> Array:
+        y = self.xp.maximum(x, x.dtype.type(0))
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * ~(y <= 0)  # not y > 0: a nan should not vanish
+
+
+# Absolute values and bounds
+
+
+class Abs(Function):
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return abs(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return grad * self.xp.sign(x)
+
+
+class Clip(Function):
+    """x held between two numbers; outside of them the gradient is 0."""
+
+    def __init__(self, low: Number | None, high: Number | None) -> None:
+        self.low, self.high = low, high
+
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.clip(x, self.low, self.high)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        if self.low is not None:
+            grad = grad * (x >= self.low)
+        return grad if self.high is None else grad * (x <= self.high)
+
+
+class Maximum(Function):
+    """The larger of x and y; where they are equal each gets half of the gradient."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        self.saved = x, y
+        return self.xp.maximum(x, y)
+
+    def backward(self, grad: Array) -> tuple[Array, Array]:
+        return _share(grad, *self.saved)
+
+
+class Minimum(Function):
+    """The smaller of x and y; where they are equal each gets half of the gradient."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        self.saved = x, y
+        return self.xp.minimum(x, y)
+
+    def backward(self, grad: Array) -> tuple[Array, Array]:
+        x, y = self.saved
+        return _share(grad, y, x)
+
+
+def _share(grad: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """The gradients where x > y goes to the first."""
+    tie = (x == y) * (grad * grad.dtype.type(0.5))
+    return (x > y) * grad + tie, (x < y) * grad + tie
+
+
+# Comparisons and logic
+
+
+_COMPARE = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+
+
+class Compare(Function):
+    """A comparison of two tensors, or a logical operation on them; its result has no gradient."""
+
+    requires_grad = False
+
+    def __init__(self, sign: str) -> None:
+        self.sign = sign
+
+    def forward(self, x: Array, y: Array) -> Array:
+        return _COMPARE[self.sign](x, y)
+
+
+class Invert(Function):
+    """~x of booleans or integers."""
+
+    requires_grad = False
+
+    def forward(self, x: Array) -> Array:
+        return ~x
+
+
+# Choices by a mask
+
+
+class Where(Function):
+    """x where the condition holds, y elsewhere."""
+
+    def forward(self, condition: Array, x: Array, y: Array) -> Array:
+        self.saved = (condition,)
+        return self.xp.where(condition, x, y)
+
+    def backward(self, grad: Array) -> tuple[None, Array, Array]:
+        (condition,) = self.saved
+        zero = grad.dtype.type(0)
+        return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
+
+
+# Sums and means
+
+
+Dim: TypeAlias = int | tuple[int, ...] | None
+
+
+def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
+    """`dim` as a tuple of axes from 0 to ndim - 1; None and () are all of them."""
+    dims = range(ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    for d in dims:
+        if not low <= d <= high:
+            raise IndexError(f"{name}={d} is out of range: a tensor of {ndim} axes has {low} to {high}")
+    found = tuple(d % ndim for d in dims) if ndim else ()
+    if len(set(found)) < len(found):
+        raise RuntimeError(f"{name}={dim} names an axis twice")
+    return found
+
+
+class Reduction(Function):
+    """One number for all numbers along some axes."""
+
+    def __init__(self, dim: Dim = None, keepdim: bool = False) -> None:
+        self.dim, self.keepdim = dim, keepdim
+
+    def keep(self, array: Array) -> Array:
+        """A result of the reduction with its lost axes back, of length 1: it broadcasts against the input."""
+        shape = self.inputs[0].shape
+        dims = axes(self.dim, len(shape))
+        return array.reshape([1 if i in dims else n for i, n in enumerate(shape)])
+
+
+class Sum(Reduction):
+    """The sum along some axes; of integers and booleans in int64."""
+
+    def forward(self, x: Array) -> Array:
+        dtype = x.dtype if x.dtype.kind == "f" else np.int64
+        return x.sum(axis=axes(self.dim, x.ndim), dtype=dtype, keepdims=self.keepdim)
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)
+
+
+class CumSum(Function):
+    """Running sums along one axis."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, x: Array) -> Array:
+        (dim,) = axes(self.dim, x.ndim) or (None,)
+        return x.cumsum(axis=dim, dtype=x.dtype if x.dtype.kind == "f" else np.int64).reshape(x.shape)
+
+    def backward(self, grad: Array) -> Array:
+        if not grad.ndim:
+            return grad
+        return self.xp.flip(self.xp.flip(grad, self.dim).cumsum(axis=self.dim), self.dim)
+
+
+# Extremes, all and any
+
+
+class Extreme(Reduction):
+    """The largest (or smallest) number along some axes; equal ones share the gradient."""
+
+    def __init__(self, largest: bool, dim: Dim = None, keepdim: bool = False) -> None:
+        super().__init__(dim, keepdim)
+        self.largest = largest
+
+    def forward(self, x: Array) -> Array:
+        reduce = x.max if self.largest else x.min
+        y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
+        self.saved = x, y
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        x, y = self.saved
+        winners = x == self.keep(y)
+        count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
+        return winners * (self.keep(grad) / count)
+
+
+class ArgExtreme(Reduction):
+    """The index of the first largest (or smallest) number along one axis, or among all numbers."""
+
+    requires_grad = False
+
+    def __init__(self, largest: bool, dim: int | None = None, keepdim: bool = False) -> None:
+        super().__init__(dim, keepdim)
+        self.largest = largest
+
+    def forward(self, x: Array) -> Array:
+        find = x.argmax if self.largest else x.argmin
+        (dim,) = axes(self.dim, x.ndim) if self.dim is not None and x.ndim else (None,)
+        index = find(axis=dim, keepdims=self.keepdim)
+        return self.xp.asarray(index, np.int64)
+
+
+class Truth(Reduction):
+    """Whether all (or any) numbers along some axes are true."""
+
+    requires_grad = False
+
+    def __init__(self, every: bool, dim: Dim = None, keepdim: bool = False) -> None:
+        super().__init__(dim, keepdim)
+        self.every = every
+
+    def forward(self, x: Array) -> Array:
+        reduce = x.all if self.every else x.any
+        return reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
+
+
+# Shapes
+
+
+class Reshape(Function):
+    """The same numbers in the same order under another shape."""
+
+    view = True
+
+    def __init__(self, shape: Shape) -> None:
+        self.to = shape
+
+    def forward(self, x: Array) -> Array:
+        return x.reshape(self.to)
+
+    def backward(self, grad: Array) -> Array:
+        return grad.reshape(self.inputs[0].shape)
+
+
+class Expand(Function):
+    """Axes of length 1 repeated, without a copy: their stride is 0."""
+
+    view = True
+
+    def __init__(self, shape: Shape) -> None:
+        self.to = shape
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.broadcast_to(x, self.to)
+
+    def backward(self, grad: Array) -> Array:
+        return grad  # the engine sums it back to the shape of the input
+
+
+# Order of axes
+
+
+class Permute(Function):
+    """The axes in another order."""
+
+    view = True
+
+    def __init__(self, dims: tuple[int, ...]) -> None:
+        self.dims = dims
+
+    def forward(self, x: Array) -> Array:
+        return x.transpose(self.dims)
+
+    def backward(self, grad: Array) -> Array:
+        inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+        return grad.transpose(inverse)
+
+
+class Flip(Function):
+    """The numbers along some axes in reverse order."""
+
+    def __init__(self, dims: tuple[int, ...]) -> None:
+        self.dims = dims
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.flip(x, self.dims).copy()
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.flip(grad, self.dims)
+
+
+# Triangles and copies
+
+
+class Triangle(Function):
+    """The lower (or upper) triangle of matrices, zeros elsewhere."""
+
+    def __init__(self, lower: bool, diagonal: int) -> None:
+        self.lower, self.diagonal = lower, diagonal
+
+    def forward(self, x: Array) -> Array:
+        if x.ndim < 2:
+            raise RuntimeError(f"tril and triu need matrices, not shape {x.shape}")
+        cut = self.xp.tril if self.lower else self.xp.triu
+        return cut(x, self.diagonal)
+
+    def backward(self, grad: Array) -> Array:
+        return self.forward(grad)
+
+
+class Clone(Function):
+    """A copy."""
+
+    def forward(self, x: Array) -> Array:
+        return x.copy()
+
+    def backward(self, grad: Array) -> Array:
+        return grad
+
+
+# Indexing
+
+
+class Slice(Function):
+    """x[index] where the index holds integers, slices, None and `...` only: a view."""
+
+    view = True
+
+    def __init__(self, index: tuple[int | slice | EllipsisType | None, ...]) -> None:
+        self.index = index
+
+    def forward(self, x: Array) -> Array:
+        return x[(*self.index, ...)]  # `...`: of an integer for each axis NumPy would make a copy
+
+    def backward(self, grad: Array) -> Array:
+        out = self.xp.zeros(self.inputs[0].shape, grad.dtype)
+        out[self.index] = grad
+        return out
+
+
+class Select(Function):
+    """x[index] where the index holds arrays of integers or booleans: a copy.
+
+    `layout` says for each part of the index whether it is the next array or a whole axis.
+    """
+
+    def __init__(self, layout: tuple[bool, ...]) -> None:
+        self.layout = layout
+
+    def forward(self, x: Array, *arrays: Array) -> Array:
+        self.saved = arrays
+        return x[fill(self.layout, arrays)]
+
+    def backward(self, grad: Array) -> Array:
+        key = fill(self.layout, self.saved)
+        return add_at(self.inputs[0].shape, lambda x: x[key], grad)
+
+
+def fill(layout: tuple[bool, ...], arrays: Sequence[Array]) -> tuple[Any, ...]:
+    """An index: the next array where `layout` is true, a whole axis elsewhere."""
+    left = iter(arrays)
+    return tuple(next(left) if taken else slice(None) for taken in layout)
+
+
+class TakeAlongDim(Function):
+    """x's numbers at the indices along one axis; the other axes go in step."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, x: Array, index: Array) -> Array:
+        self.saved = (index,)
+        return self.xp.take_along_axis(x, index, self.dim)
+
+    def backward(self, grad: Array) -> Array:
+        (index,) = self.saved
+        return add_at(self.inputs[0].shape, lambda x: self.xp.take_along_axis(x, index, self.dim), grad)
+
+
+def add_at(shape: Shape, pick: Callable[[Array], Array], grad: Array) -> Array:
+    """Zeros of `shape`, to which each number of `grad` is added where `pick` would have taken it from.
+
+    Where `pick` takes a number twice, both shares add up. `np.add.at` does this too, several times slower.
+    """
+    xp = array_module(grad)
+    size = math.prod(shape)
+    where = pick(xp.arange(size).reshape(shape))
+    total = xp.bincount(where.reshape(-1), grad.reshape(-1), minlength=size)
+    return total.astype(grad.dtype).reshape(shape)
+
+
+# Joining and splitting
+
+
+class Cat(Function):
+    """Arrays one after the other along an axis."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, *arrays: Array) -> Array:
+        return self.xp.concatenate(arrays, self.dim)
+
+    def backward(self, grad: Array) -> tuple[Array, ...]:
+        ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+        return tuple(self.xp.split(grad, ends[:-1], self.dim))
+
+
+# The matrix product
+
+
+class MatMul(Function):
+    """x @ y of matrices, the leading axes broadcast: (..., n, k) @ (..., k, m) is (..., n, m)."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        self.saved = x if self.needs(1) else None, y if self.needs(0) else None
+        return x @ y
+
+    def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
+        x, y = self.saved
+        gx = None if y is None else grad @ y.swapaxes(-1, -2)
+        gy = None if x is None else x.swapaxes(-1, -2) @ grad
+        return gx, gy
+
+
+# Casts
+
+
+class Cast(Function):
+    """The same numbers in another dtype."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self.to = np.dtype(dtype)
+        if self.to.kind != "f":
+            self.requires_grad = False
+
+    def forward(self, x: Array) -> Array:
+        return x.astype(self.to)
+
+    def backward(self, grad: Array) -> Array:
+        return grad  # the engine casts it back
+
+
+# Writing in place
+
+
+class Write(Function):
+    """x with `value` in the place of x[index]; `x[index] = value` writes it into x itself."""
+
+    def __init__(self, basic: tuple[Any, ...], layout: tuple[bool, ...]) -> None:
+        self.basic, self.layout = basic, layout
+
+    def place(self, x: Array, arrays: Sequence[Array]) -> tuple[Array, Any]:
+        """The array and the index in it to write to; with arrays in the index, a view of x comes first."""
+        return (x[self.basic], fill(self.layout, arrays)) if self.layout else (x, self.basic)
+
+    def forward(self, x: Array, value: Array, *arrays: Array) -> Array:
+        self.saved = arrays
+        target, key = self.place(x, arrays)
+        target[key] = value
+        return x
+
+    def backward(self, grad: Array) -> tuple[Array, Array]:
+        rest = grad.copy()
+        target, key = self.place(rest, self.saved)
+        share = target[key].copy()
+        target[key] = 0
+        return rest, share

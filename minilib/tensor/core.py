@@ -1,0 +1,897 @@
+"""Arrays that know their gradient.
+
+Taught in chapters/02a_arrays.ipynb, chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they
+export is edited there, then `make promote`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from minilib.engine import (
+    DEVICES,
+    TENSORS,
+    Array,
+    Function,
+    Node,
+    Number,
+    Shape,
+    _clock,
+    _on_device,
+    _refuse_stale_views,
+    _writes,
+    array_module,
+    first_gradient,
+    mode,
+    owner_of,
+    propagate,
+    refuse_write,
+    wrote,
+)
+from minilib.operations import (
+    Abs,
+    Add,
+    ArgExtreme,
+    Cast,
+    Clip,
+    Clone,
+    Compare,
+    Cos,
+    CumSum,
+    Dim,
+    Div,
+    Exp,
+    Expand,
+    Extreme,
+    Flip,
+    Invert,
+    Log,
+    MatMul,
+    Mul,
+    Neg,
+    Permute,
+    Pow,
+    ReLU,
+    Reshape,
+    Select,
+    Sigmoid,
+    Sin,
+    Slice,
+    Sqrt,
+    Sub,
+    Sum,
+    TakeAlongDim,
+    Tanh,
+    Triangle,
+    Truth,
+    Where,
+    Write,
+    axes,
+)
+from minilib.tensor.random import Generator, _float_type, default_generator
+from minilib.tensor.rules import (
+    Index,
+    _axis,
+    _check_matmul,
+    _floating,
+    _sizes,
+    all_slices,
+    expanded,
+    full_shape,
+    gather_axis,
+    part_sizes,
+    refuse_misfit,
+    result_type,
+    split_index,
+)
+
+Float: TypeAlias = float  # inside Tensor, `float` is a method
+
+
+# The tensor
+
+
+class Tensor:
+    """An array that remembers the operation that made it.
+
+    `data` is the array, shared and not copied (`tensor(...)` copies). `grad` is a Tensor or None.
+    `function` is the operation, None for a leaf.
+    """
+
+    __slots__ = ("__weakref__", "data", "function", "grad", "hooks", "requires_grad")
+    __array_ufunc__ = None  # NumPy, leave `array * tensor` to us
+
+    data: Array
+    grad: Tensor | None
+    function: Function | None
+    hooks: list[Callable[[Tensor], Tensor | None]] | None
+    requires_grad: bool
+
+    # What it holds
+
+    def __init__(self, data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
+        self.data = as_array(data, dtype)
+        self.grad = self.function = self.hooks = None
+        self.requires_grad = False
+        if requires_grad:
+            self.requires_grad_()
+
+    @property
+    def shape(self) -> Shape:
+        shape: Shape = self.data.shape
+        return shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.data.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.data.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self.data.size)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("a tensor without axes has no length")
+        return int(self.shape[0])
+
+    def numpy(self) -> Array:
+        """The array itself, shared: what is written to it, no check of `backward` sees."""
+        if self.device != "cpu":
+            raise TypeError(f"the tensor is on {self.device}: use .cpu().numpy()")
+        return self.data
+
+    def __repr__(self) -> str:
+        array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
+        numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
+        extra = "" if self.dtype.name in ("float32", "int64", "bool") else f", dtype={self.dtype.name}"
+        if self.function is not None:
+            extra += f", function={self.function.name}"
+        elif self.requires_grad:
+            extra += ", requires_grad=True"
+        if self.device != "cpu":
+            extra += f", device={self.device!r}"
+        return f"tensor({numbers}{extra})"
+
+    # As Python numbers
+
+    def item(self) -> Number:
+        """The one number of a tensor with one element, as a Python number."""
+        if self.data.size != 1:
+            raise RuntimeError(f"item: a tensor of shape {self.shape} has {self.data.size} numbers, not one")
+        number: Number = self.data.item()
+        return number
+
+    def tolist(self) -> Any:
+        """The numbers as nested lists of Python numbers."""
+        return self.data.tolist()
+
+    def __bool__(self) -> bool:
+        if self.data.size != 1:
+            raise RuntimeError(
+                f"the truth of a tensor of shape {self.shape} is not clear: use .all() or .any()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> Float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iub" or self.data.size != 1:
+            raise TypeError(f"only one integer can be an index, not {self.dtype} of shape {self.shape}")
+        return int(self.item())
+
+    # Arithmetic
+
+    def __add__(self, other: Tensor | Number) -> Tensor:
+        return binary(Add(), self, other)
+
+    def __radd__(self, other: Number) -> Tensor:
+        return binary(Add(), self, other, reflected=True)
+
+    def __sub__(self, other: Tensor | Number) -> Tensor:
+        return binary(Sub(), self, other)
+
+    def __rsub__(self, other: Number) -> Tensor:
+        return binary(Sub(), self, other, reflected=True)
+
+    def __mul__(self, other: Tensor | Number) -> Tensor:
+        return binary(Mul(), self, other)
+
+    def __rmul__(self, other: Number) -> Tensor:
+        return binary(Mul(), self, other, reflected=True)
+
+    def __truediv__(self, other: Tensor | Number) -> Tensor:
+        keeps = isinstance(other, Tensor) and other.dtype.kind == "f"  # then promotion makes us a float
+        return binary(Div(), self if keeps else _floating(self), other)
+
+    def __rtruediv__(self, other: Number) -> Tensor:
+        return binary(Div(), _floating(self), other, reflected=True)
+
+    def __neg__(self) -> Tensor:
+        return apply(Neg(), self)
+
+    # Powers, exponentials and logarithms
+
+    def __pow__(self, other: Tensor | Number) -> Tensor:
+        return binary(Pow(), self, other)
+
+    def __rpow__(self, other: Number) -> Tensor:
+        return binary(Pow(), self, other, reflected=True)
+
+    def pow(self, exponent: Tensor | Number) -> Tensor:
+        return self**exponent
+
+    def square(self) -> Tensor:
+        return self**2
+
+    def sqrt(self) -> Tensor:
+        return apply(Sqrt(), _floating(self))
+
+    def rsqrt(self) -> Tensor:
+        return 1 / self.sqrt()
+
+    def exp(self) -> Tensor:
+        return apply(Exp(), _floating(self))
+
+    def log(self) -> Tensor:
+        return apply(Log(), _floating(self))
+
+    # Trigonometric and hyperbolic functions
+
+    def sin(self) -> Tensor:
+        return apply(Sin(), _floating(self))
+
+    def cos(self) -> Tensor:
+        return apply(Cos(), _floating(self))
+
+    def tanh(self) -> Tensor:
+        return apply(Tanh(), _floating(self))
+
+    # Activations
+
+    def sigmoid(self) -> Tensor:
+        return apply(Sigmoid(), _floating(self))
+
+    def relu(self) -> Tensor:
+        return apply(ReLU(), self)
+
+    # Absolute values and bounds
+
+    def abs(self) -> Tensor:
+        return apply(Abs(), self)
+
+    def __abs__(self) -> Tensor:
+        return self.abs()
+
+    def clip(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+        """Numbers below `min` become `min`, above `max` they become `max`; PyTorch's clamp."""
+        if min is None and max is None:
+            raise ValueError("clip: give min, max or both")
+        if self.dtype.kind != "f" and isinstance(min if max is None else max, float):
+            return self.float().clip(min, max)
+        return apply(Clip(min, max), self)
+
+    def clamp(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+        return self.clip(min, max)
+
+    # Comparisons and logic
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        return binary(Compare("=="), self, other)  # type: ignore[arg-type]
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        return binary(Compare("!="), self, other)  # type: ignore[arg-type]
+
+    def __lt__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare("<"), self, other)
+
+    def __le__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare("<="), self, other)
+
+    def __gt__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare(">"), self, other)
+
+    def __ge__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare(">="), self, other)
+
+    def __and__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare("&"), self, other)
+
+    def __rand__(self, other: Number) -> Tensor:
+        return binary(Compare("&"), self, other, reflected=True)
+
+    def __or__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare("|"), self, other)
+
+    def __ror__(self, other: Number) -> Tensor:
+        return binary(Compare("|"), self, other, reflected=True)
+
+    def __xor__(self, other: Tensor | Number) -> Tensor:
+        return binary(Compare("^"), self, other)
+
+    def __rxor__(self, other: Number) -> Tensor:
+        return binary(Compare("^"), self, other, reflected=True)
+
+    def __invert__(self) -> Tensor:
+        return apply(Invert(), self)
+
+    def __hash__(self) -> int:
+        return id(self)  # `==` compares numbers; a tensor in a set or dict is found by what it is
+
+    def __contains__(self, number: Number) -> bool:
+        return bool((self == number).any())
+
+    # Choices by a mask
+
+    def masked_fill(self, mask: Tensor, value: Number) -> Tensor:
+        """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true."""
+        if mask.dtype != bool:
+            raise RuntimeError(f"masked_fill: the mask must hold booleans, not {mask.dtype}")
+        return apply(Where(), mask, Tensor(array_module(self.data).asarray(value, self.dtype)), self)
+
+    # Sums and means
+
+    def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
+        return apply(Sum(dim, keepdim), self)
+
+    def mean(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The mean along `dim`. Raises RuntimeError for integers: `.float()` first."""
+        if self.dtype.kind != "f":
+            raise RuntimeError(f"mean: needs floating-point numbers, not {self.dtype}: use x.float().mean()")
+        n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
+        return self.sum(dim, keepdim) / n
+
+    def var(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+        """The variance: squared distances from the mean, divided by n - `correction`."""
+        n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
+        distance = self - self.mean(dim, keepdim=True)
+        return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
+
+    def std(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+        """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
+        variance = self.var(dim, correction, keepdim)
+        flat = variance == 0
+        return variance.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+
+    def cumsum(self, dim: int) -> Tensor:
+        """Running sums along `dim`."""
+        return apply(CumSum(dim), self)
+
+    # Extremes, all and any
+
+    def amax(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The largest number along `dim`; where several are equal they share the gradient."""
+        return apply(Extreme(True, dim, keepdim), self)
+
+    def amin(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The smallest number along `dim`; where several are equal they share the gradient."""
+        return apply(Extreme(False, dim, keepdim), self)
+
+    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """The index of the first largest number along `dim`; without `dim`, in the flattened tensor."""
+        return apply(ArgExtreme(True, dim, keepdim), self)
+
+    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """The index of the first smallest number along `dim`; without `dim`, in the flattened tensor."""
+        return apply(ArgExtreme(False, dim, keepdim), self)
+
+    def max(self, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The largest number of all, or with `dim` the values and indices along it.
+
+        Of all: equal ones share the gradient. Along `dim`: it goes to the index.
+        """
+        return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
+
+    def min(self, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The smallest number of all, or with `dim` its values and indices along it. See `max`."""
+        return self.amin() if dim is None else self._best(self.argmin(dim, keepdim=True), dim, keepdim)
+
+    def _best(self, indices: Tensor, dim: int, keepdim: bool) -> Best:
+        if not self.ndim:
+            return Best(self.clone(), indices)
+        values = apply(TakeAlongDim(dim), self, indices)
+        return Best(values, indices) if keepdim else Best(values.squeeze(dim), indices.squeeze(dim))
+
+    def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """Whether all numbers along `dim` are true (not 0)."""
+        return apply(Truth(True, dim, keepdim), self)
+
+    def any(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """Whether any number along `dim` is true (not 0)."""
+        return apply(Truth(False, dim, keepdim), self)
+
+    # Shapes
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same numbers under another shape, a view where possible. One length may be -1."""
+        return apply(Reshape(full_shape(_sizes(shape), self.shape)), self)
+
+    def view(self, *shape: Any) -> Tensor:
+        """As `reshape`, but never a copy. Raises RuntimeError where only a copy could have that shape."""
+        out = self.reshape(*shape)
+        xp = array_module(self.data)
+        if not xp.may_share_memory(self.data, out.data) and self.data.size:
+            raise RuntimeError(
+                f"view: {self.shape} cannot be seen as {out.shape} without a copy: use reshape"
+            )
+        return out
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """The axes from `start_dim` to `end_dim` as one."""
+        if not self.ndim:
+            return self.reshape(1)
+        (start,), (end,) = axes(start_dim, self.ndim), axes(end_dim, self.ndim)
+        if start > end:
+            raise RuntimeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+        middle = math.prod(self.shape[start : end + 1])
+        return self.reshape(*self.shape[:start], middle, *self.shape[end + 1 :])
+
+    def unsqueeze(self, dim: int) -> Tensor:
+        """With one more axis of length 1 at place `dim`."""
+        (at,) = axes(dim, self.ndim + 1)
+        return self.reshape(*self.shape[:at], 1, *self.shape[at:])
+
+    def squeeze(self, dim: Dim = None) -> Tensor:
+        """Without the axes of length 1 (only those in `dim`, if given)."""
+        dims = axes(dim, self.ndim)
+        return self.reshape([n for i, n in enumerate(self.shape) if n != 1 or i not in dims])
+
+    def expand(self, *sizes: Any) -> Tensor:
+        """Axes of length 1 repeated to `sizes` without a copy; -1 keeps a length; new axes come first."""
+        return apply(Expand(expanded(self.shape, _sizes(sizes))), self)
+
+    # Order of axes
+
+    def permute(self, *dims: Any) -> Tensor:
+        """The axes in the order `dims`."""
+        order = axes(_sizes(dims), self.ndim)
+        if len(order) != self.ndim:
+            raise RuntimeError(
+                f"permute: {order} does not name each axis of a tensor of shape {self.shape} once"
+            )
+        return apply(Permute(order), self)
+
+    def transpose(self, dim0: int, dim1: int) -> Tensor:
+        """Two axes exchanged."""
+        (a,), (b,) = axes(dim0, self.ndim) or (0,), axes(dim1, self.ndim) or (0,)
+        order = list(range(self.ndim))
+        if order:
+            order[a], order[b] = order[b], order[a]
+        return self.permute(order)
+
+    @property
+    def T(self) -> Tensor:
+        """A matrix with rows and columns exchanged; use `mT` for a batch of matrices."""
+        if self.ndim > 2:
+            raise RuntimeError(f".T is for matrices; of shape {self.shape}, use .mT or .permute(...)")
+        return self.permute(*reversed(range(self.ndim)))
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes exchanged."""
+        return self.transpose(-2, -1)
+
+    def flip(self, *dims: Any) -> Tensor:
+        """A copy with the order along `dims` reversed."""
+        order = _sizes(dims)
+        return apply(Flip(axes(order, self.ndim)), self) if order else self.clone()
+
+    # Triangles and copies
+
+    def tril(self, diagonal: int = 0) -> Tensor:
+        """Matrices with zeros above the diagonal."""
+        return apply(Triangle(True, diagonal), self)
+
+    def triu(self, diagonal: int = 0) -> Tensor:
+        """Matrices with zeros below the diagonal."""
+        return apply(Triangle(False, diagonal), self)
+
+    def clone(self) -> Tensor:
+        """A copy, through which gradients flow."""
+        return apply(Clone(), self)
+
+    def contiguous(self) -> Tensor:
+        """The tensor itself where its numbers lie in order in memory, else a copy where they do."""
+        return self if self.data.flags.c_contiguous else self.clone()
+
+    # Indexing
+
+    def __getitem__(self, index: Index) -> Tensor:
+        """As in PyTorch: integers, slices, None and `...` give a view, integer or boolean arrays a copy."""
+        basic, layout, arrays = split_index(index, self)
+        whole = all_slices(basic)
+        part = self if layout and whole else apply(Slice(basic), self)
+        return apply(Select(layout), part, *arrays) if layout else part
+
+    def gather(self, dim: int, index: Tensor) -> Tensor:
+        """The numbers at `index` along `dim`: for dim 0, out[i][j] = x[index[i][j]][j].
+
+        The other axes of `index` may be shorter than those of x.
+        """
+        at = gather_axis(self, dim, index)
+        if not self.ndim:
+            return self.clone()
+        part = tuple(slice(None) if i == at else slice(n) for i, n in enumerate(index.shape))
+        return apply(TakeAlongDim(at), self[part], index)
+
+    # Joining and splitting
+
+    def split(self, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Views of the parts along `dim`: `split_size` long (the last: the rest), or of given sizes."""
+        at = _axis(dim, self, "split")
+        sizes = part_sizes(split_size, self.shape[at], dim)
+        ends = list(itertools.accumulate(sizes))
+        before = (slice(None),) * at
+        return tuple(self[(*before, slice(end - size, end))] for size, end in zip(sizes, ends))
+
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` parts along `dim`, all of one length but the last."""
+        if chunks < 1:
+            raise RuntimeError(f"chunk: the number of chunks must be at least 1, not {chunks}")
+        n = self.shape[_axis(dim, self, "chunk")]
+        return self.split(-(-n // chunks) if n else [0] * chunks, dim)
+
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
+        """The slices along `dim`, without that axis."""
+        at = _axis(dim, self, "unbind")
+        return tuple(self[(*(slice(None),) * at, i)] for i in range(self.shape[at]))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.ndim:
+            raise TypeError("a tensor without axes cannot be looped over")
+        return iter(self.unbind())
+
+    # The matrix product
+
+    def __matmul__(self, other: Tensor) -> Tensor:
+        return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    def matmul(self, other: Tensor) -> Tensor:
+        return self @ other
+
+    # Casts
+
+    def to(self, target: DTypeLike | str) -> Tensor:
+        """In another dtype ("float64", np.int64, ...) or on another device ("cpu", "cuda")."""
+        if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
+            return self._to_device(target)
+        dtype = np.dtype(target)
+        return self if self.data.dtype == dtype else apply(Cast(dtype), self)
+
+    def float(self) -> Tensor:
+        return self.to(np.float32)
+
+    def double(self) -> Tensor:
+        return self.to(np.float64)
+
+    def long(self) -> Tensor:
+        return self.to(np.int64)
+
+    # Devices
+
+    @property
+    def device(self) -> str:
+        """The place of the numbers: "cpu", or what a device module has registered."""
+        return DEVICES[type(self.data)].name
+
+    def _to_device(self, name: str) -> Tensor:
+        if name == self.device:
+            return self
+        names = ", ".join(d.name for d in DEVICES.values())
+        raise RuntimeError(f"there is no device {name!r} here; there is: {names}")
+
+    def cpu(self) -> Tensor:
+        return self.to("cpu")
+
+    # Writing in place
+
+    def _become(self, made: Tensor) -> Tensor:
+        """Take over the numbers, in place, and the history of `made`."""
+        refuse_misfit(self, made)
+        if made.data is not self.data:
+            self.data[...] = made.data
+        wrote(self.data, recorded=made.function is not None)
+        if made.function is not None:
+            self.function, self.requires_grad = made.function, True
+        return self
+
+    @property
+    def _version(self) -> int:
+        """How often the memory of this tensor was written to in place; views share the number."""
+        log = _writes.get(id(owner_of(self.data)))
+        return log.count if log else 0
+
+    def __iadd__(self, other: Tensor | Number) -> Tensor:
+        return _in_place(Add(), self, other)
+
+    def __isub__(self, other: Tensor | Number) -> Tensor:
+        return _in_place(Sub(), self, other)
+
+    def __imul__(self, other: Tensor | Number) -> Tensor:
+        return _in_place(Mul(), self, other)
+
+    def __itruediv__(self, other: Tensor | Number) -> Tensor:
+        return _in_place(Div(), self, other)
+
+    def __ipow__(self, other: Tensor | Number) -> Tensor:
+        return _in_place(Pow(), self, other)
+
+    def __setitem__(self, index: Index, value: Tensor | Number) -> None:
+        """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays."""
+        basic, layout, arrays = split_index(index, self)
+        if not isinstance(value, Tensor):
+            value = Tensor(array_module(self.data).asarray(as_array(value)))
+        refuse_write(self, value)
+        x = self if self.function else self.detach()
+        self._become(apply(Write(basic, layout), x, value.to(self.dtype), *arrays))
+
+    def copy_(self, source: Tensor) -> Tensor:
+        """Write the numbers of `source` (broadcast, cast) into this tensor's memory."""
+        self[...] = source
+        return self
+
+    def fill_(self, value: Number) -> Tensor:
+        self[...] = value
+        return self
+
+    def zero_(self) -> Tensor:
+        return self.fill_(0)
+
+    def normal_(self, mean: Number = 0, std: Number = 1, generator: Generator | None = None) -> Tensor:
+        """Fill in place with normally distributed numbers."""
+        draw = (generator or default_generator).numbers.standard_normal
+        return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
+
+    def uniform_(self, low: Number = 0, high: Number = 1, generator: Generator | None = None) -> Tensor:
+        """Fill in place with numbers drawn evenly from [low, high)."""
+        draw = (generator or default_generator).numbers.random
+        return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * (high - low) + low)
+
+    # Gradients
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for a gradient, or no longer. Only floating-point leaves can have one."""
+        if requires_grad and self.data.dtype.kind != "f":
+            raise RuntimeError(
+                f"only floating-point tensors can require gradients, not {self.dtype}: use x.float() first"
+            )
+        if not requires_grad and self.function is not None:
+            raise RuntimeError("requires_grad can be turned off for leaves only: use x.detach()")
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
+        """Add to the `grad` of each leaf the derivative of this tensor with respect to it.
+
+        Without `gradient` (of this tensor's shape) the tensor must hold one number. Frees what the operations
+        saved, unless `retain_graph`.
+        """
+        found = propagate(self.function or self, first_gradient(self, gradient), retain_graph)
+        for leaf, (array, owned) in found.items():
+            assert isinstance(leaf, Tensor)
+            if leaf.grad is None:
+                leaf.grad = Tensor(array if owned else array.copy())
+            else:
+                leaf.grad.data += array
+
+    def zero_grad(self) -> None:
+        """Forget the gradient."""
+        self.grad = None
+
+    def detach(self) -> Tensor:
+        """The same numbers (and memory) without a history."""
+        return Tensor(self.data)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """Call `hook(gradient)` whenever backward has this tensor's gradient; what it returns replaces it.
+
+        Returns a function that takes the hook away again.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("register_hook: this tensor gets no gradient (requires_grad is False)")
+        owner = self.function or self
+        if owner.hooks is None:
+            owner.hooks = []
+        hooks = owner.hooks
+        hooks.append(hook)
+        return lambda: hooks.remove(hook)
+
+    def retain_grad(self) -> None:
+        """Keep `grad` also where this tensor is no leaf, as the hooks registered before have left it."""
+        if not self.requires_grad:
+            raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
+        if self.function is None or "retained" in vars(self.function):
+            return
+        vars(self.function)["retained"] = True
+        me = weakref.ref(self)
+
+        def keep(gradient: Tensor) -> None:
+            tensor = me()
+            if tensor is not None:
+                tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+        self.register_hook(keep)
+
+    # History
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.function is None
+
+    @property
+    def op(self) -> str:
+        """The name of the operation that made this tensor; "" for a leaf."""
+        return self.function.name if self.function is not None else ""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """What this tensor was made of: operations and leaves."""
+        return self.function.inputs if self.function is not None else ()
+
+    def __getstate__(self) -> object:
+        """For copies and pickles. A result would bring copies of all its leaves along: refused."""
+        if self.function is not None:
+            raise RuntimeError("only leaves can be copied or pickled, no result with a history: x.detach()")
+        return object.__getstate__(self)
+
+
+TENSORS.append(Tensor)  # so that the engine can show tensors to hooks
+
+
+class Best(NamedTuple):
+    """What `max(dim)` and `min(dim)` return."""
+
+    values: Tensor
+    indices: Tensor
+
+
+# Making tensors
+
+
+def tensor(data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, nested lists, an array."""
+    return Tensor(as_array(data, dtype).copy(), requires_grad=requires_grad)
+
+
+def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:
+    """`data` as an array: numbers and lists become float32, int64 or bool, an array stays as it is.
+
+    Raises TypeError for what is neither numbers nor booleans.
+    """
+    if isinstance(data, Tensor):
+        data = data.data
+    if type(data) in DEVICES:
+        return data if dtype is None else data.astype(dtype, copy=False)
+    array = np.asarray(_plain(data), dtype)
+    if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"a tensor holds numbers or booleans, not {array.dtype} (from {type(data).__name__})")
+    return array
+
+
+def _plain(data: Any) -> Any:
+    """Lists may hold tensors: `tensor([x.sum(), y.sum()])`."""
+    if isinstance(data, list | tuple):
+        return [_plain(item) for item in data]
+    return data.data if isinstance(data, Tensor) else data
+
+
+# Applying operations
+
+
+_new = object.__new__
+
+
+def apply(f: Function, *tensors: Tensor) -> Tensor:
+    """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
+    f.inputs = tuple([t.function or t for t in tensors])
+    arrays = [t.data for t in tensors]
+    try:
+        if type(arrays[0]) is np.ndarray:
+            data = f.forward(*arrays)
+            if type(data) is not np.ndarray:  # NumPy makes scalars of 0-d results
+                data = np.asarray(data)
+        else:
+            data = _on_device(f, arrays)
+    except ValueError as error:
+        raise RuntimeError(f"{f.name}: {error}") from None
+    if _writes.recorded:
+        _refuse_stale_views(tensors)
+    out = _new(Tensor)
+    out.data = data
+    out.grad = out.hooks = out.function = None
+    out.requires_grad = False
+    if f.requires_grad and mode.grad_enabled:
+        for t in tensors:
+            if t.requires_grad:
+                out.requires_grad = True
+                out.function = f
+                f.serial = _clock()
+                f.shape, f.dtype = data.shape, data.dtype
+                break
+    if mode.tracer is not None:
+        mode.tracer(f, tensors, out)
+    return out
+
+
+def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) -> Tensor:
+    """Apply an operation of two operands, brought to one dtype first."""
+    if not isinstance(b, Tensor):
+        if isinstance(b, np.generic):
+            b = b.item()
+        if not isinstance(b, bool | int | float):
+            if isinstance(b, np.ndarray):
+                raise TypeError(f"{f.name}: one operand is a NumPy array: wrap it in tensor(...) first")
+            return NotImplemented  # type: ignore[no-any-return]
+        b = weak(b, a)
+    if a.data.dtype is not b.data.dtype:
+        dtype = result_type(a, b)
+        a, b = a.to(dtype), b.to(dtype)
+    return apply(f, b, a) if reflected else apply(f, a, b)
+
+
+def weak(number: Number, like: Tensor) -> Tensor:
+    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5)."""
+    xp = array_module(like.data)
+    kind = like.data.dtype.kind
+    if kind == "f" or (isinstance(number, int) and (kind != "b" or isinstance(number, bool))):
+        return Tensor(xp.asarray(number, like.data.dtype))
+    return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
+
+
+# The matrix product
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product: (..., n, k) @ (..., k, m) is (..., n, m), leading axes broadcast.
+
+    A vector on the left is a row, on the right a column, and loses that axis again. Raises RuntimeError where
+    the inner dimensions or the dtypes differ.
+    """
+    _check_matmul(input, other)
+    if input.ndim == 1:
+        return matmul(input.unsqueeze(0), other).squeeze(-2 if other.ndim > 1 else 0)
+    if other.ndim == 1:
+        return matmul(input, other.unsqueeze(1)).squeeze(-1)
+    if input.ndim > 2 and other.ndim == 2:  # one large product instead of a loop over small ones
+        rows = math.prod(input.shape[:-1])
+        flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)
+        return flat.reshape(*input.shape[:-1], other.shape[-1])
+    return apply(MatMul(), input, other)
+
+
+# Writing in place
+
+
+def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
+    """x = f(x, other), into the memory of x."""
+    refuse_write(x, *([other] if isinstance(other, Tensor) else []))
+    made = binary(f, x if x.function else x.detach(), other)
+    if made is not NotImplemented:  # f may have saved the numbers that are about to go
+        f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
+        made = x._become(made)
+    return made
