@@ -216,12 +216,20 @@ class _Text:
                 yield from (f"{node.name}.{name}" for member in node.body for name in _names(member))
 
     def chosen(self, wanted: _Wanted, own: Collection[str]) -> Iterator[ast.stmt]:
+        """The statements that are wanted, below the imports that they need; a whole file has all of its own."""
+        body = list(self._definitions(wanted))
+        read_by = body if wanted.only is not None else [self.tree]
+        needed = {name.id for node in read_by for name in ast.walk(node) if isinstance(name, ast.Name)}
         for node in self.tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                yield from _imported(node, wanted, own)
-            elif isinstance(node, ast.ClassDef):
+                yield from _imported(node, wanted, own, needed)
+        yield from body
+
+    def _definitions(self, wanted: _Wanted) -> Iterator[ast.stmt]:
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef):
                 yield from self._class(node, wanted)
-            elif _is_docstring(node) or _is_typing(node):
+            elif isinstance(node, ast.Import | ast.ImportFrom) or _is_docstring(node) or _is_typing(node):
                 continue
             elif names := list(_names(node)):
                 if any(wanted.takes(name, self.section(node.lineno)) for name in names):
@@ -252,22 +260,22 @@ class _Text:
             yield ast.fix_missing_locations(ast.copy_location(made, node))
 
 
-def _imported(node: ast.Import | ast.ImportFrom, wanted: _Wanted, own: Collection[str]) -> Iterator[ast.stmt]:
-    """The import without what the given modules define themselves, the reader writes, or the notebook has."""
+def _imported(
+    node: ast.Import | ast.ImportFrom, wanted: _Wanted, own: Collection[str], needed: Collection[str]
+) -> Iterator[ast.stmt]:
+    """What is needed of an import and neither given, nor left to the reader, nor in the notebook."""
+    names = [alias for alias in node.names if (alias.asname or alias.name.partition(".")[0]) in needed]
     if isinstance(node, ast.Import):
-        yield node
+        if names:
+            yield ast.copy_location(ast.Import(names), node)
         return
     module = node.module or ""
-    if module == "__future__":
-        return
-    if not module.startswith("minilib"):
-        yield node
-        return
-    inside = module.removeprefix("minilib").lstrip(".")
-    if any(inside == name or inside.startswith(f"{name}.") for name in own):
-        return
-    names = [alias for alias in node.names if not wanted.hides(alias.asname or alias.name)]
-    if names:
+    if module.partition(".")[0] == "minilib":
+        inside = module.removeprefix("minilib").lstrip(".")
+        if any(inside == name or inside.startswith(f"{name}.") for name in own):
+            return
+        names = [alias for alias in names if not wanted.hides(alias.asname or alias.name)]
+    if names and module != "__future__":
         yield ast.copy_location(ast.ImportFrom(module, names, 0), node)
 
 
