@@ -216,7 +216,7 @@ class _Text:
                 yield from (f"{node.name}.{name}" for member in node.body for name in _names(member))
 
     def chosen(self, wanted: _Wanted, own: Collection[str]) -> Iterator[ast.stmt]:
-        """The statements that are wanted, below the imports that they need; a whole file has all of its own."""
+        """The statements that are wanted, below the imports that they need, or all those of a whole file."""
         body = list(self._definitions(wanted))
         read_by = body if wanted.only is not None else [self.tree]
         needed = {name.id for node in read_by for name in ast.walk(node) if isinstance(name, ast.Name)}
