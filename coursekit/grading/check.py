@@ -13,13 +13,14 @@ from pathlib import Path
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
-from coursekit.grading.control import REFERENCE, Conditions, cores, measured, misconceptions_of, mistaken
+from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.page import number
 from coursekit.grading.results import UNSOLVED, ExerciseResult, Measure, Result
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Refused, Submission, answers_of
+from coursekit.machine import cores
 
 MINE = "yours"
 NO_SOLUTIONS = (
