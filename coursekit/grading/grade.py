@@ -22,9 +22,8 @@ from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, control, judges_of, unnoticed
 from coursekit.grading.feedback import feedback
 from coursekit.grading.model import NotebookRun
-from coursekit.grading.page import number
 from coursekit.grading.report import Run, grades, junit, report
-from coursekit.grading.results import Measure, Result
+from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State, answers_key, fingerprint
 from coursekit.grading.submissions import Submission, collect
