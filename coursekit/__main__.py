@@ -12,9 +12,7 @@ import sys
 from pathlib import Path
 
 from coursekit.errors import CourseError
-
-OLDEST = (3, 11)
-NEWEST_KNOWN = 14
+from coursekit.machine import NEWEST_KNOWN, OLDEST, dotted
 
 # Each command is a module with `add_arguments(parser)` and `run(course, args) -> exit code`,
 # imported only when it is asked for: the bootstrap must work before anything is installed.
@@ -98,9 +96,8 @@ def restart_with_newer(argv: list[str]) -> int:
         newer = shutil.which(f"python3.{minor}")
         if newer:
             os.execv(newer, [newer, "-m", "coursekit", *argv])
-    here, needed = (".".join(map(str, version)) for version in (sys.version_info[:2], OLDEST))
     raise CourseError(
-        f"this is Python {here}, and the course needs {needed} or newer: "
+        f"this is Python {dotted(sys.version_info[:2])}, and the course needs {dotted(OLDEST)} or newer: "
         "install one from https://www.python.org/downloads, then again"
     )
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +14,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit.errors import CourseError
+from coursekit.files import read_text
+from coursekit.files import write_text as write_text
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda
@@ -29,13 +29,7 @@ _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
 
 def read(path: Path) -> NotebookNode:
     """The notebook at `path` as nbformat 4. Raises CourseError in one line for anything that is not one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"{path}: is not a notebook: it is not UTF-8 text") from None
-    return from_text(text, path)
+    return from_text(read_text(path, otherwise="is not a notebook: it is not UTF-8 text"), path)
 
 
 def from_text(text: str, path: Path) -> NotebookNode:
@@ -68,32 +62,13 @@ def _with_ids(text: str) -> str:
 
 
 def write(path: Path, notebook: NotebookNode) -> None:
-    """Write `notebook` so that a stop in the middle leaves the old file: a temporary one, then a rename."""
+    """Write `notebook` at once or not at all."""
     write_text(path, as_text(notebook))
 
 
 def as_text(notebook: NotebookNode) -> str:
     """The JSON text of `notebook`, as JupyterLab writes it."""
     return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"  # type: ignore[no-untyped-call]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` at once or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise CourseError(
-            f"{path}: cannot be written ({error.strerror}); check the folder's permissions and the disk"
-        ) from None
 
 
 @dataclass(frozen=True)

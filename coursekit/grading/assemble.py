@@ -45,6 +45,10 @@ class Exercise:
     cuda: str | None = None  # the line `%%cuda NAME` of an answer in CUDA C
 
     @property
+    def name(self) -> str:
+        return f"{self.number} {self.title}"
+
+    @property
     def points(self) -> float:
         return sum(test.points for test in self.tests)
 
@@ -67,6 +71,10 @@ class Chapter:
     helpers: str | None  # source of the helpers cell, None where there is none
     helpers_id: str | None
     visible: bool  # tests are the visible checks
+
+    @property
+    def name(self) -> str:
+        return f"{self.number} {self.title}".strip()
 
     @property
     def points(self) -> float:

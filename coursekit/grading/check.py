@@ -13,13 +13,13 @@ from pathlib import Path
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
-from coursekit.grading.control import REFERENCE, Conditions, cores, measured, misconceptions_of, mistaken
+from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.model import CellRun, NotebookRun
-from coursekit.grading.page import number
-from coursekit.grading.results import UNSOLVED, ExerciseResult, Measure, Result
+from coursekit.grading.results import UNSOLVED, ExerciseResult, Measure, Result, number
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Refused, Submission, answers_of
+from coursekit.machine import cores
 
 MINE = "yours"
 NO_SOLUTIONS = (
@@ -146,21 +146,16 @@ def _saved(path: Path) -> str:
 def table(result: Result, chapter: Chapter, saved: str, width: int | None = None) -> str:
     """Points, message and hint for each exercise, and what comes next."""
     width = width or max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
-    title = f"{chapter.number} {chapter.title}".strip()
-    label = max([26, *(len(_name(one)) + 2 for one in result.exercises)])
+    label = max([26, *(len(one.exercise.name) + 2 for one in result.exercises)])
     score = max([7, *(len(_score(one, chapter.visible)) + 2 for one in result.exercises)])
-    lines = [f"{title:<{label + score}}   {saved:>12}", ""]
+    lines = [f"{chapter.name:<{label + score}}   {saved:>12}", ""]
     for one in result.exercises:
-        start = f"  {_name(one):<{label - 2}}{_score(one, chapter.visible):>{score}}"
+        start = f"  {one.exercise.name:<{label - 2}}{_score(one, chapter.visible):>{score}}"
         lines += _beside(start, _words(one), label + score + 3, width)
     lines += _beside(f"{_total(result, chapter):>{label + score}}", [_next(result)], label + score + 3, width)
     if chapter.visible:
         lines += ["", *textwrap.wrap(NO_SOLUTIONS, width)]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _name(one: ExerciseResult) -> str:
-    return f"{one.exercise.number} {one.exercise.title}"
 
 
 def _score(one: ExerciseResult, visible: bool) -> str:

@@ -10,25 +10,24 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from tqdm import tqdm
 
-from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.files import write_text
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.compare import save_expected
-from coursekit.grading.control import Conditions, control, cores, judges_of, unnoticed
+from coursekit.grading.control import Conditions, control, judges_of, unnoticed
 from coursekit.grading.feedback import feedback
 from coursekit.grading.model import NotebookRun
-from coursekit.grading.page import number
 from coursekit.grading.report import Run, grades, junit, report
-from coursekit.grading.results import Measure, Result
+from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State, answers_key, fingerprint
 from coursekit.grading.submissions import Submission, collect
+from coursekit.machine import cores, installed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +101,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
         [_result(one, runs, measure) for one in submissions],
         state.seed,
         datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
-        f"Python {platform.python_version()}, NumPy {version('numpy')}, nbval {version('nbval')}",
+        f"Python {platform.python_version()}, NumPy {installed('numpy')}, nbval {installed('nbval')}",
         time.monotonic() - started,
         remarks,
     )
@@ -162,14 +161,14 @@ def _write(out: Path, graded: Run) -> None:
     name = f"{graded.chapter.number}.html"
     pages = {out / "feedback" / one.submission.slug / name: one for one in graded.results}
     for path, one in pages.items():
-        notebooks.write_text(path, feedback(graded.chapter, one))
+        write_text(path, feedback(graded.chapter, one))
     for old in set((out / "feedback").glob(f"*/{name}")) - set(pages):
         old.unlink()
         with contextlib.suppress(OSError):
             old.parent.rmdir()
-    notebooks.write_text(out / "grades.csv", grades(graded))
-    notebooks.write_text(out / "junit.xml", junit(graded))
-    notebooks.write_text(out / "report.html", report(graded))
+    write_text(out / "grades.csv", grades(graded))
+    write_text(out / "junit.xml", junit(graded))
+    write_text(out / "report.html", report(graded))
 
 
 def _summary(graded: Run, out: Path) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from coursekit.files import write_text
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,12 @@ def from_json(data: dict[str, Any]) -> NotebookRun:
             for cell in data["cells"]
         ),
     )
+
+
+def save_run(path: Path, run: NotebookRun) -> None:
+    """Write `run` for `load_run`, at once or not at all."""
+    write_text(path, json.dumps(to_json(run)))
+
+
+def load_run(path: Path) -> NotebookRun:
+    return from_json(json.loads(path.read_text(encoding="utf-8")))

@@ -18,9 +18,8 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from coursekit.grading.client import Kernel
 from coursekit.grading.flow import Flow, info, nothing
-from coursekit.grading.model import CellRun, NotebookRun, to_json
+from coursekit.grading.model import CellRun, NotebookRun, save_run
 from coursekit.grading.sandbox import Launch
-from coursekit.notebooks import write_text
 
 SETTINGS = "--coursekit-settings"
 OWN_MEMORY = 3 * 2**30
@@ -120,7 +119,7 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         for flow in self.flows.values():
             flow.end()
         run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
-        write_text(self.settings.folder / "results" / f"{self.path.stem}.json", json.dumps(to_json(run)))
+        save_run(self.settings.folder / "results" / f"{self.path.stem}.json", run)
 
 
 class GradedCell(IPyNbCell):  # type: ignore[misc]

@@ -13,6 +13,11 @@ from coursekit.grading.submissions import Submission
 UNSOLVED = "not solved yet"
 
 
+def number(points: float) -> str:
+    """Points without needless zeros: 3, 2.5."""
+    return f"{points:g}"
+
+
 @dataclass(frozen=True)
 class ExerciseResult:
     """One exercise of one student."""
@@ -47,6 +52,10 @@ class Result:
     @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def seconds(self) -> float:
+        return sum(exercise.seconds for exercise in self.exercises)
 
 
 @dataclass(frozen=True)

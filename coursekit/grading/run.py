@@ -23,7 +23,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading import sandbox
 from coursekit.grading.flow import info, nothing
-from coursekit.grading.model import NotebookRun, from_json
+from coursekit.grading.model import NotebookRun, load_run
 from coursekit.grading.sandbox import Box, make_library
 
 TICK = 0.05
@@ -189,4 +189,4 @@ def new_results(
 ) -> Iterator[NotebookRun]:
     for path in sorted((folder / "results").glob("*.json")):
         if files[f"{path.stem}.ipynb"] not in found:
-            yield from_json(json.loads(path.read_text(encoding="utf-8")))
+            yield load_run(path)

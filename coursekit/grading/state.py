@@ -8,15 +8,15 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.files import read_record, write_record
 from coursekit.grading.assemble import Chapter
-from coursekit.grading.model import NotebookRun, from_json, to_json
+from coursekit.grading.model import NotebookRun, load_run, save_run
+from coursekit.machine import installed
 
 FOLDER = ".coursekit"
 
@@ -25,7 +25,7 @@ def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str
     """A text that changes with everything but seed and submissions that a grade depends on."""
     beside = [chapter.path.parent / kind / f"{chapter.path.stem}.py" for kind in ("misconceptions", "judges")]
     machinery = sorted([*Path(__file__).parents[1].rglob("*.py"), *course.library.rglob("*.py")])
-    digest = hashlib.sha256(f"{sys.version} {version('numpy')} {list(more)}".encode())
+    digest = hashlib.sha256(f"{sys.version} {installed('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
     return digest.hexdigest()
@@ -54,14 +54,11 @@ class State:
         self._write()
 
     def _read(self) -> dict[str, Any]:
-        try:
-            about = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
-            return about if isinstance(about, dict) and isinstance(about.get("seed"), int) else {}
-        except (OSError, ValueError):
-            return {}
+        about = read_record(self.folder / "run.json")
+        return about if isinstance(about.get("seed"), int) else {}
 
     def _write(self) -> None:
-        notebooks.write_text(self.folder / "run.json", json.dumps(self.about) + "\n")
+        write_record(self.folder / "run.json", self.about)
 
     def _check_folder(self, chapter: str) -> None:
         """A folder is written to only if it is new, empty or from an earlier run of this chapter."""
@@ -77,12 +74,15 @@ class State:
     def load(self, name: str) -> NotebookRun | None:
         """The run that was saved under `name`, None where there is none."""
         try:
-            return from_json(json.loads((self.folder / "runs" / f"{name}.json").read_text(encoding="utf-8")))
+            return load_run(self._run_file(name))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def save(self, name: str, run: NotebookRun) -> None:
-        notebooks.write_text(self.folder / "runs" / f"{name}.json", json.dumps(to_json(run)))
+        save_run(self._run_file(name), run)
+
+    def _run_file(self, name: str) -> Path:
+        return self.folder / "runs" / f"{name}.json"
 
     def finish(self) -> None:
         """The results are written: the next run begins afresh."""

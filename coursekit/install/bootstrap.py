@@ -24,6 +24,8 @@ from typing import Any
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.files import read_record, write_record
+from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
 EXTRAS = {"lab": ("course",), "test": ("course", "test")}
@@ -131,7 +133,11 @@ def in_venv(course: Course) -> bool:
 
 def restart(course: Course, argv: Sequence[str]) -> None:
     """Replace this process by the same command in `.venv`."""
-    command = [str(venv_python(course)), "-m", "coursekit", *argv]
+    become([str(venv_python(course)), "-m", "coursekit", *argv])
+
+
+def become(command: list[str]) -> None:
+    """Replace this process by `command`, so that Ctrl-C is its own."""
     sys.stdout.flush()
     if os.name == "nt":  # execv returns to the shell at once there
         sys.exit(subprocess.call(command))
@@ -150,7 +156,7 @@ def ensure(course: Course, extras: Iterable[str]) -> None:
     if not healthy:
         make_venv(course)
     install(course, wanted["extras"])
-    _write_stamp(course, wanted)
+    write_record(_stamp_file(course), wanted)
     print(f"installed into .venv in {time.monotonic() - started:.0f} s", flush=True)
 
 
@@ -172,24 +178,18 @@ def stamp(course: Course, extras: Iterable[str]) -> dict[str, Any]:
 
 def read_stamp(course: Course) -> dict[str, Any]:
     """The stamp of the last installation that came to its end, or {}."""
-    try:
-        data = json.loads((venv(course) / "coursekit.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    return read_record(_stamp_file(course))
 
 
-def _write_stamp(course: Course, data: dict[str, Any]) -> None:
-    path = venv(course) / "coursekit.json"
-    path.with_suffix(".new").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    os.replace(path.with_suffix(".new"), path)
+def _stamp_file(course: Course) -> Path:
+    return venv(course) / "coursekit.json"
 
 
 def is_healthy(course: Course) -> bool:
     """Whether the interpreter in `.venv` starts, is new enough and has pip."""
     question = (
         "import sys, importlib.util as util; "
-        "sys.exit(sys.version_info < (3, 11) or util.find_spec('pip') is None)"
+        f"sys.exit(sys.version_info < {OLDEST} or util.find_spec('pip') is None)"
     )
     try:
         return (
@@ -215,8 +215,7 @@ def check_machine(course: Course) -> None:
 def make_venv(course: Course) -> None:
     if importlib.util.find_spec("ensurepip") is None or importlib.util.find_spec("venv") is None:
         raise CourseError(explain("No module named ensurepip", course))
-    version = ".".join(map(str, sys.version_info[:3]))
-    print(f"making .venv with Python {version}", flush=True)
+    print(f"making .venv with Python {dotted(sys.version_info[:3])}", flush=True)
     # --clear: what is left of a half-made one goes
     result = _run([sys.executable, "-m", "venv", "--clear", str(venv(course))], course)
     if result.returncode:

@@ -1,6 +1,6 @@
 """What this machine has and what is missing, with the remedy. Standard library alone: runs anywhere.
 
-In a notebook: `from coursekit import doctor; doctor.table()`.
+In a notebook: `from coursekit.install import doctor; doctor.table()`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from importlib import metadata
 from pathlib import Path
 
+from coursekit import machine
 from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
 
 OK, OPTIONAL, MISSING = "ok", "-", "missing"
-OLDEST = (3, 11)
 ENOUGH_DISK = 1.0  # GB that work and an update of the packages may take
 ENOUGH_MEMORY = 1.2  # GB, the limit that each chapter keeps
 
@@ -99,8 +98,11 @@ def table(course: Course | None = None) -> Report:
 
 def python() -> Row:
     found = f"{platform.python_version()} in {sys.prefix}"
-    if sys.version_info[:2] < OLDEST:
-        return Row("Python", found, MISSING, "install 3.11 or newer from https://www.python.org/downloads")
+    if sys.version_info[:2] < machine.OLDEST:
+        oldest = machine.dotted(machine.OLDEST)
+        return Row(
+            "Python", found, MISSING, f"install {oldest} or newer from https://www.python.org/downloads"
+        )
     return Row("Python", found)
 
 
@@ -109,7 +111,7 @@ def system() -> Row:
 
 
 def cores() -> Row:
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = machine.cores()
     limit = _cgroup("cpu.max").split()
     if len(limit) == 2 and limit[0].isdigit() and int(limit[0]) < count * int(limit[1]):
         return Row("cores", f"{count}, of which {int(limit[0]) / int(limit[1]):g} may be used")
@@ -159,10 +161,8 @@ def jupyterlab() -> Row:
 
 
 def _package(title: str, name: str) -> Row:
-    try:
-        return Row(title, metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return Row(title, "not installed", MISSING, "`make lab` installs it")
+    version = machine.installed(name)
+    return Row(title, version) if version else Row(title, "not installed", MISSING, "`make lab` installs it")
 
 
 def pictures() -> Row:
@@ -170,7 +170,8 @@ def pictures() -> Row:
     if dot:
         return Row("graph pictures", f"graphviz at {dot}")
     if importlib.util.find_spec("pygraphviz"):
-        return Row("graph pictures", f"pygraphviz {metadata.version('pygraphviz')} (no `dot` program needed)")
+        version = machine.installed("pygraphviz")
+        return Row("graph pictures", f"pygraphviz {version} (no `dot` program needed)")
     return Row("graph pictures", "neither `dot` nor pygraphviz", MISSING, "`make lab` installs pygraphviz")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.files import write_record
+from coursekit.install.bootstrap import become
 
 passes_on = True
 START = "chapters/00_start_here.ipynb"
@@ -70,24 +71,18 @@ def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:
 
 
 def open_jupyterlab(folder: Path, flags: list[str]) -> None:
-    """Replace this process by JupyterLab, so that Ctrl-C is its own."""
+    """Replace this process by JupyterLab."""
     command = [sys.executable, "-m", "jupyterlab", ENCRYPTED, *flags]
     write_settings(Path(sys.prefix, "share", "jupyter", "lab", "settings", "overrides.json"))
     print(f"opening JupyterLab in {folder} (stop it with Ctrl-C)", flush=True)
     os.chdir(folder)
     # so that `python3 -m coursekit` works in JupyterLab's terminals and cells
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    if os.name == "nt":
-        sys.exit(subprocess.call(command))
-    os.execv(command[0], command)
+    become(command)
 
 
 def write_settings(path: Path) -> None:
     """Settings of the course's own JupyterLab. Leaves a file alone that is there already."""
-    if path.exists():
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_SETTINGS, indent=1) + "\n", encoding="utf-8")
-    except OSError:
-        pass  # a question at the first start is no reason not to start
+    if not path.exists():
+        with contextlib.suppress(CourseError):  # a question at the first start is no reason not to start
+            write_record(path, _SETTINGS)

@@ -20,7 +20,8 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.notebooks import cells, read, write, write_text
+from coursekit.files import read_bytes, read_record, write_record, write_text
+from coursekit.notebooks import cells, read, write
 
 RECORD = ".coursekit.json"
 
@@ -67,7 +68,7 @@ def prepare(course: Course) -> list[str]:
         elif record[copy.name].get("sha256") != digest(copy.original):
             outdated.append(copy)
     if json.dumps(record) != before:
-        _write_record(course, record)
+        write_record(course.work / RECORD, record)
     trust(copy.target for copy in new if copy.is_notebook)
     return [*_report_new(new), *_report_outdated(outdated, record)]
 
@@ -113,7 +114,7 @@ def update(course: Course, wanted: str) -> list[str]:
     for copy in chosen:
         lines.append(_update_one(copy, record))
         record[copy.name] = describe(copy.original)
-        _write_record(course, record)
+        write_record(course.work / RECORD, record)
     trust(copy.target for copy in chosen)
     return lines
 
@@ -208,10 +209,7 @@ def describe(original: Path) -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _hash(text: str) -> str:
@@ -242,13 +240,5 @@ def _copy(copy: Copy) -> None:
 
 
 def _read_record(course: Course) -> dict[str, Any]:
-    try:
-        data = json.loads((course.work / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    entries = data.items() if isinstance(data, dict) else ()
+    entries = read_record(course.work / RECORD).items()
     return {name: entry for name, entry in entries if isinstance(entry, dict)}
-
-
-def _write_record(course: Course, record: dict[str, Any]) -> None:
-    write_text(course.work / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")

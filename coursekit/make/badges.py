@@ -12,7 +12,8 @@ from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.notebooks import as_text, cells, read, write_text
+from coursekit.files import read_text, write_text
+from coursekit.notebooks import as_text, cells, read
 
 OPEN, CLOSE = "<!-- badges -->", "<!-- /badges -->"
 BRANCH = "main"
@@ -71,7 +72,7 @@ def plan(course: Course, repository: str | None = None) -> dict[Path, str]:
         planned[readme] = in_readme(readme, repository, course)
     for path in chapters(course):
         planned[path] = in_chapter(path, repository)
-    return {path: text for path, text in planned.items() if text != _read(path)}
+    return {path: text for path, text in planned.items() if text != read_text(path)}
 
 
 def chapters(course: Course) -> list[Path]:
@@ -84,14 +85,14 @@ def check_name(repository: str) -> None:
 
 
 def set_repository(path: Path, repository: str) -> str:
-    text, count = _SETTING.subn(rf'\1"{repository}"', _read(path))
+    text, count = _SETTING.subn(rf'\1"{repository}"', read_text(path))
     if count != 1:
         raise CourseError(f'{path}: has no line `repository = ""` below [tool.coursekit]; add it')
     return text
 
 
 def in_readme(path: Path, repository: str, course: Course) -> str:
-    return _fill(path, _read(path), readme_block(repository, [found.name for found in chapters(course)]))
+    return _fill(path, read_text(path), readme_block(repository, [found.name for found in chapters(course)]))
 
 
 def readme_block(repository: str, names: list[str]) -> str:
@@ -135,7 +136,7 @@ def setup_cell(repository: str) -> str:
 
 def in_chapter(path: Path, repository: str) -> str:
     """The notebook's text with opening and first code cell filled."""
-    text, notebook = _read(path), read(path)
+    text, notebook = read_text(path), read(path)
     found = cells(path, notebook)
     opening = next((cell for cell in found if not cell.is_code and OPEN in cell.source), None)
     setup = next((cell for cell in found if cell.is_code), None)
@@ -154,12 +155,3 @@ def _fill(path: Path, text: str, block: str) -> str:
     if count != 1:
         raise CourseError(f"{path}: must hold `{OPEN}` ... `{CLOSE}` once; it holds them {count} times")
     return filled
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"{path}: is not UTF-8 text; restore a good copy") from None

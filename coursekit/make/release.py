@@ -14,6 +14,7 @@ from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
+from coursekit.files import read_bytes, writing
 from coursekit.make import exercises, promote
 from coursekit.notebooks import HIDDEN, SOLUTION
 
@@ -92,17 +93,10 @@ def check_no_answers(course: Course, names: list[str]) -> None:
     markers = [marker.encode() for marker in (*SOLUTION, *HIDDEN)]
     for name in names:
         if not name.startswith("coursekit/"):
-            data = _bytes(course.root / name)
+            data = read_bytes(course.root / name)
             found = next((marker for marker in markers if marker in data), None)
             if found:
                 raise CourseError(f"{name} holds `{found.decode()}`: students would see it; take it out")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def for_students(readme: str) -> str:
@@ -113,7 +107,7 @@ def for_students(readme: str) -> str:
 
 def copy(course: Course, names: list[str], target: Path) -> None:
     """Copy to a folder beside `target`, then rename it: a stop in the middle leaves nothing."""
-    try:
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
@@ -129,7 +123,3 @@ def copy(course: Course, names: list[str], target: Path) -> None:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-    except OSError as error:
-        raise CourseError(
-            f"{target}: cannot be written ({error.strerror}); check the folder's permissions and the disk"
-        ) from None

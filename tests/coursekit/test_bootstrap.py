@@ -17,6 +17,7 @@ from coursekit import __main__ as entry
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.install import bootstrap
+from coursekit.machine import dotted
 
 ROOT = Path(__file__).parents[2]
 PROJECT = '[project]\nname = "x"\ndependencies = []\n[tool.coursekit]\nrepository = ""\n'
@@ -311,7 +312,7 @@ def test_an_environment_that_has_it_all_is_used_as_it_is(
 
 
 def test_the_entry_can_be_read_by_python_3_8() -> None:
-    for name in ("__init__", "__main__", "errors"):
+    for name in ("__init__", "__main__", "errors", "machine"):
         source = (ROOT / "coursekit" / f"{name}.py").read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
 
@@ -338,7 +339,7 @@ def test_an_old_python_alone_says_what_to_do(
 
 def test_the_oldest_python_is_the_one_of_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["project"]["requires-python"] == ">=" + ".".join(map(str, entry.OLDEST))
+    assert project["project"]["requires-python"] == ">=" + dotted(entry.OLDEST)
 
 
 def test_the_bootstrap_imports_the_standard_library_alone() -> None:

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 import tiny_course as tiny
+from jinja2 import UndefinedError
 from replay import Replay
 
 from coursekit import __main__ as command
@@ -26,6 +27,7 @@ from coursekit.grading import control, hints, report, submissions
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
 from coursekit.grading.compare import against
 from coursekit.grading.model import CellRun, NotebookRun, Probe
+from coursekit.grading.page import page
 from coursekit.grading.results import Measure
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State
@@ -384,6 +386,12 @@ def test_nothing_in_a_page_runs_in_a_browser(graded: Graded) -> None:
         assert not [name for name in found.attributes if name.startswith("on")]
         assert all(link.startswith(("#exercise-", "feedback/")) for link in found.links)
         assert "default-src &#x27;none&#x27;" in path.read_text() or "default-src 'none'" in path.read_text()
+
+
+@pytest.mark.parametrize("template", ["feedback.html", "report.html"])
+def test_a_page_without_one_of_its_values_is_an_error_and_no_gap(template: str) -> None:
+    with pytest.raises(UndefinedError):
+        page(template)
 
 
 def test_feedback_shows_no_hidden_source_input_or_output(graded: Graded) -> None:

@@ -243,7 +243,7 @@ def test_a_stop_in_the_middle_is_mended_by_the_next_time(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(workspace, "_write_record", stop)
+        patch.setattr(workspace, "write_record", stop)
         workspace.prepare(course)
     workspace.prepare(course)
     notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))

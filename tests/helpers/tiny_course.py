@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 
 from coursekit import notebooks
 from coursekit.course import Course
+from coursekit.files import write_text
 
 NAME = "01_tiny"
 
@@ -247,10 +248,10 @@ def make_tiny_course(root: Path) -> Course:
     course = Course(root)
     notebooks.write(course.solutions / f"{NAME}.ipynb", solution_notebook())
     notebooks.write(course.exercises / f"{NAME}.ipynb", exercise_notebook())
-    notebooks.write_text(course.solutions / "misconceptions" / f"{NAME}.py", MISCONCEPTIONS)
-    notebooks.write_text(course.solutions / "judges" / f"{NAME}.py", JUDGES)
-    notebooks.write_text(course.library / "__init__.py", "")
-    notebooks.write_text(course.library / "draw.py", "def picture() -> str:\n    return 'a picture'\n")
+    write_text(course.solutions / "misconceptions" / f"{NAME}.py", MISCONCEPTIONS)
+    write_text(course.solutions / "judges" / f"{NAME}.py", JUDGES)
+    write_text(course.library / "__init__.py", "")
+    write_text(course.library / "draw.py", "def picture() -> str:\n    return 'a picture'\n")
     library = "import numpy as np\n\n\ndef double(x):\n    return 2 * x\n"
-    notebooks.write_text(course.library / "tiny.py", library)
+    write_text(course.library / "tiny.py", library)
     return course
