@@ -14,8 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit.errors import CourseError
-from coursekit.files import read_text
-from coursekit.files import write_text as write_text
+from coursekit.files import read_text, write_text
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.make.promote import read_text
-from coursekit.notebooks import write_text
+from coursekit.files import read_record, write_record, write_text
+from coursekit.make.drift import text_of
 
 RECORD = ".built.json"
 
@@ -23,19 +22,21 @@ def write_mine(course: Course, texts: Mapping[str, str], *, force: bool) -> None
         _refuse_changed(course, texts, known)
     new = {name: [_hash(text)] for name, text in texts.items()}
     # Until all is written, both the old and the new text are ours: a stop in between looks like no change.
-    _write_record(course, {name: [*known.get(name, []), *new.get(name, [])] for name in {*known, *new}})
+    write_record(
+        course.mine / RECORD, {name: [*known.get(name, []), *new.get(name, [])] for name in {*known, *new}}
+    )
     for name, text in texts.items():
-        if read_text(course.mine / name) != text:
+        if text_of(course.mine / name) != text:
             write_text(course.mine / name, text)
     for name in known.keys() - new.keys():
         with contextlib.suppress(OSError):
             (course.mine / name).unlink()
-    _write_record(course, new)
+    write_record(course.mine / RECORD, new)
 
 
 def _refuse_changed(course: Course, texts: Mapping[str, str], known: Mapping[str, list[str]]) -> None:
     for name in sorted({*known, *texts}):
-        found = read_text(course.mine / name)
+        found = text_of(course.mine / name)
         if found is not None and found != texts.get(name) and _hash(found) not in known.get(name, []):
             raise CourseError(
                 f"mine/{name} was changed by hand since the last build: "
@@ -45,13 +46,12 @@ def _refuse_changed(course: Course, texts: Mapping[str, str], known: Mapping[str
 
 def _read_record(course: Course) -> dict[str, list[str]]:
     try:
-        data = json.loads((course.mine / RECORD).read_text(encoding="utf-8"))
         return {
             str(name): [str(item) for item in hashes]
-            for name, hashes in data.items()
+            for name, hashes in read_record(course.mine / RECORD).items()
             if _is_inside(course, name)
         }
-    except (OSError, ValueError, AttributeError, TypeError):
+    except (OSError, ValueError, TypeError):
         return {}
 
 
@@ -59,10 +59,6 @@ def _is_inside(course: Course, name: str) -> bool:
     return (course.mine / name).resolve().is_relative_to(course.mine.resolve()) and not Path(
         name
     ).is_absolute()
-
-
-def _write_record(course: Course, record: Mapping[str, list[str]]) -> None:
-    write_text(course.mine / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
 def _hash(text: str) -> str:

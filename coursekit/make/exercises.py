@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from nbformat import NotebookNode
 from coursekit import given
 from coursekit.course import Course
 from coursekit.make.definitions import SourceError, definitions
+from coursekit.make.drift import need_solutions, settle
 from coursekit.make.exports import check_directives, notebooks_in, read_source
-from coursekit.make.promote import difference, need_solutions, read_text
 from coursekit.notebooks import (
     HIDDEN,
     Cell,
@@ -25,7 +24,6 @@ from coursekit.notebooks import (
     read,
     solution_markers,
     stubbed,
-    write_text,
 )
 
 # What JupyterLab writes beside an executed cell; it differs from run to run.
@@ -43,20 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(course: Course, args: argparse.Namespace) -> int:
     texts = made(course)
     stale = [path for path in notebooks_in(course.exercises) if path not in texts]
-    changed = {path: text for path, text in texts.items() if read_text(path) != text}
-    for path, text in changed.items():
-        if args.check:
-            sys.stdout.writelines(difference(path, course, read_text(path), text))
-        else:
-            write_text(path, text)
-            print(f"wrote {path.relative_to(course.root)}")
     for path in stale:
         print(f"{path.relative_to(course.root)}: has no solution any more; delete it")
-    if args.check and changed:
-        print("exercises/ and solutions/ differ: run `make exercises`")
-    if not changed:
-        print("exercises/ is as solutions/ say")
-    return 1 if stale or (args.check and changed) else 0
+    code = settle(
+        course,
+        texts,
+        check=args.check,
+        differ="exercises/ and solutions/ differ: run `make exercises`",
+        same="exercises/ is as solutions/ say",
+    )
+    return 1 if stale else code
 
 
 def made(course: Course) -> dict[Path, str]:

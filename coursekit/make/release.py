@@ -58,10 +58,10 @@ def checked_target(folder: Path) -> Path:
 
 def check_fresh(course: Course) -> None:
     """Raise where exercises or modules are not what their sources say."""
-    promote.need_solutions(course, "a bundle is made from the full course")
+    drift.need_solutions(course, "a bundle is made from the full course")
     for name, texts in (("exercises", exercises.made(course)), ("promote", _modules(course))):
         for path, text in texts.items():
-            if promote.read_text(path) != text:
+            if drift.text_of(path) != text:
                 shown = path.relative_to(course.root)
                 raise CourseError(f"{shown} is not what its sources say: run `make {name}` before a release")
 

@@ -271,7 +271,7 @@ def test_a_build_that_was_stopped_can_be_repeated(
     assert build(course) == 0
     path.write_text(path.read_text().replace("# mine", "# mine, second version"))
     with monkeypatch.context() as patch:
-        patch.setattr("coursekit.build.mine.read_text", _stop_at("milestone_01.py"))
+        patch.setattr("coursekit.build.mine.text_of", _stop_at("milestone_01.py"))
         patch.setattr("coursekit.build.mine._refuse_changed", lambda *args: None)
         assert build(course) == 130
     assert "second version" in text(course)
@@ -281,12 +281,12 @@ def test_a_build_that_was_stopped_can_be_repeated(
 
 
 def _stop_at(name: str):  # type: ignore[no-untyped-def]
-    from coursekit.make.promote import read_text
+    from coursekit.make.drift import text_of
 
     def read(path: Path) -> str | None:
         if path.name == name:
             raise KeyboardInterrupt
-        return read_text(path)
+        return text_of(path)
 
     return read
 
