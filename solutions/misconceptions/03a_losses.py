@@ -546,8 +546,8 @@ def max_pool_slopes(grad, winner, taps, out):
 +     for i, tap in enumerate(taps[:-1]):
 
 # %% exercise=3.8 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[tap] += ..."
-      """Add each of `grad` to the place in `out`, the padded image, whose tap won that window."""
 +     out = np.zeros_like(out)
+      for i, tap in enumerate(taps):
 
 # %% exercise=3.9 hint="When a larger number comes, the sum so far is still relative to the old one. Multiply it by exp(old - new)."
 -             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
