@@ -29,7 +29,7 @@ from coursekit.course import find_course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, find_notebook, load_chapter
 from coursekit.grading.control import misconceptions_of
-from coursekit.grading.hints import Misconception
+from coursekit.grading.misconceptions import Misconception
 
 RESULTS = Path(__file__).parent / "results" / "grading.json"
 GOAL = 60  # submissions a minute on 2 cores

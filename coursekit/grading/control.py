@@ -12,7 +12,8 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble
 from coursekit.grading.compare import against, load_judges
-from coursekit.grading.hints import Misconception, bundles, known, load_misconceptions
+from coursekit.grading.hints import bundles, known
+from coursekit.grading.misconceptions import Misconception, load_misconceptions
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.results import Measure
 from coursekit.grading.run import run_notebooks

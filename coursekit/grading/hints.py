@@ -2,67 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from coursekit.errors import CourseError
-from coursekit.grading.assemble import HELPERS, Chapter
+from coursekit.grading.assemble import HELPERS
 from coursekit.grading.compare import verdict
+from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
 
-_HEADER = re.compile(r"(?:#|//)\s*%%\s+exercise=(\d+\.\d+)\s+hint=(.+?)\s*$")
 _NAME_ERROR = re.compile(r"NameError: name '(\w+)' is not defined")
-
-
-@dataclass(frozen=True)
-class Misconception:
-    """A plausible wrong answer and the hint that it earns."""
-
-    exercise: str
-    hint: str
-    source: str
-
-
-def load_misconceptions(path: Path, chapter: Chapter) -> list[Misconception]:
-    """The cells of solutions/misconceptions/NN_name.py, and of NN_name.cu beside it for CUDA C; none where
-    there is no such file."""
-    found = [one for part in (path, path.with_suffix(".cu")) if part.is_file() for one in _cells_of(part)]
-    known = {exercise.number for exercise in chapter.exercises}
-    strange = next((one.exercise for one in found if one.exercise not in known), None)
-    if strange:
-        raise CourseError(f"{path}: exercise {strange} is not in {chapter.path.name}; mend its number")
-    return found
-
-
-def _cells_of(path: Path) -> list[Misconception]:
-    found: list[Misconception] = []
-    header: tuple[str, str] | None = None
-    lines: list[str] = []
-    for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), "# %%"], 1):
-        if not re.match(r"(#|//)\s*%%", line):
-            lines.append(line)
-            continue
-        if header:
-            found.append(Misconception(*header, "\n".join(lines).strip() + "\n"))
-        header, lines = _header(line, f"{path}, line {number}"), []
-    return found
-
-
-def _header(line: str, where: str) -> tuple[str, str] | None:
-    if "exercise" not in line:
-        return None
-    found = _HEADER.match(line)
-    try:
-        hint = ast.literal_eval(found[2]) if found else None
-    except (SyntaxError, ValueError):
-        hint = None
-    if not found or not isinstance(hint, str):
-        raise CourseError(f'{where}: expected `# %% exercise=1.4 hint="..."`, got {line!r}')
-    return found[1], hint
 
 
 def bundles(misconceptions: Iterable[Misconception]) -> list[dict[str, Misconception]]:

@@ -4,30 +4,21 @@
 def strides(n, m, itemsize, step):
     return [(m, 1), (1, m), (m, step), (-m, 1), (0, 1)]
 
-
 # %% exercise=2.1 hint="To get to the next row you pass a whole row of m numbers, not a column of n."
-def strides(n, m, itemsize, step):
-    row = n * itemsize
-    return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
-
+-     row = m * itemsize
++     row = n * itemsize
 
 # %% exercise=2.1 hint="A reversed axis is walked backwards: its stride is negative, and its first number is the last one in memory."
-def strides(n, m, itemsize, step):
-    row = m * itemsize
-    return [(row, itemsize), (itemsize, row), (row, step * itemsize), (row, itemsize), (0, itemsize)]
-
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (row, itemsize), (0, itemsize)]
 
 # %% exercise=2.1 hint="An expanded row repeats without a copy: the step to its next repetition leads nowhere, so that stride is 0."
-def strides(n, m, itemsize, step):
-    row = m * itemsize
-    return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, itemsize)]
-
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, itemsize)]
 
 # %% exercise=2.1 hint="x[:, ::step] takes larger steps along a row. The rows themselves lie as far apart as before."
-def strides(n, m, itemsize, step):
-    row = m * itemsize
-    return [(row, itemsize), (itemsize, row), (step * row, itemsize), (-row, itemsize), (0, itemsize)]
-
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (step * row, itemsize), (-row, itemsize), (0, itemsize)]
 
 # %% exercise=2.2 hint="A larger divisor makes the quotient smaller: the gradient of y has a minus sign."
 class Div(Function):
@@ -39,7 +30,6 @@ class Div(Function):
         x, y = self.saved
         return grad / y, grad * x / (y * y)
 
-
 # %% exercise=2.2 hint="The gradient of y has y squared below: the derivative of 1 / y is -1 / y**2."
 class Div(Function):
     def forward(self, x, y):
@@ -49,7 +39,6 @@ class Div(Function):
     def backward(self, grad):
         x, y = self.saved
         return grad / y, -grad * x / y
-
 
 # %% exercise=2.2 hint="These are the gradients of a product. The quotient x / y grows with x by 1 / y."
 class Div(Function):
@@ -61,7 +50,6 @@ class Div(Function):
         x, y = self.saved
         return grad * y, grad * x
 
-
 # %% exercise=2.2 hint="You forgot the chain rule: each derivative is multiplied by the gradient that comes in."
 class Div(Function):
     def forward(self, x, y):
@@ -71,7 +59,6 @@ class Div(Function):
     def backward(self, grad):
         x, y = self.saved
         return 1 / y + 0 * grad, -x / (y * y)
-
 
 # %% exercise=2.2 hint="You computed in float64. A float32 operation makes float32 results: no array of another dtype may take part."
 class Div(Function):
@@ -84,7 +71,6 @@ class Div(Function):
         x, y = self.saved
         return grad / y, -grad * x / (y * y)
 
-
 # %% exercise=2.2 hint="backward unpacks self.saved, but forward has left nothing there."
 class Div(Function):
     def forward(self, x, y):
@@ -93,7 +79,6 @@ class Div(Function):
     def backward(self, grad):
         x, y = self.saved
         return grad / y, -grad * x / (y * y)
-
 
 # %% exercise=2.2 hint="There are two inputs, so backward returns two gradients: that of x, and that of y."
 class Div(Function):
@@ -105,7 +90,6 @@ class Div(Function):
         x, y = self.saved
         return grad / y
 
-
 # %% exercise=2.2 hint="The gradient of x is right. That of y lacks the chain rule: it, too, is multiplied by the gradient that comes in."
 class Div(Function):
     def forward(self, x, y):
@@ -116,38 +100,26 @@ class Div(Function):
         x, y = self.saved
         return grad / y, -x / (y * y) + 0 * grad
 
-
 # %% exercise=2.3 hint="This is still the given code: it sums the last axes away, but the axes that broadcasting adds stand in front."
 def unbroadcast(grad, shape):
     return unbroadcast_with_a_bug(grad, shape)
 
-
 # %% exercise=2.3 hint="Broadcasting may have added more than one axis. Sum until there are as many as before."
-def unbroadcast(grad, shape):
-    if grad.ndim > len(shape):
-        grad = grad.sum(axis=0)
-    for axis, length in enumerate(shape):
-        if length == 1:
-            grad = grad.sum(axis=axis, keepdims=True)
-    return grad
-
+-     while grad.ndim > len(shape):
++     if grad.ndim > len(shape):
 
 # %% exercise=2.3 hint="Shares add up. You took their mean."
-def unbroadcast(grad, shape):
-    while grad.ndim > len(shape):
-        grad = grad.mean(axis=0)
-    for axis, length in enumerate(shape):
-        if length == 1:
-            grad = grad.mean(axis=axis, keepdims=True)
-    return grad
+-         grad = grad.sum(axis=0)
++         grad = grad.mean(axis=0)
 
+-             grad = grad.sum(axis=axis, keepdims=True)
++             grad = grad.mean(axis=axis, keepdims=True)
 
 # %% exercise=2.3 hint="An axis of length 1 is summed, but it stays: the second loop was right with keepdims=True."
 def unbroadcast(grad, shape):
     while grad.ndim > len(shape):
         grad = grad.sum(axis=0)
     return grad.sum(axis=tuple(axis for axis, length in enumerate(shape) if length == 1))
-
 
 # %% exercise=2.4 hint="Both operands got the whole gradient. Each should have it only where it was chosen, and 0 elsewhere."
 class Where(Function):
@@ -158,50 +130,37 @@ class Where(Function):
     def backward(self, grad):
         return None, grad, grad
 
-
 # %% exercise=2.4 hint="Your gradients are swapped: x is chosen where the condition holds."
-class Where(Function):
-    def forward(self, condition, x, y):
-        self.saved = (condition,)
-        return np.where(condition, x, y)
+-         return self.xp.where(condition, x, y)
++         return np.where(condition, x, y)
 
-    def backward(self, grad):
-        (condition,) = self.saved
-        return None, np.where(condition, 0, grad), np.where(condition, grad, 0)
-
+-         zero = grad.dtype.type(0)
+-         return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
++         return None, np.where(condition, 0, grad), np.where(condition, grad, 0)
 
 # %% exercise=2.4 hint="There are three inputs, so backward returns three things. The first, for the condition, is None."
-class Where(Function):
-    def forward(self, condition, x, y):
-        self.saved = (condition,)
-        return np.where(condition, x, y)
+-         return self.xp.where(condition, x, y)
++         return np.where(condition, x, y)
 
-    def backward(self, grad):
-        (condition,) = self.saved
-        return np.where(condition, grad, 0), np.where(condition, 0, grad)
-
+-         zero = grad.dtype.type(0)
+-         return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
++         return np.where(condition, grad, 0), np.where(condition, 0, grad)
 
 # %% exercise=2.4 hint="You choose by multiplying with 0 and 1. But 0 times infinity is nan: what is not chosen leaks. np.where copies and does not compute."
-class Where(Function):
-    def forward(self, condition, x, y):
-        self.saved = (condition,)
-        return condition * x + ~condition * y
+-         return self.xp.where(condition, x, y)
++         return condition * x + ~condition * y
 
-    def backward(self, grad):
-        (condition,) = self.saved
-        return None, grad * condition, grad * ~condition
-
+-         zero = grad.dtype.type(0)
+-         return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
++         return None, grad * condition, grad * ~condition
 
 # %% exercise=2.4 hint="np.where with a number instead of y: the other operand is missing from the result."
-class Where(Function):
-    def forward(self, condition, x, y):
-        self.saved = (condition,)
-        return np.where(condition, x, 0 * y)
+-         return self.xp.where(condition, x, y)
++         return np.where(condition, x, 0 * y)
 
-    def backward(self, grad):
-        (condition,) = self.saved
-        return None, np.where(condition, grad, 0), np.where(condition, 0, grad)
-
+-         zero = grad.dtype.type(0)
+-         return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
++         return None, np.where(condition, grad, 0), np.where(condition, 0, grad)
 
 # %% exercise=2.4 hint="saved is a tuple of arrays, even of one: self.saved = (condition,), with the comma."
 class Where(Function):
@@ -213,278 +172,152 @@ class Where(Function):
         condition = self.saved
         return None, np.where(condition, grad, 0), np.where(condition, 0, grad)
 
-
 # %% exercise=2.4 hint="grad[condition] leaves out what was not chosen, and its shape is lost. Each gradient has the shape of the result, with 0 in those places."
-class Where(Function):
-    def forward(self, condition, x, y):
-        self.saved = (condition,)
-        return np.where(condition, x, y)
+-         return self.xp.where(condition, x, y)
++         return np.where(condition, x, y)
 
-    def backward(self, grad):
-        (condition,) = self.saved
-        return None, grad[condition], grad[~condition]
-
+-         zero = grad.dtype.type(0)
+-         return None, self.xp.where(condition, grad, zero), self.xp.where(condition, zero, grad)
++         return None, grad[condition], grad[~condition]
 
 # %% exercise=2.5 hint="With ties each winner got the whole gradient. They share it: divide by the number of winners along the same axes."
-class Extreme(Reduction):
-    def __init__(self, largest, dim=None, keepdim=False):
-        super().__init__(dim, keepdim)
-        self.largest = largest
+-         reduce = x.max if self.largest else x.min
+-         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
++         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
-    def forward(self, x):
-        y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
-        self.saved = x, y
-        return y
-
-    def backward(self, grad):
-        x, y = self.saved
-        return (x == self.keep(y)) * self.keep(grad)
-
+-         winners = x == self.keep(y)
+-         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
+-         return winners * (self.keep(grad) / count)
++         return (x == self.keep(y)) * self.keep(grad)
 
 # %% exercise=2.5 hint="You divide by the number of winners in the whole array. Count them along the reduced axes, and keep those axes."
-class Extreme(Reduction):
-    def __init__(self, largest, dim=None, keepdim=False):
-        super().__init__(dim, keepdim)
-        self.largest = largest
+-         reduce = x.max if self.largest else x.min
+-         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
++         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
-    def forward(self, x):
-        y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
-        self.saved = x, y
-        return y
-
-    def backward(self, grad):
-        x, y = self.saved
-        winners = x == self.keep(y)
-        return winners * (self.keep(grad) / grad.dtype.type(winners.sum()))
-
+-         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
+-         return winners * (self.keep(grad) / count)
++         return winners * (self.keep(grad) / grad.dtype.type(winners.sum()))
 
 # %% exercise=2.5 hint="The reduced axes are gone from the result and its gradient. Without self.keep they broadcast against the wrong axes of x, or not at all."
-class Extreme(Reduction):
-    def __init__(self, largest, dim=None, keepdim=False):
-        super().__init__(dim, keepdim)
-        self.largest = largest
+-         reduce = x.max if self.largest else x.min
+-         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
++         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
-    def forward(self, x):
-        y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
-        self.saved = x, y
-        return y
-
-    def backward(self, grad):
-        x, y = self.saved
-        winners = x == y
-        count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
-        return winners * (grad / count)
-
+-         winners = x == self.keep(y)
++         winners = x == y
+          count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
+-         return winners * (self.keep(grad) / count)
++         return winners * (grad / count)
 
 # %% exercise=2.5 hint="You always take the largest. With self.largest False it should be the smallest."
-class Extreme(Reduction):
-    def __init__(self, largest, dim=None, keepdim=False):
-        super().__init__(dim, keepdim)
-        self.largest = largest
-
-    def forward(self, x):
-        y = x.max(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
-        self.saved = x, y
-        return y
-
-    def backward(self, grad):
-        x, y = self.saved
-        winners = x == self.keep(y)
-        count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
-        return winners * (self.keep(grad) / count)
-
+-         reduce = x.max if self.largest else x.min
+-         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
++         y = x.max(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
 # %% exercise=2.5 hint="The result loses its axes even where keepdim asks for them: pass keepdims=self.keepdim to NumPy."
-class Extreme(Reduction):
-    def __init__(self, largest, dim=None, keepdim=False):
-        super().__init__(dim, keepdim)
-        self.largest = largest
-
-    def forward(self, x):
-        y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim))
-        self.saved = x, y
-        return y
-
-    def backward(self, grad):
-        x, y = self.saved
-        winners = x == self.keep(y)
-        count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
-        return winners * (self.keep(grad) / count)
-
+-         reduce = x.max if self.largest else x.min
+-         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
++         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim))
 
 # %% exercise=2.6 hint="Backward permutes by dims once more. That undoes an exchange of two axes; to undo a turn of three you need the inverse order."
-class Permute(Function):
-    view = True
-
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.transpose(self.dims)
-
-    def backward(self, grad):
-        return grad.transpose(self.dims)
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.transpose(self.dims)
 
 # %% exercise=2.6 hint="You have the two directions swapped: axis i of the result is axis dims[i] of the input."
-class Permute(Function):
-    view = True
+-         return x.transpose(self.dims)
++         return x.transpose(sorted(range(len(self.dims)), key=self.dims.__getitem__))
 
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.transpose(sorted(range(len(self.dims)), key=self.dims.__getitem__))
-
-    def backward(self, grad):
-        return grad.transpose(self.dims)
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.transpose(self.dims)
 
 # %% exercise=2.6 hint="Reshape gives the right shape and leaves the numbers in the order of memory. Permuting changes which number stands where: use transpose."
-class Permute(Function):
-    view = True
+-         return x.transpose(self.dims)
++         return x.reshape([x.shape[d] for d in self.dims])
 
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.reshape([x.shape[d] for d in self.dims])
-
-    def backward(self, grad):
-        return grad.reshape(self.inputs[0].shape)
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.reshape(self.inputs[0].shape)
 
 # %% exercise=2.6 hint="You reverse the order of the axes for the way back. The inverse of (1, 2, 0) is (2, 0, 1): for each axis its place in dims."
-class Permute(Function):
-    view = True
-
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.transpose(self.dims)
-
-    def backward(self, grad):
-        return grad.transpose(self.dims[::-1])
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.transpose(self.dims[::-1])
 
 # %% exercise=2.6 hint="Right numbers, but copied. A permutation is a view: transpose alone moves nothing."
-class Permute(Function):
-    view = True
+-         return x.transpose(self.dims)
++         return x.transpose(self.dims).copy()
 
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.transpose(self.dims).copy()
-
-    def backward(self, grad):
-        return grad.transpose(np.argsort(self.dims).astype(int))
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.transpose(np.argsort(self.dims).astype(int))
 
 # %% exercise=2.6 hint="You hand the gradient on in the new order. It has to go back to the old one: permute by the inverse of dims."
-class Permute(Function):
-    view = True
-
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.transpose(self.dims)
-
-    def backward(self, grad):
-        return grad
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad
 
 # %% exercise=2.6 hint="`.T` reverses all axes, whatever dims says. Pass the order to transpose."
-class Permute(Function):
-    view = True
+-         return x.transpose(self.dims)
++         return x.T
 
-    def __init__(self, dims):
-        self.dims = dims
-
-    def forward(self, x):
-        return x.T
-
-    def backward(self, grad):
-        return grad.T
-
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         return grad.transpose(inverse)
++         return grad.T
 
 # %% exercise=2.7 hint="You cut into equal parts. The inputs may have different lengths; self.inputs[i].shape knows them."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays, self.dim)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays, self.dim)
-
-    def backward(self, grad):
-        return tuple(np.array_split(grad, len(self.inputs), self.dim))
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         return tuple(np.array_split(grad, len(self.inputs), self.dim))
 
 # %% exercise=2.7 hint="np.split wants the places where it cuts, counted from the start: the running sums of the lengths, not the lengths."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays, self.dim)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays, self.dim)
-
-    def backward(self, grad):
-        return tuple(np.split(grad, [node.shape[self.dim] for node in self.inputs][:-1], self.dim))
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         return tuple(np.split(grad, [node.shape[self.dim] for node in self.inputs][:-1], self.dim))
 
 # %% exercise=2.7 hint="You always work along axis 0. Pass self.dim to concatenate and to split."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays)
-
-    def backward(self, grad):
-        places = np.cumsum([node.shape[0] for node in self.inputs])[:-1]
-        return tuple(np.split(grad, places))
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         places = np.cumsum([node.shape[0] for node in self.inputs])[:-1]
++         return tuple(np.split(grad, places))
 
 # %% exercise=2.7 hint="The pieces come in the wrong order: one gradient for each input, the first input first."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays, self.dim)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays, self.dim)
-
-    def backward(self, grad):
-        lengths = [node.shape[self.dim] for node in self.inputs][::-1]
-        return tuple(np.split(grad, np.cumsum(lengths)[:-1], self.dim))
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         lengths = [node.shape[self.dim] for node in self.inputs][::-1]
++         return tuple(np.split(grad, np.cumsum(lengths)[:-1], self.dim))
 
 # %% exercise=2.7 hint="np.split returns a list. backward returns a tuple, one piece for each input: tuple(...) around it."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays, self.dim)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays, self.dim)
-
-    def backward(self, grad):
-        places = np.cumsum([node.shape[self.dim] for node in self.inputs])[:-1]
-        return np.split(grad, places, self.dim)
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         places = np.cumsum([node.shape[self.dim] for node in self.inputs])[:-1]
++         return np.split(grad, places, self.dim)
 
 # %% exercise=2.7 hint="One piece too many: you cut at the end as well, and get an empty rest. Leave out the last of the running sums."
-class Cat(Function):
-    def __init__(self, dim):
-        self.dim = dim
+-         return self.xp.concatenate(arrays, self.dim)
++         return np.concatenate(arrays, self.dim)
 
-    def forward(self, *arrays):
-        return np.concatenate(arrays, self.dim)
-
-    def backward(self, grad):
-        places = np.cumsum([node.shape[self.dim] for node in self.inputs])
-        return tuple(np.split(grad, places, self.dim))
-
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
+-         return tuple(self.xp.split(grad, ends[:-1], self.dim))
++         places = np.cumsum([node.shape[self.dim] for node in self.inputs])
++         return tuple(np.split(grad, places, self.dim))
 
 # %% exercise=2.8 hint="Right, with eight bytes for each number (four in float32). Backward needs to know one thing of each: was it above 0?"
 class LeakyReLU(Function):
@@ -499,7 +332,6 @@ class LeakyReLU(Function):
         (x,) = self.saved
         return np.where(x > 0, grad, self.slope * grad)
 
-
 # %% exercise=2.8 hint="The slope below 0 is missing from your gradient: what is let through forward lets its gradient through as well."
 class LeakyReLU(Function):
     def __init__(self, slope):
@@ -512,7 +344,6 @@ class LeakyReLU(Function):
     def backward(self, grad):
         (positive,) = self.saved
         return grad * positive
-
 
 # %% exercise=2.8 hint="At 0 the slope should be that of the negative side. You compare with >=."
 class LeakyReLU(Function):
@@ -527,7 +358,6 @@ class LeakyReLU(Function):
         positive = np.unpackbits(self.saved[0], count=grad.size).reshape(grad.shape)
         return np.where(positive, grad, self.slope * grad)
 
-
 # %% exercise=2.8 hint="Right, with a byte for each number. np.packbits puts eight booleans into one byte: that is the stretch."
 class LeakyReLU(Function):
     def __init__(self, slope):
@@ -541,7 +371,6 @@ class LeakyReLU(Function):
         (positive,) = self.saved
         return np.where(positive, grad, self.slope * grad)
 
-
 # %% exercise=2.8 hint="Your slopes are float64 numbers: they take eight bytes each and turn a float32 gradient into float64."
 class LeakyReLU(Function):
     def __init__(self, slope):
@@ -553,7 +382,6 @@ class LeakyReLU(Function):
 
     def backward(self, grad):
         return grad * self.saved[0]
-
 
 # %% exercise=2.8 hint="saved is a tuple of arrays, even of one: self.saved = (bits,), with the comma."
 class LeakyReLU(Function):
@@ -568,7 +396,6 @@ class LeakyReLU(Function):
         positive = np.unpackbits(self.saved, count=grad.size).reshape(grad.shape)
         return np.where(positive, grad, self.slope * grad)
 
-
 # %% exercise=2.8 hint="np.unpackbits gives whole bytes, so up to seven bits too many: tell it count=grad.size."
 class LeakyReLU(Function):
     def __init__(self, slope):
@@ -581,7 +408,6 @@ class LeakyReLU(Function):
     def backward(self, grad):
         positive = np.unpackbits(self.saved[0]).reshape(grad.shape)
         return np.where(positive, grad, self.slope * grad)
-
 
 # %% exercise=2.8 hint="The larger of x and slope * x is right for slopes up to 1 only. Choose by the sign of x."
 class LeakyReLU(Function):
@@ -596,96 +422,52 @@ class LeakyReLU(Function):
         positive = np.unpackbits(self.saved[0], count=grad.size).reshape(grad.shape)
         return np.where(positive, grad, self.slope * grad)
 
-
 # %% exercise=2.9 hint="The gradient of a number that is in several windows is a sum. `=` keeps the share of one of them."
-class Windows(Function):
-    view = True
+-         (step,) = x.strides
+          shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, shape, x.strides * 2)
 
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        shape = len(x) - self.size + 1, self.size
-        return np.lib.stride_tricks.as_strided(x, shape, x.strides * 2)
-
-    def backward(self, grad):
-        out = np.zeros(self.inputs[0].shape)
-        for i, row in enumerate(grad):
-            out[i : i + self.size] = row
-        return out
-
+-         return add_at(self.inputs[0].shape, self.forward, grad)
++         out = np.zeros(self.inputs[0].shape)
++         for i, row in enumerate(grad):
++             out[i : i + self.size] = row
++         return out
 
 # %% exercise=2.9 hint="Your strides are right for an x without gaps only. If x is itself a view, its numbers lie x.strides[0] bytes apart."
-class Windows(Function):
-    view = True
+-         (step,) = x.strides
+          shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, shape, (x.itemsize, x.itemsize))
 
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        shape = len(x) - self.size + 1, self.size
-        return np.lib.stride_tricks.as_strided(x, shape, (x.itemsize, x.itemsize))
-
-    def backward(self, grad):
-        out = np.zeros(self.inputs[0].shape)
-        for i, row in enumerate(grad):
-            out[i : i + self.size] += row
-        return out
-
+-         return add_at(self.inputs[0].shape, self.forward, grad)
++         out = np.zeros(self.inputs[0].shape)
++         for i, row in enumerate(grad):
++             out[i : i + self.size] += row
++         return out
 
 # %% exercise=2.9 hint="Right numbers, but copied. as_strided makes the same table as a view, without memory of its own."
-class Windows(Function):
-    view = True
-
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        return np.stack([x[i : i + self.size] for i in range(len(x) - self.size + 1)])
-
-    def backward(self, grad):
-        return add_at(self.inputs[0].shape, self.forward, grad)
-
+-         (step,) = x.strides
+-         shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.stack([x[i : i + self.size] for i in range(len(x) - self.size + 1)])
 
 # %% exercise=2.9 hint="The next window starts one number later, not one window later: both strides are the same."
-class Windows(Function):
-    view = True
-
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        (step,) = x.strides
-        return np.lib.stride_tricks.as_strided(x, (len(x) // self.size, self.size), (self.size * step, step))
-
-    def backward(self, grad):
-        return add_at(self.inputs[0].shape, self.forward, grad)
-
+-         shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, (len(x) // self.size, self.size), (self.size * step, step))
 
 # %% exercise=2.9 hint="grad has a row for each window, and the gradient has the shape of x: add up what each number got from its windows."
-class Windows(Function):
-    view = True
+-         (step,) = x.strides
+          shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, shape, x.strides * 2)
 
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        shape = len(x) - self.size + 1, self.size
-        return np.lib.stride_tricks.as_strided(x, shape, x.strides * 2)
-
-    def backward(self, grad):
-        return grad
-
+-         return add_at(self.inputs[0].shape, self.forward, grad)
++         return grad
 
 # %% exercise=2.9 hint="One window is missing: the last begins at n - size, so there are n - size + 1."
-class Windows(Function):
-    view = True
-
-    def __init__(self, size):
-        self.size = size
-
-    def forward(self, x):
-        return np.lib.stride_tricks.as_strided(x, (len(x) - self.size, self.size), x.strides * 2)
-
-    def backward(self, grad):
-        return add_at(self.inputs[0].shape, self.forward, grad)
+-         (step,) = x.strides
+-         shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, (len(x) - self.size, self.size), x.strides * 2)

@@ -1,21 +1,14 @@
 """Plausible wrong answers to the exercises of chapter 02b, each with the hint that it earns."""
 
 # %% exercise=2.10 hint="You count the leaves as well. They have nothing to go back through, so they never enter the heap."
-def predicted(n):
-    return n, 2
-
-
-def longest_queue(root):
-    queue, met, longest = [(-root.serial, root)], {root}, 0
-    while queue:
-        longest = max(longest, len(queue))
-        f = heappop(queue)[1]
-        for node in f.inputs if isinstance(f, Function) else ():
-            if node not in met:
-                met.add(node)
-                heappush(queue, (-getattr(node, "serial", -len(met)), node))
-    return longest
-
+-         for node in heappop(queue)[1].inputs:
+-             if isinstance(node, Function) and node not in met:
++         f = heappop(queue)[1]
++         for node in f.inputs if isinstance(f, Function) else ():
++             if node not in met:
+                  met.add(node)
+-                 heappush(queue, (-node.serial, node))
++                 heappush(queue, (-getattr(node, "serial", -len(met)), node))
 
 # %% exercise=2.10 hint="An operation that is used twice enters your heap twice. Remember which ones were in it already."
 def predicted(n):
@@ -36,7 +29,6 @@ def longest_queue(root):
                 heappush(queue, (-node.serial, id(node), node))
     return longest
 
-
 # %% exercise=2.10 hint="That is how many operations there are. How many of them wait in the heap at the same moment?"
 def predicted(n):
     return 2 * n - 1, 2 * n - 1
@@ -51,39 +43,15 @@ def longest_queue(root):
                 stack.append(node)
     return len(met)
 
-
 # %% exercise=2.10 hint="Your count is right, but your prediction has the two the wrong way round: sums that are newer than all squares go first, and leave their squares waiting."
-def predicted(n):
-    return 2, n
-
-
-def longest_queue(root):
-    queue, met, longest = [(-root.serial, root)], {root}, 0
-    while queue:
-        longest = max(longest, len(queue))
-        for node in heappop(queue)[1].inputs:
-            if isinstance(node, Function) and node not in met:
-                met.add(node)
-                heappush(queue, (-node.serial, node))
-    return longest
-
+-     return n, 2
++     return 2, n
 
 # %% exercise=2.10 hint="You count what is left after one was taken out, which is one too few. Take the length before heappop."
-def predicted(n):
-    return n, 2
-
-
-def longest_queue(root):
-    queue, met, longest = [(-root.serial, root)], {root}, 0
-    while queue:
-        f = heappop(queue)[1]
-        longest = max(longest, len(queue))
-        for node in f.inputs:
-            if isinstance(node, Function) and node not in met:
-                met.add(node)
-                heappush(queue, (-node.serial, node))
-    return longest
-
++         f = heappop(queue)[1]
+          longest = max(longest, len(queue))
+-         for node in heappop(queue)[1].inputs:
++         for node in f.inputs:
 
 # %% exercise=2.11 hint="You keep a part of the state. The generator also holds back half of a number that it has drawn: keep the whole dictionary."
 @add_to(Generator)
@@ -100,39 +68,23 @@ def set_state(self, state):
         "uinteger": 0,
     }
 
-
 # %% exercise=2.11 hint="set_state starts afresh. It should go on where get_state was called, after what had been drawn by then."
-@add_to(Generator)
-def get_state(self):
-    return dict(self.numbers.bit_generator.state)
-
-
-@add_to(Generator)
-def set_state(self, state):
-    self.manual_seed(0)
-
+-     self.numbers.bit_generator.state = state
++     self.manual_seed(0)
 
 # %% exercise=2.11 hint="You hand out the generator itself, which goes on drawing. A state is plain data that stays as it is."
-@add_to(Generator)
-def get_state(self):
-    return {"generator": self.numbers}
+-     return dict(self.numbers.bit_generator.state)
++     return {"generator": self.numbers}
 
-
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers = state["generator"]
-
+-     self.numbers.bit_generator.state = state
++     self.numbers = state["generator"]
 
 # %% exercise=2.11 hint="bit_generator is NumPy's own object, which goes on drawing. The dictionary that JSON can hold is its attribute state."
-@add_to(Generator)
-def get_state(self):
-    return self.numbers.bit_generator
+-     return dict(self.numbers.bit_generator.state)
++     return self.numbers.bit_generator
 
-
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers = np.random.Generator(state)
-
+-     self.numbers.bit_generator.state = state
++     self.numbers = np.random.Generator(state)
 
 # %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
 def quotient(f, array, index, eps):
@@ -142,7 +94,6 @@ def quotient(f, array, index, eps):
     above = f()
     array[index] = before
     return (above - below) / eps
-
 
 # %% exercise=2.12 hint="The two points are 2 eps apart, but you divide by eps: the slope comes out twice as steep."
 def quotient(f, array, index, eps):
@@ -154,7 +105,6 @@ def quotient(f, array, index, eps):
     array[index] = before
     return (above - below) / eps
 
-
 # %% exercise=2.12 hint="You leave the array changed. Who checks the next number would check another function."
 def quotient(f, array, index, eps):
     before = array[index]
@@ -163,7 +113,6 @@ def quotient(f, array, index, eps):
     array[index] = before - eps
     below = f()
     return (above - below) / (2 * eps)
-
 
 # %% exercise=2.12 hint="(x + eps) - eps is not x in floats: you leave the last digits changed. Keep the old number, and write it back."
 def quotient(f, array, index, eps):
@@ -174,7 +123,6 @@ def quotient(f, array, index, eps):
     array[index] += eps
     return (above - below) / (2 * eps)
 
-
 # %% exercise=2.12 hint="You nudge a copy. f computes from the array itself and sees nothing of it."
 def quotient(f, array, index, eps):
     nudged = array.copy()
@@ -183,7 +131,6 @@ def quotient(f, array, index, eps):
     nudged[index] -= 2 * eps
     below = f()
     return (above - below) / (2 * eps)
-
 
 # %% exercise=2.12 hint="You nudge all numbers at once. The slope is asked for with respect to array[index] alone."
 def quotient(f, array, index, eps):
@@ -195,14 +142,12 @@ def quotient(f, array, index, eps):
     array[...] = before
     return (above - below) / (2 * eps)
 
-
 # %% exercise=2.12 hint="f takes no argument: it computes from what stands in array. Write the nudged number into array[index], then call f()."
 def quotient(f, array, index, eps):
     up, down = array.copy(), array.copy()
     up[index] += eps
     down[index] -= eps
     return (f(up) - f(down)) / (2 * eps)
-
 
 # %% exercise=2.13 hint="You go through backward, which adds to every leaf's grad. propagate returns the gradients and touches nothing."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
@@ -212,7 +157,6 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
         raise RuntimeError("unused")
     return tuple(x.grad for x in inputs)
 
-
 # %% exercise=2.13 hint="A result on the way is not found: propagate returns leaves, and of the operations only those in wanted. A result stands there as its x.function."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
@@ -221,7 +165,6 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     if not allow_unused and any(isinstance(node, Tensor) and node not in found for node in nodes):
         raise RuntimeError("unused")
     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
-
 
 # %% exercise=2.13 hint="Two of your tensors share one array: what propagate returns may be somebody else's as well. Copy it."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
@@ -233,7 +176,6 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
         raise RuntimeError("unused")
     return tuple(Tensor(found[node][0]) if node in found else None for node in nodes)
 
-
 # %% exercise=2.13 hint="You do not pass retain_graph on, so a second call on the same graph finds it freed."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
@@ -244,15 +186,12 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
         raise RuntimeError("unused")
     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
 
-
 # %% exercise=2.13 hint="An input that plays no part gets None even where nobody allowed it. Raise a RuntimeError, or a typing mistake goes unnoticed."
-def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    nodes = [x.function or x for x in inputs]
-    start = first_gradient(outputs, grad_outputs)
-    found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
-    return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
-
+-     for i, node in enumerate(nodes):
+-         if node not in found and not allow_unused:
+-             raise RuntimeError(
+-                 f"grad: input {i} plays no part in the output; give allow_unused=True to get None for it"
+-             )
 
 # %% exercise=2.13 hint="You look a result up under the tensor. In what propagate returns, a result stands under its operation: x.function or x."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
@@ -260,7 +199,6 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     start = first_gradient(outputs, grad_outputs)
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*inputs})
     return tuple(Tensor(found[x][0].copy()) for x in inputs)
-
 
 # %% exercise=2.14 hint="You overwrite the gradient of an earlier backward. Add to it, as leaves do."
 @add_to(Tensor)
@@ -278,42 +216,26 @@ def retain_grad(self):
 
     self.register_hook(keep)
 
-
 # %% exercise=2.14 hint="A leaf gets its gradient twice: from your hook, and from backward as ever. For a leaf nothing is to be done."
-@add_to(Tensor)
-def retain_grad(self):
-    if self.function is not None and "retained" in vars(self.function):
-        return
-    if self.function is not None:
-        vars(self.function)["retained"] = True
-    me = weakref.ref(self)
-
-    def keep(gradient):
-        tensor = me()
-        if tensor is not None:
-            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
-
-    self.register_hook(keep)
-
+-     if not self.requires_grad:
+-         raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
+-     if self.function is None or "retained" in vars(self.function):
++     if self.function is not None and "retained" in vars(self.function):
+          return
+-     vars(self.function)["retained"] = True
++     if self.function is not None:
++         vars(self.function)["retained"] = True
 
 # %% exercise=2.14 hint="Your hook returns what it has kept, and that takes the gradient's place: at the second backward the sum of both goes on to the inputs. Return nothing."
-@add_to(Tensor)
-def retain_grad(self):
-    if self.function is None:
-        return
-    if "retained" in vars(self.function):
-        return
-    vars(self.function)["retained"] = True
-    me = weakref.ref(self)
+-     if not self.requires_grad:
+-         raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
+-     if self.function is None or "retained" in vars(self.function):
++     if self.function is None:
++         return
++     if "retained" in vars(self.function):
 
-    def keep(gradient):
-        tensor = me()
-        if tensor is not None:
-            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
-            return tensor.grad
-
-    self.register_hook(keep)
-
+              tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
++             return tensor.grad
 
 # %% exercise=2.14 hint="Your hook holds on to the tensor, so it lives as long as the graph, with all its numbers. Let the hook hold weakref.ref(self)."
 @add_to(Tensor)
@@ -329,21 +251,13 @@ def retain_grad(self):
 
     self.register_hook(keep)
 
-
 # %% exercise=2.14 hint="Asked twice, you register two hooks, and the gradient counts double. Leave a mark on the function when you have been there."
-@add_to(Tensor)
-def retain_grad(self):
-    if self.function is None:
-        return
-    me = weakref.ref(self)
-
-    def keep(gradient):
-        tensor = me()
-        if tensor is not None:
-            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
-
-    self.register_hook(keep)
-
+-     if not self.requires_grad:
+-         raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
+-     if self.function is None or "retained" in vars(self.function):
++     if self.function is None:
+          return
+-     vars(self.function)["retained"] = True
 
 # %% exercise=2.15 hint="Views share memory. The note on a write stands under the id of the array that owns it: ask owner_of(array)."
 def refuse_overwritten(f):
@@ -352,13 +266,11 @@ def refuse_overwritten(f):
         if log and log.last > f.serial:
             raise RuntimeError("overwritten")
 
-
 # %% exercise=2.15 hint="You refuse every array that was ever written to. A write that is older than the operation did no harm: compare the times."
 def refuse_overwritten(f):
     for array in f.saved:
         if array is not None and id(owner_of(array)) in _writes:
             raise RuntimeError("overwritten")
-
 
 # %% exercise=2.15 hint="You compare the wrong way round: a write spoils what was saved before it, so refuse where the write is newer than f."
 def refuse_overwritten(f):
@@ -367,7 +279,6 @@ def refuse_overwritten(f):
         if log and log.last < f.serial:
             raise RuntimeError("overwritten")
 
-
 # %% exercise=2.15 hint="You look at the first array only. An operation may have saved several, and the second one may be the spoiled one."
 def refuse_overwritten(f):
     for array in f.saved[:1]:
@@ -375,12 +286,10 @@ def refuse_overwritten(f):
         if log and log.last > f.serial:
             raise RuntimeError("overwritten")
 
-
 # %% exercise=2.15 hint="You ask when anything was written last. Only a write to an array that f has saved matters."
 def refuse_overwritten(f):
     if f.saved and _writes.last > f.serial:
         raise RuntimeError("overwritten")
-
 
 # %% exercise=2.15 hint="In f.saved there may be None, for what backward does not need. Leave it out before you ask for its owner."
 def refuse_overwritten(f):
@@ -389,18 +298,15 @@ def refuse_overwritten(f):
         if log and log.last > f.serial:
             raise RuntimeError("overwritten")
 
-
 # %% exercise=2.15 hint="Where nobody ever wrote, _writes.get gives None, which has no last. Ask whether there are notes before you compare."
 def refuse_overwritten(f):
     for array in f.saved:
         if array is not None and _writes.get(id(owner_of(array))).last > f.serial:
             raise RuntimeError("overwritten")
 
-
 # %% exercise=2.16 hint="You say += to an array that arrived first, as the function with the mistake does. A backward may have handed it to others, too: only a sum of two shares is the engine's own."
 def walk_owned(root, seed):
     return walk_with_a_bug(root, seed)
-
 
 # %% exercise=2.16 hint="You add the old sum into the new share. That array is not the engine's either."
 def walk_owned(root, seed):
@@ -417,7 +323,6 @@ def walk_owned(root, seed):
             grads[node] = share
     return grads
 
-
 # %% exercise=2.16 hint="Shares add up. You keep the last one only."
 def walk_owned(root, seed):
     grads = {root: seed}
@@ -433,62 +338,36 @@ def walk_owned(root, seed):
                 heappush(queue, (-node.serial, node))
     return grads
 
-
 # %% exercise=2.17 hint="You clip each number for itself, which changes the direction. Scale all of them by one factor."
 def clip_to(limit):
     return lambda gradient: gradient.clip(-limit, limit)
 
-
 # %% exercise=2.17 hint="You scale short gradients, too: they become longer. What is shorter than the limit passes as it is."
-def clip_to(limit):
-    def hook(gradient):
-        length = gradient.square().sum().sqrt().item()
-        return gradient * (limit / length) if length else gradient
-
-    return hook
-
+-         return gradient * (limit / length) if length > limit else None
++         return gradient * (limit / length) if length else gradient
 
 # %% exercise=2.17 hint="Your hook computes a new gradient but does not return it. A hook that returns None leaves the gradient as it was."
-def clip_to(limit):
-    def hook(gradient):
-        length = gradient.square().sum().sqrt().item()
-        if length > limit:
-            gradient = gradient * (limit / length)
-
-    return hook
-
+-         return gradient * (limit / length) if length > limit else None
++         if length > limit:
++             gradient = gradient * (limit / length)
 
 # %% exercise=2.17 hint="The root is missing: the sum of squares is the square of the length."
-def clip_to(limit):
-    def hook(gradient):
-        length = gradient.square().sum().item()
-        return gradient * (limit / length) if length > limit else None
-
-    return hook
-
+-         length = gradient.square().sum().sqrt().item()
++         length = gradient.square().sum().item()
 
 # %% exercise=2.17 hint="You divide by the length before you look at it: a gradient of zeros becomes nan."
-def clip_to(limit):
-    def hook(gradient):
-        length = gradient.square().sum().sqrt()
-        return gradient * (limit / length).clip(max=1.0) if length.item() else gradient / length
-
-    return hook
-
+-         length = gradient.square().sum().sqrt().item()
+-         return gradient * (limit / length) if length > limit else None
++         length = gradient.square().sum().sqrt()
++         return gradient * (limit / length).clip(max=1.0) if length.item() else gradient / length
 
 # %% exercise=2.17 hint="You add up the absolute values. The length is the root of the sum of the squares: (3, 4) is 5 long, not 7."
-def clip_to(limit):
-    def hook(gradient):
-        length = gradient.abs().sum().item()
-        return gradient * (limit / length) if length > limit else None
-
-    return hook
-
+-         length = gradient.square().sum().sqrt().item()
++         length = gradient.abs().sum().item()
 
 # %% exercise=2.18 hint="Right, but nothing is saved: this is the function as it was. Make one operation of it that computes the rest again."
 def checkpoint(func, *inputs):
     return func(*inputs)
-
 
 # %% exercise=2.18 hint="Your forward remembers: the graph inside hangs on your operation. Run func under no_grad, on plain tensors."
 def checkpoint(func, *inputs):
@@ -516,71 +395,30 @@ def checkpoint(func, *inputs):
 
     return apply(Checkpoint(), *inputs)
 
-
 # %% exercise=2.18 hint="In backward you run func on tensors that want no gradient, so it stops there. Make each leaf with requires_grad=self.needs(i)."
-def checkpoint(func, *inputs):
-    class Checkpoint(Function):
-        def forward(self, *arrays):
-            self.saved = arrays
-            with no_grad():
-                return func(*map(Tensor, arrays)).data
-
-        def backward(self, grad):
-            leaves = [Tensor(array) for array in self.saved]
-            func(*leaves)
-            return tuple(None for _ in leaves)
-
-    return apply(Checkpoint(), *inputs)
-
+-             leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
+-             with enable_grad():
+-                 func(*leaves).backward(Tensor(grad))
+-             return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
++             leaves = [Tensor(array) for array in self.saved]
++             func(*leaves)
++             return tuple(None for _ in leaves)
 
 # %% exercise=2.18 hint="You run func once for each input. One run on all leaves, and one backward, give all gradients."
-def checkpoint(func, *inputs):
-    class Checkpoint(Function):
-        def forward(self, *arrays):
-            self.saved = arrays
-            with no_grad():
-                return func(*map(Tensor, arrays)).data
-
-        def backward(self, grad):
-            shares = []
-            for i in range(len(self.saved)):
-                leaves = [Tensor(array, requires_grad=i == j) for j, array in enumerate(self.saved)]
-                func(*leaves).backward(Tensor(grad))
-                shares.append(leaves[i].grad.data)
-            return tuple(shares)
-
-    return apply(Checkpoint(), *inputs)
-
+-             leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
+-             with enable_grad():
++             shares = []
++             for i in range(len(self.saved)):
++                 leaves = [Tensor(array, requires_grad=i == j) for j, array in enumerate(self.saved)]
+                  func(*leaves).backward(Tensor(grad))
+-             return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
++                 shares.append(leaves[i].grad.data)
++             return tuple(shares)
 
 # %% exercise=2.18 hint="Your backward hands a plain array to Tensor.backward, which wants a tensor: Tensor(grad)."
-def checkpoint(func, *inputs):
-    class Checkpoint(Function):
-        def forward(self, *arrays):
-            self.saved = arrays
-            with no_grad():
-                return func(*map(Tensor, arrays)).data
-
-        def backward(self, grad):
-            leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
-            with enable_grad():
-                func(*leaves).backward(grad)
-            return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
-
-    return apply(Checkpoint(), *inputs)
-
+-                 func(*leaves).backward(Tensor(grad))
++                 func(*leaves).backward(grad)
 
 # %% exercise=2.18 hint="Your backward returns tensors. The engine works on arrays: leaf.grad.data, and None where there is no gradient."
-def checkpoint(func, *inputs):
-    class Checkpoint(Function):
-        def forward(self, *arrays):
-            self.saved = arrays
-            with no_grad():
-                return func(*map(Tensor, arrays)).data
-
-        def backward(self, grad):
-            leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
-            with enable_grad():
-                func(*leaves).backward(Tensor(grad))
-            return tuple(leaf.grad for leaf in leaves)
-
-    return apply(Checkpoint(), *inputs)
+-             return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
++             return tuple(leaf.grad for leaf in leaves)

@@ -1,51 +1,37 @@
 """Plausible wrong answers to the exercises of chapter 03a, each with the hint that it earns."""
 
-
 # %% exercise=3.1 hint="You count the steps of the window, not its places: it also has the place where it starts. Add 1."
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    span = dilation * (kernel - 1) + 1
-    return max(0, (n + 2 * padding - span) // stride)
-
+-     return max(0, (n + 2 * padding - span) // stride + 1)
++     return max(0, (n + 2 * padding - span) // stride)
 
 # %% exercise=3.1 hint="Padding is added on both sides of the row: twice."
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    span = dilation * (kernel - 1) + 1
-    return max(0, (n + padding - span) // stride + 1)
-
+-     return max(0, (n + 2 * padding - span) // stride + 1)
++     return max(0, (n + padding - span) // stride + 1)
 
 # %% exercise=3.1 hint="A window of k numbers that are d apart has k - 1 gaps of d: it spans d (k - 1) + 1, not d k."
 def count_windows(n, kernel, stride=1, padding=0, dilation=1):
     return max(0, (n + 2 * padding - dilation * kernel) // stride + 1)
 
-
 # %% exercise=3.1 hint="Where the window does not fit, the number of places is 0; yours is below."
 def count_windows(n, kernel, stride=1, padding=0, dilation=1):
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
-
 
 # %% exercise=3.1 hint="Your answer does not depend on the dilation. How far is it from the window's first number to its last?"
 def count_windows(n, kernel, stride=1, padding=0, dilation=1):
     return max(0, (n + 2 * padding - kernel) // stride + 1)
 
-
 # %% exercise=3.1 hint="You round up. Where less than a whole stride is left, the window cannot move once more."
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    span = dilation * (kernel - 1) + 1
-    return max(0, -(-(n + 2 * padding - span) // stride) + 1)
-
+-     return max(0, (n + 2 * padding - span) // stride + 1)
++     return max(0, -(-(n + 2 * padding - span) // stride) + 1)
 
 # %% exercise=3.2 hint="exp of a large score is infinite. Subtract the largest number of the row first, and add it after the logarithm."
 def logsumexp(input, dim, keepdim=False):
     return input.exp().sum(dim, keepdim=keepdim).log()
 
-
 # %% exercise=3.2 hint="You took the largest number out and did not put it back: add it after the logarithm."
-def logsumexp(input, dim, keepdim=False):
-    top = input.amax(dim, keepdim=True).detach()
-    top = where(abs(top) < math.inf, top, 0.0)
-    out = (input - top).exp().sum(dim, keepdim=True).log()
-    return out if keepdim else out.squeeze(dim)
-
+-     with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
+-         out = (input - top).exp().sum(dim, keepdim=True).log() + top
++     out = (input - top).exp().sum(dim, keepdim=True).log()
 
 # %% exercise=3.2 hint="A row whose largest number is infinite gives nan: inf - inf. Take 0 out of such a row instead."
 def logsumexp(input, dim, keepdim=False):
@@ -53,21 +39,16 @@ def logsumexp(input, dim, keepdim=False):
     out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze(dim)
 
-
 # %% exercise=3.2 hint="You subtract the largest number of the whole array. A row that is far below it underflows to log(0): take each row's own."
 def logsumexp(input, dim, keepdim=False):
     top = input.amax().detach()
     top = where(abs(top) < math.inf, top, 0.0)
     return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
 
-
 # %% exercise=3.2 hint="That is the logarithm of the mean of the exponentials; here it is their sum."
-def logsumexp(input, dim, keepdim=False):
-    top = input.amax(dim, keepdim=True).detach()
-    top = where(abs(top) < math.inf, top, 0.0)
-    out = (input - top).exp().mean(dim, keepdim=True).log() + top
-    return out if keepdim else out.squeeze(dim)
-
+-     with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
+-         out = (input - top).exp().sum(dim, keepdim=True).log() + top
++     out = (input - top).exp().mean(dim, keepdim=True).log() + top
 
 # %% exercise=3.2 hint="squeeze() takes away every axis of length 1, also one that was there before. Tell it which."
 def logsumexp(input, dim, keepdim=False):
@@ -76,57 +57,42 @@ def logsumexp(input, dim, keepdim=False):
     out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze()
 
-
 # %% exercise=3.3 hint="You treat each output as if it came from its own score alone. Raising one score lowers all the others' shares: subtract the row's sum of grad * y."
 def softmax_slopes(grad, y, out):
     out[:] = grad * y * (1 - y)
 
-
 # %% exercise=3.3 hint="The sum that you subtract is that of grad alone. Weigh it by y: the sum of grad * y."
-def softmax_slopes(grad, y, out):
-    np.subtract(grad, row_sum(grad), out=out)
-    out *= y
-
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)
++     np.subtract(grad, row_sum(grad), out=out)
 
 # %% exercise=3.3 hint="You left out the last factor: the difference is multiplied by y."
 def softmax_slopes(grad, y, out):
     np.subtract(grad, row_dot(grad, y), out=out)
 
-
 # %% exercise=3.3 hint="The sum runs over each row, not over all the rows you were given: keep it as a column."
-def softmax_slopes(grad, y, out):
-    np.subtract(grad, (grad * y).sum(), out=out)
-    out *= y
-
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)
++     np.subtract(grad, (grad * y).sum(), out=out)
 
 # %% exercise=3.3 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[:] = ..."
 def softmax_slopes(grad, y, out):
     out = y * (grad - row_dot(grad, y))
 
-
 # %% exercise=3.3 hint="Your sign is the other way round: the row's sum is taken from grad."
-def softmax_slopes(grad, y, out):
-    np.subtract(row_dot(grad, y), grad, out=out)
-    out *= y
-
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)
++     np.subtract(row_dot(grad, y), grad, out=out)
 
 # %% exercise=3.3 hint="You add up down the columns. The sum runs along each row: it is the classes that share a probability of 1."
-def softmax_slopes(grad, y, out):
-    np.subtract(grad, (grad * y).sum(0), out=out)
-    out *= y
-
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)
++     np.subtract(grad, (grad * y).sum(0), out=out)
 
 # %% exercise=3.3 hint="You subtract the row's mean of grad * y. It is its sum: the probabilities y are weights already."
-def softmax_slopes(grad, y, out):
-    np.subtract(grad, (grad * y).mean(1, keepdims=True), out=out)
-    out *= y
-
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)
++     np.subtract(grad, (grad * y).mean(1, keepdims=True), out=out)
 
 # %% exercise=3.3 hint="You write into grad, and it belongs to the caller, who may need it again. Only out is yours."
 def softmax_slopes(grad, y, out):
     grad -= row_dot(grad, y)
     out[:] = grad * y
-
 
 # %% exercise=3.4 hint="For very negative x, 1 + e^x is rounded to 1, whose logarithm is 0. np.log1p(t) is ln(1 + t) without that rounding."
 class Softplus(Function):
@@ -141,7 +107,6 @@ class Softplus(Function):
         (x,) = self.saved
         return grad * np.where(x > self.threshold, 1, logistic(x))
 
-
 # %% exercise=3.4 hint="Above the threshold softplus is x itself, and its slope is 1. Your function does not look at it."
 class Softplus(Function):
     def __init__(self, threshold=20.0):
@@ -154,7 +119,6 @@ class Softplus(Function):
     def backward(self, grad):
         (x,) = self.saved
         return grad * logistic(x)
-
 
 # %% exercise=3.4 hint="The slope of softplus is logistic(x). Yours is that of relu, 0 or 1."
 class Softplus(Function):
@@ -169,7 +133,6 @@ class Softplus(Function):
         (x,) = self.saved
         return grad * (x > 0)
 
-
 # %% exercise=3.4 hint="backward returns the slope, but not times grad, the gradient that arrives: the chain rule multiplies."
 class Softplus(Function):
     def __init__(self, threshold=20.0):
@@ -182,7 +145,6 @@ class Softplus(Function):
     def backward(self, grad):
         (x,) = self.saved
         return np.where(x > self.threshold, 1, logistic(x))
-
 
 # %% exercise=3.4 hint="exp(x) overflows for large x. Take max(x, 0) out first: ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."
 class Softplus(Function):
@@ -197,7 +159,6 @@ class Softplus(Function):
         (x,) = self.saved
         return grad * np.where(x > self.threshold, 1, logistic(x))
 
-
 # %% exercise=3.4 hint="exp(x) overflows for large x. Take max(x, 0) out first: ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)."
 class Softplus(Function):
     def __init__(self, threshold=20.0):
@@ -210,7 +171,6 @@ class Softplus(Function):
     def backward(self, grad):
         (x,) = self.saved
         return grad * np.where(x > self.threshold, 1, logistic(x))
-
 
 # %% exercise=3.4 hint="The slope overflows: e^x / (1 + e^x) is infinity over infinity for large x. logistic(x) is the same number without that."
 class Softplus(Function):
@@ -225,7 +185,6 @@ class Softplus(Function):
         (x,) = self.saved
         return grad * np.where(x > self.threshold, 1, np.exp(x) / (1 + np.exp(x)))
 
-
 # %% exercise=3.4 hint="Forward looks at the threshold, backward does not: above it the slope is 1."
 class Softplus(Function):
     def __init__(self, threshold=20.0):
@@ -239,7 +198,6 @@ class Softplus(Function):
         (x,) = self.saved
         return grad * logistic(x)
 
-
 # %% exercise=3.4 hint="Your slope falls where it should rise: from 0 on the left to 1 on the right."
 class Softplus(Function):
     def __init__(self, threshold=20.0):
@@ -252,7 +210,6 @@ class Softplus(Function):
     def backward(self, grad):
         (x,) = self.saved
         return grad * np.where(x > self.threshold, 1, logistic(-x))
-
 
 # %% exercise=3.4 hint="The slope is logistic(x), and you take it at the result. Save what backward needs: x."
 class Softplus(Function):
@@ -268,7 +225,6 @@ class Softplus(Function):
         (y,) = self.saved
         return grad * np.where(y > self.threshold, 1, logistic(y))
 
-
 # %% exercise=3.5 hint="Your mean divides by all targets. Those that are ignored do not count: divide by how many are left."
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     kept = target != ignore_index
@@ -278,7 +234,6 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     if reduction == "none":
         return losses
     return losses.mean() if reduction == "mean" else losses.sum()
-
 
 # %% exercise=3.5 hint="A weighted mean divides by the sum of the weights that were used, not by how many targets there are."
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
@@ -290,17 +245,11 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         return losses
     return losses.sum() / kept.sum().to(input.dtype) if reduction == "mean" else losses.sum()
 
-
 # %% exercise=3.5 hint="The loss is minus the number at the target: your sign is the other way round, and learning would make the target less likely."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-     losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
++     losses = where(kept, input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
 
 # %% exercise=3.5 hint="An ignored target still counts as class 0, which you picked in its place. Its loss is 0, and so is its weight."
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
@@ -311,120 +260,73 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         return losses
     return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
 
-
 # %% exercise=3.5 hint="The mean divides by the weights of the ignored targets, too. They do not count: put 0 in their place."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else weight[at]
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
++     share = kept.to(input.dtype) if weight is None else weight[at]
 
 # %% exercise=3.5 hint="The sum is not divided by anything: only the mean is."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-     return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
++     return losses.sum() / share.sum()
 
 # %% exercise=3.5 hint="You do not look at weight. With one, each loss is multiplied by the weight of its target's class."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
++     share = kept.to(input.dtype)
 
 # %% exercise=3.5 hint="With \"none\" an ignored target still has a loss. It is 0."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-    if reduction == "none":
-        return -input.gather(1, at.unsqueeze(1)).squeeze(1) * (1.0 if weight is None else weight[at])
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-         return losses
++         return -input.gather(1, at.unsqueeze(1)).squeeze(1) * (1.0 if weight is None else weight[at])
 
 # %% exercise=3.5 hint="The number to be ignored is not always -100: it is ignore_index."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != -100
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
-
+-     _check_targets(input, target, weight, ignore_index, reduction)
+-     kept = target != ignore_index
++     kept = target != -100
 
 # %% exercise=3.5 hint="Where an ignored row holds minus infinity, you multiply it by 0, and that is nan. Put 0 in its place with where."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = -input.gather(1, at.unsqueeze(1)).squeeze(1) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+-     _check_targets(input, target, weight, ignore_index, reduction)
 
+-     losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
++     losses = -input.gather(1, at.unsqueeze(1)).squeeze(1) * share
 
 # %% exercise=3.6 hint="The mean was right, and momentum is used as it should be. Look at what the variance of a batch divides by."
 def track_mended(running_mean, running_var, x, momentum=0.1):
     mean, var = x.mean(0), x.var(0)
     return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
 
-
 # %% exercise=3.6 hint="This is the code as it was given: the variance still divides by n."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(0)
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0)
 
 # %% exercise=3.6 hint="You took the square root: that is the standard deviation. The running average is one of variances."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.std(0, ddof=1)
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.std(0, ddof=1)
 
 # %% exercise=3.6 hint="Momentum is how much comes in from the batch, and it was right. You made it how much stays."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(0, ddof=1)
-    return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
-
+-     return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
++     return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
 
 # %% exercise=3.6 hint="Your factor makes the variance smaller; it is too small already. Divide by less than n."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(0) * len(x) / (len(x) + 1)
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0) * len(x) / (len(x) + 1)
 
 # %% exercise=3.6 hint="Your factor fits batches of four only. The pattern depends on n."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(0) * 4 / 3
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0) * 4 / 3
 
 # %% exercise=3.6 hint="You measure from the running mean. The mean of the batch was right; look at what the variance divides by."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), ((x - running_mean) ** 2).mean(0)
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), ((x - running_mean) ** 2).mean(0)
 
 # %% exercise=3.6 hint="You take the variance of all numbers at once. Each channel has its own: keep the axis 0."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(ddof=1)
-    return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(ddof=1)
 
 # %% exercise=3.7 hint="You subtract the mean first, as layer norm does. RMS norm leaves it in: divide x itself by r."
 class RMSNorm(Function):
@@ -443,7 +345,6 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - g.mean(1, keepdims=True) - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
 
-
 # %% exercise=3.7 hint="You treat r as a constant in backward. It depends on x: take from the gradient its part along y, y mean(g y)."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -459,7 +360,6 @@ class RMSNorm(Function):
         y, scale, weight = self.saved
         return grad * weight * scale, (grad * y).sum(0)
 
-
 # %% exercise=3.7 hint="The gradient that arrives belongs to w y. Multiply it by the weight before you use it as the gradient of y."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -474,7 +374,6 @@ class RMSNorm(Function):
     def backward(self, grad):
         y, scale, weight = self.saved
         return scale * (grad - y * (grad * y).mean(1, keepdims=True)), (grad * y).sum(0)
-
 
 # %% exercise=3.7 hint="eps belongs under the root, beside the mean of the squares: it keeps a row of zeros from being divided by 0."
 class RMSNorm(Function):
@@ -492,7 +391,6 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
 
-
 # %% exercise=3.7 hint="Your values are right, and you keep more than you need: y and one number for each row are enough, and x is not among them."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -508,7 +406,6 @@ class RMSNorm(Function):
         x, y, scale, weight = self.saved
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
-
 
 # %% exercise=3.7 hint="You do not use eps. It stands under the root, and keeps a row of zeros from being divided by 0."
 class RMSNorm(Function):
@@ -526,7 +423,6 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
 
-
 # %% exercise=3.7 hint="r is the root of the mean of the squares; yours is that of their sum."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -542,7 +438,6 @@ class RMSNorm(Function):
         y, scale, weight = self.saved
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
-
 
 # %% exercise=3.7 hint="You subtract the mean first, as layer norm does. RMS norm leaves it in: divide x itself by r."
 class RMSNorm(Function):
@@ -561,7 +456,6 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).sum(0)
 
-
 # %% exercise=3.7 hint="In backward you take away the sum of g y times y. It is the mean: y has a mean square of 1, not a sum of 1."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -577,7 +471,6 @@ class RMSNorm(Function):
         y, scale, weight = self.saved
         g = grad * weight
         return scale * (g - y * (g * y).sum(1, keepdims=True)), (grad * y).sum(0)
-
 
 # %% exercise=3.7 hint="The gradient of the weight is a sum over the rows, not a mean: each row adds to it."
 class RMSNorm(Function):
@@ -595,7 +488,6 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).mean(0)
 
-
 # %% exercise=3.7 hint="The gradient of the weight is not multiplied by the weight: the derivative of w y by w is y."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -611,7 +503,6 @@ class RMSNorm(Function):
         y, scale, weight = self.saved
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (g * y).sum(0)
-
 
 # %% exercise=3.7 hint="The gradient of x is divided by r. You saved 1 / r, and divide by that."
 class RMSNorm(Function):
@@ -629,60 +520,38 @@ class RMSNorm(Function):
         g = grad * weight
         return (g - y * (g * y).mean(1, keepdims=True)) / scale, (grad * y).sum(0)
 
-
 # %% exercise=3.8 hint="Windows overlap, and one place can win several of them. Yours keeps the last: add, with +=."
-def max_pool_slopes(grad, winner, taps, out):
-    for i, tap in enumerate(taps):
-        out[tap] = np.where(winner == i, grad, out[tap])
-
+-         out[tap] += grad * (winner == i)
++         out[tap] = np.where(winner == i, grad, out[tap])
 
 # %% exercise=3.8 hint="Only the winner of a window gets its gradient. Yours gives it to every place in the window."
 def max_pool_slopes(grad, winner, taps, out):
     for tap in taps:
         out[tap] += grad
 
-
 # %% exercise=3.8 hint="The gradient that arrives is missing: each place gets 1 for a window that it won, instead of that window's gradient."
-def max_pool_slopes(grad, winner, taps, out):
-    for i, tap in enumerate(taps):
-        out[tap] += winner == i
-
+-         out[tap] += grad * (winner == i)
++         out[tap] += winner == i
 
 # %% exercise=3.8 hint="Each tap overwrites what others brought to the same places, with zeros where it did not win. Add, with +=."
-def max_pool_slopes(grad, winner, taps, out):
-    for i, tap in enumerate(taps):
-        out[tap] = grad * (winner == i)
-
+-         out[tap] += grad * (winner == i)
++         out[tap] = grad * (winner == i)
 
 # %% exercise=3.8 hint="winner counts the taps from 0."
-def max_pool_slopes(grad, winner, taps, out):
-    for i, tap in enumerate(taps, 1):
-        out[tap] += grad * (winner == i)
-
+-     for i, tap in enumerate(taps):
++     for i, tap in enumerate(taps, 1):
 
 # %% exercise=3.8 hint="The last tap gets nothing: go through all of them."
-def max_pool_slopes(grad, winner, taps, out):
-    for i, tap in enumerate(taps[:-1]):
-        out[tap] += grad * (winner == i)
-
+-     for i, tap in enumerate(taps):
++     for i, tap in enumerate(taps[:-1]):
 
 # %% exercise=3.8 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[tap] += ..."
-def max_pool_slopes(grad, winner, taps, out):
-    out = np.zeros_like(out)
-    for i, tap in enumerate(taps):
-        out[tap] += grad * (winner == i)
-
++     out = np.zeros_like(out)
+      for i, tap in enumerate(taps):
 
 # %% exercise=3.9 hint="When a larger number comes, the sum so far is still relative to the old one. Multiply it by exp(old - new)."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = max(top, piece.max(initial=-math.inf))
-        if largest > -math.inf:
-            total = total + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
-
+-             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
++             total = total + float(np.exp(piece - largest).sum())
 
 # %% exercise=3.9 hint="You put the log-sum-exps of the pieces side by side and add them. A sum of exponentials has to be built up before the logarithm is taken."
 def online_logsumexp(pieces):
@@ -692,7 +561,6 @@ def online_logsumexp(pieces):
         if largest > -math.inf:
             total += float(largest + np.log(np.exp(piece - largest).sum()))
     return total or -math.inf
-
 
 # %% exercise=3.9 hint="Minus infinity minus minus infinity is nan. Skip a piece that is empty or has nothing but minus infinity, as long as nothing larger came."
 def online_logsumexp(pieces):
@@ -704,7 +572,6 @@ def online_logsumexp(pieces):
         top = largest
     return top + math.log(total) if total else -math.inf
 
-
 # %% exercise=3.9 hint="Each piece is gone when the next one comes: take from it what you need at once, and keep two numbers only."
 def online_logsumexp(pieces):
     row = np.concatenate([np.zeros(0), *pieces])
@@ -712,7 +579,6 @@ def online_logsumexp(pieces):
     if largest == -math.inf:
         return -math.inf
     return float(largest + np.log(np.exp(row - largest).sum()))
-
 
 # %% exercise=3.9 hint="Each piece is gone when the next one comes: take from it what you need at once, and keep two numbers only."
 def online_logsumexp(pieces):
@@ -722,7 +588,6 @@ def online_logsumexp(pieces):
         return -math.inf
     return largest + math.log(sum(float(np.exp(piece - largest).sum()) for piece in pieces))
 
-
 # %% exercise=3.9 hint="Each piece is gone when the next one comes: take from it what you need at once, and keep two numbers only."
 def online_logsumexp(pieces):
     largest = max((float(piece.max(initial=-math.inf)) for piece in pieces), default=-math.inf)
@@ -731,57 +596,25 @@ def online_logsumexp(pieces):
     total = sum(float(np.exp(piece - largest).sum()) for piece in pieces)
     return largest + math.log(total) if total else -math.inf
 
+# %% exercise=3.9 hint="Your factor is the wrong way round: when the largest number grows, the sum so far must shrink."
+-             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
++             total = total * math.exp(largest - top) + float(np.exp(piece - largest).sum())
 
 # %% exercise=3.9 hint="Your factor is the wrong way round: when the largest number grows, the sum so far must shrink."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = max(top, piece.max(initial=-math.inf))
-        if largest > -math.inf:
-            total = total * math.exp(largest - top) + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
-
-
-# %% exercise=3.9 hint="Your factor is the wrong way round: when the largest number grows, the sum so far must shrink."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = max(top, piece.max(initial=-math.inf))
-        if largest > -math.inf:
-            total = total * math.exp(largest - top if total else 0) + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
-
+-             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
++             total = total * math.exp(largest - top if total else 0) + float(np.exp(piece - largest).sum())
 
 # %% exercise=3.9 hint="A piece may be empty, and then it has no largest number: skip it."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = max(top, piece.max())
-        if largest > -math.inf:
-            total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
-
+-         largest = max(top, piece.max(initial=-math.inf))
++         largest = max(top, piece.max())
 
 # %% exercise=3.9 hint="The largest number so far stays when a later piece has only smaller ones. Yours falls, and the sum overflows."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = piece.max(initial=-math.inf)
-        if largest > -math.inf:
-            total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
-
+-         largest = max(top, piece.max(initial=-math.inf))
++         largest = piece.max(initial=-math.inf)
 
 # %% exercise=3.9 hint="The largest number so far stays when a later piece has only smaller ones. Yours falls, and the sum overflows."
-def online_logsumexp(pieces):
-    top, total = -math.inf, 0.0
-    for piece in pieces:
-        largest = piece.max(initial=-math.inf)
-        if largest > -math.inf:
-            total = total * float(np.exp(np.float64(top - largest))) + float(np.exp(piece - largest).sum())
-            top = largest
-    return top + math.log(total) if total else -math.inf
+-         largest = max(top, piece.max(initial=-math.inf))
++         largest = piece.max(initial=-math.inf)
+          if largest > -math.inf:
+-             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
++             total = total * float(np.exp(np.float64(top - largest))) + float(np.exp(piece - largest).sum())

@@ -1,53 +1,17 @@
 # %% exercise=3.10 hint="A convolution's filter looks at all input channels: in_channels times k squared weights for each output channel."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-             learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
++             learned += (sizes[2] ** 2 + 1) * sizes[1]
 
 # %% exercise=3.10 hint="The biases are missing: one number for each output of a Linear and each output channel of a Conv2d."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += sizes[0] * sizes[1]
-        elif kind == "Conv2d":
-            learned += sizes[0] * sizes[2] ** 2 * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-             learned += (sizes[0] + 1) * sizes[1]
++             learned += sizes[0] * sizes[1]
+          elif kind == "Conv2d":
+-             learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
++             learned += sizes[0] * sizes[2] ** 2 * sizes[1]
 
 # %% exercise=3.10 hint="Batch norm counts its batches as well: its buffers are a mean and a variance for each channel, and one number more."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0]
-    return learned, learned + remembered
-
+-             remembered += 2 * sizes[0] + 1
++             remembered += 2 * sizes[0]
 
 # %% exercise=3.10 hint="The running mean and variance of batch norm are saved but not learned; you count them as learned."
 def learned_and_saved(layers):
@@ -65,199 +29,86 @@ def learned_and_saved(layers):
             learned += 4 * sizes[0] + 1
     return learned, learned
 
-
 # %% exercise=3.10 hint="The other way round: first what is learned, then what is saved."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned + remembered, learned
-
+-     return learned, learned + remembered
++     return learned + remembered, learned
 
 # %% exercise=3.10 hint="A square kernel of side k has k squared places, each with a weight."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-             learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
++             learned += (sizes[0] * sizes[2] + 1) * sizes[1]
 
 # %% exercise=3.10 hint="A bias belongs to an output, not to an input: the second number."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[1] + 1) * sizes[0]
-        elif kind == "Conv2d":
-            learned += (sizes[1] * sizes[2] ** 2 + 1) * sizes[0]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-             learned += (sizes[0] + 1) * sizes[1]
++             learned += (sizes[1] + 1) * sizes[0]
+          elif kind == "Conv2d":
+-             learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
++             learned += (sizes[1] * sizes[2] ** 2 + 1) * sizes[0]
 
 # %% exercise=3.10 hint="An embedding has a row for each integer, and no bias."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-             learned += sizes[0] * sizes[1]
++             learned += (sizes[0] + 1) * sizes[1]
 
 # %% exercise=3.10 hint="Layer norm remembers nothing: it takes mean and variance anew each time."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind in ("LayerNorm", "BatchNorm2d"):
-            remembered += 2 * sizes[0] + 1
-    return learned, learned + remembered
-
+-         if kind == "BatchNorm2d":
++         if kind in ("LayerNorm", "BatchNorm2d"):
 
 # %% exercise=3.10 hint="A state_dict holds what is learned, too: the buffers come on top."
-def learned_and_saved(layers):
-    learned = remembered = 0
-    for kind, *sizes in layers:
-        if kind == "Linear":
-            learned += (sizes[0] + 1) * sizes[1]
-        elif kind == "Conv2d":
-            learned += (sizes[0] * sizes[2] ** 2 + 1) * sizes[1]
-        elif kind == "Embedding":
-            learned += sizes[0] * sizes[1]
-        elif kind in ("LayerNorm", "BatchNorm2d"):
-            learned += 2 * sizes[0]
-        if kind == "BatchNorm2d":
-            remembered += 2 * sizes[0] + 1
-    return learned, remembered
-
+-     return learned, learned + remembered
++     return learned, remembered
 
 # %% exercise=3.11 hint="You reach the parameters of this very module only. Those of the modules below it come from self.parameters()."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for value in vars(self).values():
-        if isinstance(value, Parameter):
-            value.requires_grad_(requires_grad)
-    return self
-
+-     for parameter in self.parameters():
+-         parameter.requires_grad_(requires_grad)
++     for value in vars(self).values():
++         if isinstance(value, Parameter):
++             value.requires_grad_(requires_grad)
 
 # %% exercise=3.11 hint="You freeze whatever the argument says: pass requires_grad on to the parameters."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(False)
-    return self
-
+-         parameter.requires_grad_(requires_grad)
++         parameter.requires_grad_(False)
 
 # %% exercise=3.11 hint="Return the module itself, so that calls can be chained."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(requires_grad)
-
+-     return self
 
 # %% exercise=3.11 hint="Freezing changes nothing. Is requires_grad passed on? And is it the Parameters that are asked, not modules, and not the detached tensors of state_dict?"
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for tensor in self.state_dict().values():
-        if tensor.dtype.kind == "f":
-            tensor.requires_grad_(requires_grad)
-    return self
-
+-     for parameter in self.parameters():
+-         parameter.requires_grad_(requires_grad)
++     for tensor in self.state_dict().values():
++         if tensor.dtype.kind == "f":
++             tensor.requires_grad_(requires_grad)
 
 # %% exercise=3.11 hint="Buffers are not learned: leave them alone, and ask the parameters only."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for tensor in [*self.parameters(), *(buffer for _, buffer in self.named_buffers())]:
-        if tensor.dtype.kind == "f":
-            tensor.requires_grad_(requires_grad)
-    return self
-
+-     for parameter in self.parameters():
+-         parameter.requires_grad_(requires_grad)
++     for tensor in [*self.parameters(), *(buffer for _, buffer in self.named_buffers())]:
++         if tensor.dtype.kind == "f":
++             tensor.requires_grad_(requires_grad)
 
 # %% exercise=3.11 hint="Freezing changes nothing. Is requires_grad passed on? And is it the Parameters that are asked, not modules, and not the detached tensors of state_dict?"
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_()
-    return self
-
+-         parameter.requires_grad_(requires_grad)
++         parameter.requires_grad_()
 
 # %% exercise=3.11 hint="Upside down: whoever asks for gradients gets none."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(not requires_grad)
-    return self
-
+-         parameter.requires_grad_(requires_grad)
++         parameter.requires_grad_(not requires_grad)
 
 # %% exercise=3.11 hint="state_dict has buffers as well, integers among them, and all its tensors are detached. Ask the parameters themselves."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for tensor in self.state_dict().values():
-        tensor.requires_grad_(requires_grad)
-    return self
-
+-     for parameter in self.parameters():
+-         parameter.requires_grad_(requires_grad)
++     for tensor in self.state_dict().values():
++         tensor.requires_grad_(requires_grad)
 
 # %% exercise=3.11 hint="Without an argument the module should learn again: the default is True."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = False) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(requires_grad)
-    return self
-
+- def requires_grad_(self, requires_grad: bool = True) -> Self:
++ def requires_grad_(self, requires_grad: bool = False) -> Self:
 
 # %% exercise=3.11 hint="To freeze is one thing and the mood another: leave training as it is. Whoever wants both writes .eval() himself."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(requires_grad)
-    return self.train(requires_grad)
-
+-     return self
++     return self.train(requires_grad)
 
 # %% exercise=3.11 hint="To freeze is one thing and the mood another: leave training as it is. Whoever wants both writes .eval() himself."
-@add_to(Module)
-def requires_grad_(self, requires_grad: bool = True) -> Self:
-    for parameter in self.parameters():
-        parameter.requires_grad_(requires_grad)
-    self.eval()
-    return self
-
+          parameter.requires_grad_(requires_grad)
++     self.eval()
 
 # %% exercise=3.12 hint="The empty path is the module itself: ''.split('.') is [''], a list with an empty name."
 @add_to(Module)
@@ -270,7 +121,6 @@ def get_submodule(self, target: str) -> Module:
         module = child
     return module
 
-
 # %% exercise=3.12 hint="Something may be there and be no module: a parameter, a method. Check with isinstance, and raise AttributeError."
 @add_to(Module)
 def get_submodule(self, target: str) -> Module:
@@ -280,7 +130,6 @@ def get_submodule(self, target: str) -> Module:
             raise AttributeError(f"no module at {target!r}")
         module = getattr(module, name)
     return module
-
 
 # %% exercise=3.12 hint="You take one step from self for each name. Take it from where the last step has led."
 @add_to(Module)
@@ -292,13 +141,11 @@ def get_submodule(self, target: str) -> Module:
             raise AttributeError(f"no module at {target!r}")
     return module
 
-
 # %% exercise=3.12 hint="The right module, or the wrong error: a path that leads nowhere should raise an AttributeError."
 @add_to(Module)
 def get_submodule(self, target: str) -> Module:
     modules = dict(self.named_modules())
     return modules[target]
-
 
 # %% exercise=3.12 hint="The message should contain the whole path, so that whoever reads it can find it."
 @add_to(Module)
@@ -310,7 +157,6 @@ def get_submodule(self, target: str) -> Module:
             raise AttributeError("there is no such module")
     return module
 
-
 # %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
 @add_to(Module)
 def get_submodule(self, target: str) -> Module:
@@ -318,7 +164,6 @@ def get_submodule(self, target: str) -> Module:
     for name in target.split(".") if target else []:
         module = vars(module)[name]
     return module
-
 
 # %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
 @add_to(Module)
@@ -330,7 +175,6 @@ def get_submodule(self, target: str) -> Module:
             raise AttributeError(f"no module at {target!r}")
     return module
 
-
 # %% exercise=3.12 hint="The whole path is not the name of an attribute: split it at its dots, and take one step after another."
 @add_to(Module)
 def get_submodule(self, target: str) -> Module:
@@ -338,7 +182,6 @@ def get_submodule(self, target: str) -> Module:
     if not isinstance(module, Module):
         raise AttributeError(f"no module at {target!r}")
     return module
-
 
 # %% exercise=3.12 hint="Nothing comes back: return the module at the end of the path."
 @add_to(Module)
@@ -349,12 +192,10 @@ def get_submodule(self, target: str) -> Module:
         if not isinstance(module, Module):
             raise AttributeError(f"no module at {target!r}")
 
-
 # %% exercise=3.12 hint="You return None where no module is. That makes trouble later and elsewhere: raise an AttributeError with the path."
 @add_to(Module)
 def get_submodule(self, target: str) -> Module:
     return dict(self.named_modules(remove_duplicate=False)).get(target)
-
 
 # %% exercise=3.12 hint="named_modules gives a module that stands in two places once. Its second path should lead to it, too: go down step by step."
 @add_to(Module)
@@ -363,7 +204,6 @@ def get_submodule(self, target: str) -> Module:
         if path == target:
             return module
     raise AttributeError(f"no module at {target!r}")
-
 
 # %% exercise=3.13 hint="You copy while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
 @add_to(Module)
@@ -380,7 +220,6 @@ def load_state_dict(self, state, strict=True):
     if problems:
         raise RuntimeError("; ".join(problems))
 
-
 # %% exercise=3.13 hint="The module shares memory with the state after loading. Copy the numbers with copy_ instead of handing over the array."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -394,7 +233,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in [*self.named_parameters(), *self.named_buffers()]:
         if name in state:
             tensor.data = state[name].data
-
 
 # %% exercise=3.13 hint="You put new objects in the places of the parameters. An optimiser holds the old ones, so write into those."
 @add_to(Module)
@@ -413,7 +251,6 @@ def load_state_dict(self, state, strict=True):
             kind = Parameter if isinstance(getattr(modules[at], name), Parameter) else Tensor
             setattr(modules[at], name, kind(state[path].data.copy()))
 
-
 # %% exercise=3.13 hint="A shape that differs is a problem also with strict=False, and also where it would broadcast: compare the shapes yourself."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -429,7 +266,6 @@ def load_state_dict(self, state, strict=True):
         if name in state and (strict or state[name].shape == tensor.shape):
             tensor.copy_(state[name])
 
-
 # %% exercise=3.13 hint="You look for what is missing in the state, but not for what the state has and the module does not know."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -442,7 +278,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
-
 
 # %% exercise=3.13 hint="You stop at the first problem. Name all of them: whoever reads the message wants to mend them at once."
 @add_to(Module)
@@ -457,7 +292,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
-
 
 # %% exercise=3.13 hint="Buffers are part of the state, too: batch norm's running mean would stay as it was. Go over state_dict, not over parameters."
 @add_to(Module)
@@ -474,7 +308,6 @@ def load_state_dict(self, state, strict=True):
             if name in state:
                 parameter.copy_(state[name])
 
-
 # %% exercise=3.13 hint="The wrong way round: copy_ writes into the tensor that it is called on, and you call it on those of the state."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -488,7 +321,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             state[name].copy_(tensor)
-
 
 # %% exercise=3.13 hint="You change a dict, and the module does not hear of it. Write into the tensors that the dict holds."
 @add_to(Module)
@@ -504,7 +336,6 @@ def load_state_dict(self, state, strict=True):
         if name in state:
             own[name] = state[name]
 
-
 # %% exercise=3.13 hint="With strict=False, paths that are missing or unknown are no problem: take what fits."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -517,7 +348,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
-
 
 # %% exercise=3.13 hint="strict is True unless somebody says otherwise, and then paths that are missing or unknown are a problem."
 @add_to(Module)
@@ -533,7 +363,6 @@ def load_state_dict(self, state, strict=False):
         if name in state:
             tensor.copy_(state[name])
 
-
 # %% exercise=3.13 hint="With strict=False the state may have paths that the module does not know: leave them out."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -547,7 +376,6 @@ def load_state_dict(self, state, strict=True):
     for name in state:
         own[name].copy_(state[name])
 
-
 # %% exercise=3.13 hint="With strict=False the state may lack some paths: leave those tensors as they are."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -560,7 +388,6 @@ def load_state_dict(self, state, strict=True):
         raise RuntimeError("; ".join(problems))
     for name, tensor in own.items():
         tensor.copy_(state[name])
-
 
 # %% exercise=3.13 hint="As many numbers are not yet the same shape: compare the shapes themselves."
 @add_to(Module)
@@ -576,7 +403,6 @@ def load_state_dict(self, state, strict=True):
         if name in state:
             tensor.copy_(state[name])
 
-
 # %% exercise=3.13 hint="You look for what the module does not know, but not for what is missing in the state."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -589,7 +415,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
-
 
 # %% exercise=3.13 hint="The right problems and the wrong kind of error: raise a RuntimeError."
 @add_to(Module)
@@ -605,7 +430,6 @@ def load_state_dict(self, state, strict=True):
         if name in state:
             tensor.copy_(state[name])
 
-
 # %% exercise=3.13 hint="You take paths out of the state, which belongs to whoever calls. Leave it as it was."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
@@ -619,7 +443,6 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state.pop(name))
-
 
 # %% exercise=3.13 hint="The state has buffers, too, and you refuse them as unknown. Compare with state_dict, not with the parameters."
 @add_to(Module)
@@ -636,208 +459,120 @@ def load_state_dict(self, state, strict=True):
             if name in state:
                 tensor.copy_(state[name])
 
-
 # %% exercise=3.14 hint="That is the way forward alone: Xavier takes the mean of fan-in and fan-out, so divide 2 by their sum."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain / math.sqrt(fan(tensor)[0]), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain / math.sqrt(fan(tensor)[0]), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(3 / fan(tensor)[0])
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * math.sqrt(3 / fan(tensor)[0])
 
 # %% exercise=3.14 hint="Your normal numbers are right. Numbers drawn evenly up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
-
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(2 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * math.sqrt(2 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain**2 * 2 / sum(fan(tensor)), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain**2 * 2 / sum(fan(tensor)), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = math.sqrt(3) * gain**2 * 2 / sum(fan(tensor))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = math.sqrt(3) * gain**2 * 2 / sum(fan(tensor))
 
 # %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, math.sqrt(gain * 2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, math.sqrt(gain * 2 / sum(fan(tensor))), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = math.sqrt(gain * 6 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = math.sqrt(gain * 6 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="You do not pass the generator on, so nobody can draw the same weights again."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))))
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))))
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound)
-
+-     return tensor.uniform_(-bound, bound, generator)
++     return tensor.uniform_(-bound, bound)
 
 # %% exercise=3.14 hint="You count rows and columns only. Each output of a convolution sums over its kernel as well: fan counts that."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(2 / (tensor.shape[0] + tensor.shape[1])), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain * math.sqrt(2 / (tensor.shape[0] + tensor.shape[1])), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
 
 # %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * 2 / sum(fan(tensor)), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain * 2 / sum(fan(tensor)), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * 6 / sum(fan(tensor))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * 6 / sum(fan(tensor))
 
 # %% exercise=3.14 hint="The mean of two counts is half of their sum: a factor of 2 is missing under the root."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(1 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain * math.sqrt(1 / sum(fan(tensor))), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(3 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * math.sqrt(3 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, math.sqrt(2 / sum(fan(tensor))), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = math.sqrt(6 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = math.sqrt(6 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="Half of the numbers should be negative: the mean is 0."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator).abs()
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator).abs()
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
-    return tensor.uniform_(0, bound, generator)
-
+-     return tensor.uniform_(-bound, bound, generator)
++     return tensor.uniform_(0, bound, generator)
 
 # %% exercise=3.14 hint="The right numbers, and nothing comes back: return the tensor."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
-    tensor.uniform_(-bound, bound, generator)
-
+-     return tensor.uniform_(-bound, bound, generator)
++     tensor.uniform_(-bound, bound, generator)
 
 # %% exercise=3.14 hint="You make a new tensor. Write into the one that you are given: names that end in _ work in place."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    new = ones(*tensor.shape)
-    return new.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
++     new = ones(*tensor.shape)
++     return new.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
 
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
-    new = ones(*tensor.shape)
-    return new.uniform_(-bound, bound, generator)
-
+-     return tensor.uniform_(-bound, bound, generator)
++     new = ones(*tensor.shape)
++     return new.uniform_(-bound, bound, generator)
 
 # %% exercise=3.14 hint="From -b to b is a width of 2b: the root of 12 belongs to the whole width, the root of 3 to b."
-@no_grad()
-def xavier_normal_(tensor, gain=1, generator=None):
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
-
-
-@no_grad()
-def xavier_uniform_(tensor, gain=1, generator=None):
-    bound = gain * math.sqrt(12 * 2 / sum(fan(tensor)))
-    return tensor.uniform_(-bound, bound, generator)
-
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))
++     bound = gain * math.sqrt(12 * 2 / sum(fan(tensor)))
 
 # %% exercise=3.15 hint="The weight is a plain tensor, so no module finds it and nothing learns it. Make it a Parameter."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = ones(shape) if elementwise_affine else None
+-         self.weight = Parameter(ones(shape)) if elementwise_affine else None
++         self.weight = ones(shape) if elementwise_affine else None
 
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 # %% exercise=3.15 hint="You make a weight and do not use it: pass it to F.rms_norm."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, eps=self.eps)
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         return F.rms_norm(x, self.normalized_shape, eps=self.eps)
 
 # %% exercise=3.15 hint="eps does not arrive: it is the last argument of F.rms_norm."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight)
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         return F.rms_norm(x, self.normalized_shape, self.weight)
 
 # %% exercise=3.15 hint="With elementwise_affine=False there is nothing to learn: the weight is None."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape))
+-         self.weight = Parameter(ones(shape)) if elementwise_affine else None
++         self.weight = Parameter(ones(shape))
 
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 # %% exercise=3.15 hint="RMSNorm has no bias: it neither subtracts a mean nor adds anything. LayerNorm does both."
 class RMSNorm(Module):
@@ -851,87 +586,57 @@ class RMSNorm(Module):
         y = F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
         return y if self.bias is None else y + self.bias
 
-
 # %% exercise=3.15 hint="A weight of 0 turns everything into 0. It starts at 1, so that at first it changes nothing."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape) * 0) if elementwise_affine else None
+-         self.weight = Parameter(ones(shape)) if elementwise_affine else None
++         self.weight = Parameter(ones(shape) * 0) if elementwise_affine else None
 
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 # %% exercise=3.15 hint="That is layer norm: RMS norm takes no mean away."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        return F.layer_norm(x, self.normalized_shape, self.weight, None, self.eps or 1e-5)
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         return F.layer_norm(x, self.normalized_shape, self.weight, None, self.eps or 1e-5)
 
 # %% exercise=3.15 hint="A tuple names several axes: the mean of the squares goes over all of them, not the last alone."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        y = F.rms_norm(x, x.shape[-1:], eps=self.eps)
-        return y if self.weight is None else y * self.weight
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         y = F.rms_norm(x, x.shape[-1:], eps=self.eps)
++         return y if self.weight is None else y * self.weight
 
 # %% exercise=3.15 hint="RMSNorm has no bias: it neither subtracts a mean nor adds anything. LayerNorm does both."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-        self.bias = Parameter(ones(shape) * 0)
+          self.weight = Parameter(ones(shape)) if elementwise_affine else None
++         self.bias = Parameter(ones(shape) * 0)
 
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 # %% exercise=3.15 hint="Without elementwise_affine the attribute should be there all the same, as None."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        if elementwise_affine:
-            self.weight = Parameter(ones(shape))
+-         self.weight = Parameter(ones(shape)) if elementwise_affine else None
++         if elementwise_affine:
++             self.weight = Parameter(ones(shape))
 
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 # %% exercise=3.15 hint="The weight counts twice: F.rms_norm multiplies by what you pass it."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps) * self.weight
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps) * self.weight
 
 # %% exercise=3.15 hint="The weight counts twice: F.rms_norm multiplies by what you pass it."
-class RMSNorm(Module):
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
-        self.weight = Parameter(ones(shape)) if elementwise_affine else None
-
-    def forward(self, x):
-        y = F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-        return y if self.weight is None else y * self.weight
-
+-         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+-
+-     def extra_repr(self) -> str:
+-         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
++         y = F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
++         return y if self.weight is None else y * self.weight
 
 # %% exercise=3.15 hint="eps is None unless somebody says otherwise: F.rms_norm then takes one that suits the dtype."
 class RMSNorm(Module):
@@ -943,140 +648,59 @@ class RMSNorm(Module):
     def forward(self, x):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-
 # %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = Parameter(self.read.weight.data)
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight.data)
 
 # %% exercise=3.16 hint="A copy is equal today and differs after the first step. Both layers should hold the very same object."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = Parameter(self.read.weight.data.copy())
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight.data.copy())
 
 # %% exercise=3.16 hint="Now the matrix that writes is a detached tensor: its share of the gradient is lost. Both layers should hold the same Parameter."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = self.read.weight.detach()
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = self.read.weight.detach()
 
 # %% exercise=3.16 hint="Without the last line nothing is tied: two matrices, each with its own numbers."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
 
 # %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = Parameter(self.read.weight)
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight)
 
 # %% exercise=3.16 hint="Parameter(...) makes a new Parameter over the same memory, and so does taking .data first. From __init__ on, both layers should hold the very same object."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = Parameter(self.read.weight)
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight)
 
-    def forward(self, x):
-        self.write.weight = self.read.weight
-        return self.write(self.mix(self.read(x)).tanh())
-
+      def forward(self, x: Tensor) -> Tensor:
++         self.write.weight = self.read.weight
 
 # %% exercise=3.16 hint="Right but for a bias that was not there: keep bias=False."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary)
-        self.write.weight = self.read.weight
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write = Linear(width, vocabulary, bias=False)
++         self.write = Linear(width, vocabulary)
 
 # %% exercise=3.16 hint="Without a gradient of its own, what writing teaches is lost. Both layers should hold the same Parameter."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = Parameter(self.read.weight, requires_grad=False)
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight, requires_grad=False)
 
 # %% exercise=3.16 hint="The scores are right, but a file of weights expects write.weight: keep the layer, and let it hold the object."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
+-         self.write = Linear(width, vocabulary, bias=False)
+-         self.write.weight = self.read.weight
 
-    def forward(self, x):
-        return F.linear(self.mix(self.read(x)).tanh(), self.read.weight)
-
+-         return self.write(self.mix(self.read(x)).tanh())
++         return F.linear(self.mix(self.read(x)).tanh(), self.read.weight)
 
 # %% exercise=3.16 hint="Now the layer that writes is an embedding, which looks rows up. Share the weight, not the layer."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = self.read
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write = Linear(width, vocabulary, bias=False)
+-         self.write.weight = self.read.weight
++         self.write = self.read
 
 # %% exercise=3.16 hint="Both layers hold a matrix of (vocabulary, width) as it is: no transpose, which would be another tensor and no Parameter."
-class TiedModel(Module):
-    def __init__(self, vocabulary, width):
-        self.read = Embedding(vocabulary, width)
-        self.mix = Linear(width, width)
-        self.write = Linear(width, vocabulary, bias=False)
-        self.write.weight = self.read.weight.T
-
-    def forward(self, x):
-        return self.write(self.mix(self.read(x)).tanh())
-
+-         self.write.weight = self.read.weight
++         self.write.weight = self.read.weight.T
 
 # %% exercise=3.17 hint="Right, and it looks at neighbours and mixes channels in one go, at nine weights for each pair of channels. Do the two one after the other: groups=inputs, then a kernel of 1."
 def mixer(inputs, outputs):
     return Sequential(Conv2d(inputs, outputs, 3, padding=1))
-
 
 # %% exercise=3.17 hint="Right, and close. For the last point: a kernel of (3, 1) and then one of (1, 3) have six weights together instead of nine, and bias=False saves the rest."
 def mixer(inputs, outputs):
@@ -1085,15 +709,9 @@ def mixer(inputs, outputs):
         Conv2d(inputs, outputs, 1),
     )
 
-
 # %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
-def mixer(inputs, outputs):
-    return Sequential(
-        Conv2d(inputs, inputs, (3, 1), padding=(1, 0), groups=inputs, bias=False),
-        Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
-        *[Conv2d(inputs, outputs, 1, groups=math.gcd(inputs, outputs), bias=False)],
-    )
-
+-         Conv2d(inputs, outputs, 1, bias=False),
++         *[Conv2d(inputs, outputs, 1, groups=math.gcd(inputs, outputs), bias=False)],
 
 # %% exercise=3.17 hint="Your network squeezes everything through a few channels, which must forget. In between there may never be fewer than the inputs."
 def mixer(inputs, outputs):
@@ -1103,11 +721,9 @@ def mixer(inputs, outputs):
         Conv2d(2, outputs, 1, bias=False),
     )
 
-
 # %% exercise=3.17 hint="Without padding the picture shrinks by two pixels: a kernel of 3 needs a padding of 1."
 def mixer(inputs, outputs):
     return Sequential(Conv2d(inputs, inputs, 3, groups=inputs), Conv2d(inputs, outputs, 1))
-
 
 # %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
 def mixer(inputs, outputs):
@@ -1115,37 +731,25 @@ def mixer(inputs, outputs):
         Conv2d(inputs, outputs, 3, padding=1, groups=inputs),
     )
 
-
 # %% exercise=3.17 hint="With groups alone each output sees one group of channels. Something must mix them: a convolution with a kernel of 1."
 def mixer(inputs, outputs):
     return Sequential(
         Conv2d(inputs, outputs, 3, padding=1, groups=math.gcd(inputs, outputs)),
     )
 
-
 # %% exercise=3.17 hint="The right thing in the wrong box: return a Sequential, also of one layer."
 def mixer(inputs, outputs):
     return Conv2d(inputs, outputs, 3, padding=1)
 
-
 # %% exercise=3.17 hint="A ReLU is no convolution, and needs none here: Conv2d alone."
-def mixer(inputs, outputs):
-    return Sequential(
-        Conv2d(inputs, inputs, (3, 1), padding=(1, 0), groups=inputs, bias=False),
-        Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
-        ReLU(),
-        Conv2d(inputs, outputs, 1, bias=False),
-    )
-
+          Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
++         ReLU(),
 
 # %% exercise=3.17 hint="padding=1 is for both axes, and a kernel of (3, 1) has its 3 on one: pad the other by 0."
-def mixer(inputs, outputs):
-    return Sequential(
-        Conv2d(inputs, inputs, (3, 1), padding=1, groups=inputs, bias=False),
-        Conv2d(inputs, inputs, (1, 3), padding=1, groups=inputs, bias=False),
-        Conv2d(inputs, outputs, 1, bias=False),
-    )
-
+-         Conv2d(inputs, inputs, (3, 1), padding=(1, 0), groups=inputs, bias=False),
+-         Conv2d(inputs, inputs, (1, 3), padding=(0, 1), groups=inputs, bias=False),
++         Conv2d(inputs, inputs, (3, 1), padding=1, groups=inputs, bias=False),
++         Conv2d(inputs, inputs, (1, 3), padding=1, groups=inputs, bias=False),
 
 # %% exercise=3.17 hint="16 and 32 are written into it: other channels should work, too."
 def mixer(inputs, outputs):
@@ -1155,7 +759,6 @@ def mixer(inputs, outputs):
         Conv2d(16, 32, 1, bias=False),
     )
 
-
 # %% exercise=3.17 hint="Right. Look at the neighbours while there are few channels, before you make more of them."
 def mixer(inputs, outputs):
     return Sequential(
@@ -1164,7 +767,6 @@ def mixer(inputs, outputs):
         Conv2d(outputs, outputs, (1, 3), padding=(0, 1), groups=outputs, bias=False),
     )
 
-
 # %% exercise=3.17 hint="Right. Look at the neighbours while there are few channels, before you make more of them."
 def mixer(inputs, outputs):
     return Sequential(
@@ -1172,64 +774,32 @@ def mixer(inputs, outputs):
         Conv2d(outputs, outputs, 3, padding=1, groups=outputs),
     )
 
-
 # %% exercise=3.18 hint="Your hooks share the loop's variable: when they run, it holds the last path. Make each hook in a function that takes the path."
-def dead_units(model, x):
-    fractions, removers = {}, []
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
+-     def watch(path):
+-         def hook(module, inputs, output):
+-             fractions[path] = (output == 0).all(0).float().mean().item()
+-
+-         return hook
 
-            def hook(module, inputs, output):
-                fractions[path] = (output == 0).all(0).float().mean().item()
-
-            removers.append(module.register_forward_hook(hook))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             removers.append(module.register_forward_hook(watch(path)))
++             def hook(module, inputs, output):
++                 fractions[path] = (output == 0).all(0).float().mean().item()
++
++             removers.append(module.register_forward_hook(hook))
 
 # %% exercise=3.18 hint="That is the fraction of zeros. A unit is dead only if it is 0 for every sample of the batch: all over axis 0, then the mean."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = (output == 0).float().mean().item()
 
 # %% exercise=3.18 hint="Right, but your hooks stay when the model raises an error. try ... finally takes them away in any case."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    model(x)
-    for remove in removers:
-        remove()
-    return fractions
-
+-     try:
+-         model(x)
+-     finally:
+-         for remove in removers:
+-             remove()
++     model(x)
++     for remove in removers:
++         remove()
 
 # %% exercise=3.18 hint="Right, but you leave your hooks behind. Registering returns a function that takes the hook away: call it."
 def dead_units(model, x):
@@ -1247,236 +817,54 @@ def dead_units(model, x):
     model(x)
     return fractions
 
-
 # %% exercise=3.18 hint="You take all hooks away, those of others as well. Keep what registering returns, and call only that."
-def dead_units(model, x):
-    fractions = {}
+-     fractions, removers = {}, []
++     fractions = {}
 
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
+-             removers.append(module.register_forward_hook(watch(path)))
++             module.register_forward_hook(watch(path))
 
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            module.register_forward_hook(watch(path))
-    try:
-        model(x)
-    finally:
-        for module in model.modules():
-            module._hooks_after = ()
-    return fractions
-
+-         for remove in removers:
+-             remove()
++         for module in model.modules():
++             module._hooks_after = ()
 
 # %% exercise=3.18 hint="You look at the first level only. Which method gives the modules below those, too?"
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_children():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-     for path, module in model.named_modules():
++     for path, module in model.named_children():
 
 # %% exercise=3.18 hint="A unit that is 0 now and then is alive. Dead is one that is 0 for every sample."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).any(0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = (output == 0).any(0).float().mean().item()
 
 # %% exercise=3.18 hint="The samples lie along axis 0. Ask each unit over those: not over axis 1, nor over everything."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(1).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = (output == 0).all(1).float().mean().item()
 
 # %% exercise=3.18 hint="That is how many units are dead; a fraction was asked for."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().sum().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = (output == 0).all(0).float().sum().item()
 
 # %% exercise=3.18 hint="The samples lie along axis 0. Ask each unit over those: not over axis 1, nor over everything."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = float((output == 0).all().item())
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = float((output == 0).all().item())
 
 # %% exercise=3.18 hint="Your fractions are tensors of one number: make them numbers of Python."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+-             fractions[path] = (output == 0).all(0).float().mean().item()
++             fractions[path] = (output == 0).all(0).float().mean()
 
 # %% exercise=3.18 hint="What a hook returns takes the place of the output, and all who come later get that. Return nothing."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-            return (output == 0).all(0).float().mean()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+              fractions[path] = (output == 0).all(0).float().mean().item()
++             return (output == 0).all(0).float().mean()
 
 # %% exercise=3.18 hint="What a hook returns takes the place of the output, and all who come later get that. Return nothing."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-            return output * 1
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+              fractions[path] = (output == 0).all(0).float().mean().item()
++             return output * 1
 
 # %% exercise=3.18 hint="You leave the model in another mood than it was in: do not touch training."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    model.eval()
-    try:
-        model(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
-
+              removers.append(module.register_forward_hook(watch(path)))
++     model.eval()
 
 # %% exercise=3.18 hint="model.forward leaves out the hooks of the model itself: call the model."
-def dead_units(model, x):
-    fractions, removers = {}, []
-
-    def watch(path):
-        def hook(module, inputs, output):
-            fractions[path] = (output == 0).all(0).float().mean().item()
-
-        return hook
-
-    for path, module in model.named_modules():
-        if isinstance(module, ReLU):
-            removers.append(module.register_forward_hook(watch(path)))
-    try:
-        model.forward(x)
-    finally:
-        for remove in removers:
-            remove()
-    return fractions
+-         model(x)
++         model.forward(x)

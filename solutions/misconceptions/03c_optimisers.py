@@ -1,32 +1,26 @@
 # %% exercise=3.19 hint="The limit is 2 over the curvature: the factor 1 - lr * h may go down to -1, not only to 0."
-def largest_rate(H):
-    return float(1 / np.linalg.eigvalsh(H).max())
-
+-     return float(2 / np.linalg.eigvalsh(H).max())
++     return float(1 / np.linalg.eigvalsh(H).max())
 
 # %% exercise=3.19 hint="The steepest direction sets the limit, the one with the largest eigenvalue."
-def largest_rate(H):
-    return float(2 / np.linalg.eigvalsh(H).min())
-
+-     return float(2 / np.linalg.eigvalsh(H).max())
++     return float(2 / np.linalg.eigvalsh(H).min())
 
 # %% exercise=3.19 hint="The diagonal holds the curvatures only where the valley lies along the axes. Take the eigenvalues."
-def largest_rate(H):
-    return float(2 / np.diag(H).max())
-
+-     return float(2 / np.linalg.eigvalsh(H).max())
++     return float(2 / np.diag(H).max())
 
 # %% exercise=3.20 hint="You count the steps that the gradient pushes, and leave out how far the ball rolls from each push."
-def place_of_rest(lr, momentum, n):
-    return -lr * n
-
+-     return -lr * n / (1 - momentum)
++     return -lr * n
 
 # %% exercise=3.20 hint="1 + momentum + momentum**2 + ... is 1 / (1 - momentum)."
-def place_of_rest(lr, momentum, n):
-    return -lr * n * momentum / (1 - momentum)
-
+-     return -lr * n / (1 - momentum)
++     return -lr * n * momentum / (1 - momentum)
 
 # %% exercise=3.20 hint="Each of the n gradients gives its own push, and the pushes add up."
-def place_of_rest(lr, momentum, n):
-    return -lr / (1 - momentum)
-
+-     return -lr * n / (1 - momentum)
++     return -lr / (1 - momentum)
 
 # %% exercise=3.20 hint="This is where the weight is after n steps. It has not come to rest: the velocity is still there."
 def place_of_rest(lr, momentum, n):
@@ -36,152 +30,92 @@ def place_of_rest(lr, momentum, n):
         place -= lr * velocity
     return place
 
-
 # %% exercise=3.20 hint="Right but for the sign: a step goes against the gradient, so the weight rolls below 0."
-def place_of_rest(lr, momentum, n):
-    return lr * n / (1 - momentum)
-
+-     return -lr * n / (1 - momentum)
++     return lr * n / (1 - momentum)
 
 # %% exercise=3.21 hint="This is the heavy ball: its direction is the new velocity, which is grad + momentum * old velocity. Nesterov looks ahead along the new one."
-def nesterov(grad, velocity, momentum):
-    velocity *= momentum
-    velocity += grad
-    return velocity.copy()
-
+-     return grad + momentum * velocity
++     return velocity.copy()
 
 # %% exercise=3.21 hint="Your velocity is a new array, and the optimizer keeps the old one. Change it in place: velocity *= momentum."
 def nesterov(grad, velocity, momentum):
     velocity = momentum * velocity + grad
     return grad + momentum * velocity
 
-
 # %% exercise=3.21 hint="You write into the gradient, which belongs to the parameter. Make a new array for the direction."
-def nesterov(grad, velocity, momentum):
-    velocity *= momentum
-    velocity += grad
-    grad += momentum * velocity
-    return grad
-
+-     return grad + momentum * velocity
++     grad += momentum * velocity
++     return grad
 
 # %% exercise=3.21 hint="You add the whole velocity. Only momentum times the velocity is still ahead."
-def nesterov(grad, velocity, momentum):
-    velocity *= momentum
-    velocity += grad
-    return grad + velocity
-
+-     return grad + momentum * velocity
++     return grad + velocity
 
 # %% exercise=3.21 hint="You look ahead before the velocity has moved in full. First v = momentum * v + grad, then take grad + momentum * v."
-def nesterov(grad, velocity, momentum):
-    velocity *= momentum
-    direction = grad + momentum * velocity
-    velocity += grad
-    return direction
-
++     direction = grad + momentum * velocity
+      velocity += grad
+-     return grad + momentum * velocity
++     return direction
 
 # %% exercise=3.22 hint="eps stands beside the corrected root. When you multiply by the root of 1 - beta2**t, multiply eps too."
 def bias_corrected(lr, betas, eps, step):
     return lr * math.sqrt(1 - betas[1] ** step) / (1 - betas[0] ** step), eps
 
-
 # %% exercise=3.22 hint="s is corrected below the root: its factor is the root of 1 - beta2**t."
-def bias_corrected(lr, betas, eps, step):
-    root = 1 - betas[1] ** step
-    return lr * root / (1 - betas[0] ** step), eps * root
-
+-     root = math.sqrt(1 - betas[1] ** step)
++     root = 1 - betas[1] ** step
 
 # %% exercise=3.22 hint="Upside down: the correction of s stands below the bar of a fraction below the bar, so its root goes above."
-def bias_corrected(lr, betas, eps, step):
-    root = math.sqrt(1 - betas[1] ** step)
-    return lr / root / (1 - betas[0] ** step), eps / root
-
+-     return lr * root / (1 - betas[0] ** step), eps * root
++     return lr / root / (1 - betas[0] ** step), eps / root
 
 # %% exercise=3.22 hint="The mean is too small at first, so it is divided by 1 - beta1**t, which makes the scale larger."
-def bias_corrected(lr, betas, eps, step):
-    root = math.sqrt(1 - betas[1] ** step)
-    return lr * root * (1 - betas[0] ** step), eps * root
-
+-     return lr * root / (1 - betas[0] ** step), eps * root
++     return lr * root * (1 - betas[0] ** step), eps * root
 
 # %% exercise=3.22 hint="The corrections depend on the step: 1 - beta**t, not 1 - beta."
 def bias_corrected(lr, betas, eps, step):
     root = math.sqrt(1 - betas[1])
     return lr * root / (1 - betas[0]), eps * root
 
-
 # %% exercise=3.22 hint="The scale is right. The root that multiplies above the bar also multiplies eps, below it: do not divide eps."
-def bias_corrected(lr, betas, eps, step):
-    root = math.sqrt(1 - betas[1] ** step)
-    return lr * root / (1 - betas[0] ** step), eps / root
-
+-     return lr * root / (1 - betas[0] ** step), eps * root
++     return lr * root / (1 - betas[0] ** step), eps / root
 
 # %% exercise=3.22 hint="You correct the mean alone. The root of the mean square needs its correction too: 1 - beta2**t."
 def bias_corrected(lr, betas, eps, step):
     return lr / (1 - betas[0] ** step), eps
 
-
 # %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Step k of the warm-up has (k + 1) / (w + 1) of the rate."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * step / self.warmup
-    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-         return initial * (step + 1) / (self.warmup + 1)
++         return initial * step / self.warmup
 
 # %% exercise=3.23 hint="The fall begins at step w: the part of the way is (step - w) / (T - w)."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * (step + 1) / (self.warmup + 1)
-    part = min(step, self.total) / self.total
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-     part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
++     part = min(step, self.total) / self.total
 
 # %% exercise=3.23 hint="After step T your cosine rises again. Hold the part of the way at 1."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * (step + 1) / (self.warmup + 1)
-    part = (step - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-     part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
++     part = (step - self.warmup) / (self.total - self.warmup)
 
 # %% exercise=3.23 hint="You add min_lr without taking it from the height of the fall, so the rate begins above initial."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * (step + 1) / (self.warmup + 1)
-    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + initial * (1 + math.cos(math.pi * part)) / 2
-
+-     return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
++     return self.min_lr + initial * (1 + math.cos(math.pi * part)) / 2
 
 # %% exercise=3.23 hint="After step T the rate stays at min_lr, not at 0."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * (step + 1) / (self.warmup + 1)
-    if step > self.total:
-        return 0.0
-    part = (step - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-     part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
++     if step > self.total:
++         return 0.0
++     part = (step - self.warmup) / (self.total - self.warmup)
 
 # %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Count the steps from 1: (step + 1) / (w + 1)."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * step / (self.warmup + 1)
-    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-         return initial * (step + 1) / (self.warmup + 1)
++         return initial * step / (self.warmup + 1)
 
 # %% exercise=3.23 hint="Your warm-up arrives one step early. Step w is the first with the whole rate: divide by w + 1."
-@add_to(WarmupCosine)
-def rate(self, initial, step):
-    if step < self.warmup:
-        return initial * (step + 1) / self.warmup
-    part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
-    return self.min_lr + (initial - self.min_lr) * (1 + math.cos(math.pi * part)) / 2
-
+-         return initial * (step + 1) / (self.warmup + 1)
++         return initial * (step + 1) / self.warmup
 
 # %% exercise=3.24 hint="Each gradient is clipped by its own length, which turns the direction. One length, one factor, for all."
 def clip_grad_norm_(parameters, max_norm):
@@ -193,7 +127,6 @@ def clip_grad_norm_(parameters, max_norm):
             if not scale >= 1:
                 p.grad.data *= scale
     return Tensor(norm, next((p.grad.dtype for p in parameters if p.grad is not None), np.float32))
-
 
 # %% exercise=3.24 hint="A generator is empty after one walk: grad_norm has used it up, and nothing is left to clip. Make a list first."
 def clip_grad_norm_(parameters, max_norm):
@@ -209,7 +142,6 @@ def clip_grad_norm_(parameters, max_norm):
                 p.grad.data *= scale
     return Tensor(norm, np.float64)
 
-
 # %% exercise=3.24 hint="You stretch gradients that are shorter than max_norm. Only longer ones change."
 def clip_grad_norm_(parameters, max_norm):
     parameters = _listed(parameters)
@@ -219,17 +151,13 @@ def clip_grad_norm_(parameters, max_norm):
         grad.data *= max_norm / (norm + 1e-6)
     return Tensor(norm, grads[0].dtype if grads else np.float32)
 
-
 # %% exercise=3.24 hint="You return the length after clipping. The one before tells whether training is healthy."
-def clip_grad_norm_(parameters, max_norm):
-    parameters = _listed(parameters)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    scale = max_norm / (grad_norm(parameters) + 1e-6)
-    if not scale >= 1:
-        for grad in grads:
-            grad.data *= scale
-    return Tensor(grad_norm(parameters), grads[0].dtype if grads else np.float32)
+-     norm = grad_norm(parameters)
+-     scale = max_norm / (norm + 1e-6)
++     scale = max_norm / (grad_norm(parameters) + 1e-6)
 
+-     return Tensor(norm, grads[0].dtype if grads else np.float32)
++     return Tensor(grad_norm(parameters), grads[0].dtype if grads else np.float32)
 
 # %% exercise=3.24 hint="You clip each number, as clip_grad_value_ does. The norm is one length, and the direction must stay."
 def clip_grad_norm_(parameters, max_norm):
@@ -240,80 +168,53 @@ def clip_grad_norm_(parameters, max_norm):
         np.clip(grad.data, -max_norm, max_norm, out=grad.data)
     return Tensor(norm, grads[0].dtype if grads else np.float32)
 
-
 # %% exercise=3.24 hint="You put new arrays into grad.data. In place means: grad.data *= scale, since others may hold the same array."
-def clip_grad_norm_(parameters, max_norm):
-    parameters = _listed(parameters)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norm = grad_norm(parameters)
-    scale = max_norm / (norm + 1e-6)
-    if not scale >= 1:
-        for grad in grads:
-            grad.data = grad.data * scale
-    return Tensor(norm, grads[0].dtype if grads else np.float32)
-
+-             grad.data *= scale
++             grad.data = grad.data * scale
 
 # %% exercise=3.24 hint="Where the length is NaN, every comparison is false, and your gradients stay. Ask `if not scale >= 1`."
-def clip_grad_norm_(parameters, max_norm):
-    parameters = _listed(parameters)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norm = grad_norm(parameters)
-    scale = max_norm / (norm + 1e-6)
-    if scale < 1:
-        for grad in grads:
-            grad.data *= scale
-    return Tensor(norm, grads[0].dtype if grads else np.float32)
-
+-     if not scale >= 1:  # where the norm is NaN too, as in PyTorch
++     if scale < 1:
 
 # %% exercise=3.24 hint="Nearly: PyTorch divides by the length plus 1e-6, and you by the length alone."
-def clip_grad_norm_(parameters, max_norm):
-    parameters = _listed(parameters)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norm = grad_norm(parameters)
-    if norm > max_norm:
-        for grad in grads:
-            grad.data *= max_norm / norm
-    return Tensor(norm, grads[0].dtype if grads else np.float32)
-
+-     scale = max_norm / (norm + 1e-6)
+-     if not scale >= 1:  # where the norm is NaN too, as in PyTorch
++     if norm > max_norm:
+          for grad in grads:
+-             grad.data *= scale
++             grad.data *= max_norm / norm
 
 # %% exercise=3.25 hint="This is still the given code: the decay goes through Adam's means and is divided by their root."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, decay)
 
-
 # %% exercise=3.25 hint="The weight shrinks by lr * decay, not by decay alone: with a smaller rate everything goes slower."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x * (1 - decay), grad, mean, square, step, lr, betas, eps, 0)
-
 
 # %% exercise=3.25 hint="You shrink the weight after the step, so the step shrinks with it. First the decay, then Adam."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     x, mean, square = adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
     return x * (1 - lr * decay), mean, square
 
-
 # %% exercise=3.25 hint="Without the decay it is plain Adam. The decay belongs to x."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
-
 
 # %% exercise=3.25 hint="x *= ... writes into the array that came in. Make a new one: x = x * ..."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     x *= 1 - lr * decay
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
 
-
 # %% exercise=3.25 hint="The decay makes the weight smaller. Yours makes it larger: look at the sign."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x * (1 + lr * decay), grad, mean, square, step, lr, betas, eps, 0)
-
 
 # %% exercise=3.26 hint="Right, with a new array for each operation. Give the results a place: np.sign(work, out=work), work *= lr."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
     c = betas[0] * mean + (1 - betas[0]) * grad
     x -= lr * (np.sign(c) + weight_decay * x)
     mean[...] = betas[1] * mean + (1 - betas[1]) * grad
-
 
 # %% exercise=3.26 hint="Right, with two new arrays. Write c as grad + beta1 * (mean - grad), and one of them is enough."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
@@ -328,14 +229,12 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     mean *= betas[1]
     mean += other
 
-
 # %% exercise=3.26 hint="The direction takes beta1 and the memory beta2. You update the mean first and take the sign of that."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
     mean *= betas[1]
     mean += (1 - betas[1]) * grad
     x *= 1 - lr * weight_decay
     x -= lr * np.sign(mean)
-
 
 # %% exercise=3.26 hint="You swap the betas: the first makes the direction, the second the new mean."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
@@ -344,7 +243,6 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     x -= lr * np.sign(c)
     mean *= betas[0]
     mean += (1 - betas[0]) * grad
-
 
 # %% exercise=3.26 hint="You use the gradient as scratch. It belongs to the parameter and must stay as it is."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
@@ -355,7 +253,6 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     mean *= betas[1]
     mean += grad
     grad *= 0
-
 
 # %% exercise=3.26 hint="`mean = ...` gives the name to a new array, and the caller's mean stays as it was. Write into it: mean *= ..., mean += ..."
 def lion(x, grad, mean, *, lr, betas, weight_decay):

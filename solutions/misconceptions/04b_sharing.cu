@@ -1,13 +1,7 @@
 // Plausible wrong answers in CUDA C to the exercises of chapter 04b, each with the hint that it earns.
 
 // %% exercise=4.10 hint="Between writing to the board and reading from it somebody else's number there must be a __syncthreads()."
-extern "C" __global__ void reverse_pieces(float* x, int n) {
-    __shared__ float board[1024];
-    int first = blockIdx.x * blockDim.x, t = threadIdx.x;
-    int size = min((int)blockDim.x, n - first);
-    if (t < size) board[t] = x[first + t];
-    if (t < size) x[first + t] = board[size - 1 - t];
-}
+-     __syncthreads();
 
 // %% exercise=4.10 hint="Your barrier stands inside the if, where the threads beyond the end never come. Close the if before it, and open another one after it."
 extern "C" __global__ void reverse_pieces(float* x, int n) {
@@ -48,106 +42,42 @@ extern "C" __global__ void reverse_pieces(float* x, int n) {
 }
 
 // %% exercise=4.10 hint="The piece's last number lies at place size - 1 of the board: places count from 0."
-extern "C" __global__ void reverse_pieces(float* x, int n) {
-    __shared__ float board[1024];
-    int first = blockIdx.x * blockDim.x, t = threadIdx.x;
-    int size = min((int)blockDim.x, n - first);
-    if (t < size) board[t] = x[first + t];
-    __syncthreads();
-    if (t < size) x[first + t] = board[size - t];
-}
+-     if (t < size) x[first + t] = board[size - 1 - t];
++     if (t < size) x[first + t] = board[size - t];
 
 // %% exercise=4.10 hint="Every block writes its numbers to the first piece: each has a piece of its own, which begins at first."
-extern "C" __global__ void reverse_pieces(float* x, int n) {
-    __shared__ float board[1024];
-    int first = blockIdx.x * blockDim.x, t = threadIdx.x;
-    int size = min((int)blockDim.x, n - first);
-    if (t < size) board[t] = x[first + t];
-    __syncthreads();
-    if (t < size) x[t] = board[size - 1 - t];
-}
+-     if (t < size) x[first + t] = board[size - 1 - t];
++     if (t < size) x[t] = board[size - 1 - t];
 
 // %% exercise=4.11 hint="The mistake is still there: a thread writes its new number while its neighbour may be reading the old one."
-extern "C" __global__ void warm(float* x, int n, int rounds) {
-    __shared__ float rod[256];
-    int t = threadIdx.x;
-    bool inner = t > 0 && t < n - 1;
-    if (t < n) rod[t] = x[t];
-    __syncthreads();
-    for (int r = 0; r < rounds; r++) {
-        if (inner) rod[t] = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
-        __syncthreads();
-    }
-    if (t < n) x[t] = rod[t];
-}
+-         float mean = 0.0f;
+-         if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
+-         __syncthreads();
+-         if (inner) rod[t] = mean;
++         if (inner) rod[t] = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
 
 // %% exercise=4.11 hint="The new barrier stands inside the if, and the threads at the ends never come there. Put it between two ifs."
-extern "C" __global__ void warm(float* x, int n, int rounds) {
-    __shared__ float rod[256];
-    int t = threadIdx.x;
-    bool inner = t > 0 && t < n - 1;
-    if (t < n) rod[t] = x[t];
-    __syncthreads();
-    for (int r = 0; r < rounds; r++) {
-        if (inner) {
-            float mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
-            __syncthreads();
-            rod[t] = mean;
-        }
-        __syncthreads();
-    }
-    if (t < n) x[t] = rod[t];
-}
+-         float mean = 0.0f;
+-         if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
+-         __syncthreads();
+-         if (inner) rod[t] = mean;
++         if (inner) {
++             float mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
++             __syncthreads();
++             rod[t] = mean;
++         }
 
 // %% exercise=4.11 hint="You moved the barrier. Now nobody waits after writing, and the next round reads what may not be there yet: it needs both."
-extern "C" __global__ void warm(float* x, int n, int rounds) {
-    __shared__ float rod[256];
-    int t = threadIdx.x;
-    bool inner = t > 0 && t < n - 1;
-    if (t < n) rod[t] = x[t];
-    __syncthreads();
-    for (int r = 0; r < rounds; r++) {
-        float mean = 0.0f;
-        if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
-        __syncthreads();
-        if (inner) rod[t] = mean;
-    }
-    if (t < n) x[t] = rod[t];
-}
+          if (inner) rod[t] = mean;
+-         __syncthreads();
 
 // %% exercise=4.11 hint="The ends of the rod stay as they are: your kernel writes over them too."
-extern "C" __global__ void warm(float* x, int n, int rounds) {
-    __shared__ float rod[256];
-    int t = threadIdx.x;
-    bool inner = t > 0 && t < n - 1;
-    if (t < n) rod[t] = x[t];
-    __syncthreads();
-    for (int r = 0; r < rounds; r++) {
-        float mean = 0.0f;
-        if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
-        __syncthreads();
-        if (t < n) rod[t] = mean;
-        __syncthreads();
-    }
-    if (t < n) x[t] = rod[t];
-}
+-         if (inner) rod[t] = mean;
++         if (t < n) rod[t] = mean;
 
 // %% exercise=4.11 hint="1 / 3 is 0: both are ints. Divide by 3.0f."
-extern "C" __global__ void warm(float* x, int n, int rounds) {
-    __shared__ float rod[256];
-    int t = threadIdx.x;
-    bool inner = t > 0 && t < n - 1;
-    if (t < n) rod[t] = x[t];
-    __syncthreads();
-    for (int r = 0; r < rounds; r++) {
-        float mean = 0.0f;
-        if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) * (1 / 3);
-        __syncthreads();
-        if (inner) rod[t] = mean;
-        __syncthreads();
-    }
-    if (t < n) x[t] = rod[t];
-}
+-         if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) / 3.0f;
++         if (inner) mean = (rod[t - 1] + rod[t] + rod[t + 1]) * (1 / 3);
 
 // %% exercise=4.12 hint="The numbers are right, but each is loaded four times. Let the block load its numbers, and three more, to a board once."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
@@ -161,52 +91,22 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
 }
 
 // %% exercise=4.12 hint="Between writing to the board and reading others' numbers from it there must be a __syncthreads()."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+-     __syncthreads();
 
 // %% exercise=4.12 hint="Each block begins with zeros before its first number. That is right for the first block only: the others look back into the block before."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    if (t < 3) board[t] = 0.0f;
-    __syncthreads();
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+-     if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
++     if (t < 3) board[t] = 0.0f;
 
 // %% exercise=4.12 hint="The weights meet the numbers in the wrong order: a belongs to the newest number, d to the oldest."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
-    __syncthreads();
-    if (i < n) y[i] = a * board[t] + b * board[1 + t] + c * board[2 + t] + d * board[3 + t];
-}
+-     if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
++     if (i < n) y[i] = a * board[t] + b * board[1 + t] + c * board[2 + t] + d * board[3 + t];
 
 // %% exercise=4.12 hint="Something is read before its first element. If it is x: the first block has nothing before it, and zeros belong on the board. If it is the board: the block's own numbers begin at place 3."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    if (t < 3) board[t] = x[i - 3];
-    __syncthreads();
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+-     if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
++     if (t < 3) board[t] = x[i - 3];
 
 // %% exercise=4.12 hint="The three places before the block's own numbers are read, and nobody has written there: load the halo too, with zeros before x[0]."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    __syncthreads();
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+-     if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
 
 // %% exercise=4.12 hint="Something is read before its first element. If it is x: the first block has nothing before it, and zeros belong on the board. If it is the board: the block's own numbers begin at place 3."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
@@ -218,25 +118,12 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
 }
 
 // %% exercise=4.12 hint="Behind the end there is nothing: threads with i beyond n put a zero on the board, and write no y."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    board[3 + t] = x[i];
-    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
-    __syncthreads();
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+-     board[3 + t] = i < n ? x[i] : 0.0f;
++     board[3 + t] = x[i];
 
 // %% exercise=4.12 hint="The threads that return early are missing when the halo is loaded: where the last block has one or two numbers, three threads must still fill it. Return after the barrier."
-extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
-    __shared__ float board[3 + 256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
-    if (i >= n) return;
-    board[3 + t] = i < n ? x[i] : 0.0f;
-    if (t < 3) board[t] = i >= 3 && i - 3 < n ? x[i - 3] : 0.0f;
-    __syncthreads();
-    if (i < n) y[i] = a * board[3 + t] + b * board[2 + t] + c * board[1 + t] + d * board[t];
-}
+      int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
++     if (i >= n) return;
 
 // %% exercise=4.12 hint="The numbers are right, but x is loaded up to four times and y is read back. Load to a board once, and add up in a variable."
 extern "C" __global__ void look_back(float a, float b, float c, float d, const float* x, float* y, int n) {
@@ -249,15 +136,8 @@ extern "C" __global__ void look_back(float a, float b, float c, float d, const f
 }
 
 // %% exercise=4.13 hint="The picture is right, and the tile is read down a column of 32 words: all in one bank. Give its rows an odd length."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][32];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    row = blockIdx.y * 32 + threadIdx.x;
-    col = blockIdx.x * 32 + threadIdx.y;
-    if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
-}
+-     __shared__ float tile[32][33];
++     __shared__ float tile[32][32];
 
 // %% exercise=4.13 hint="The picture is right, but each warp writes down a column of out, 32 sectors for 32 numbers. Turn a tile on the board, and write along a row."
 extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
@@ -266,88 +146,49 @@ extern "C" __global__ void quarter(const float* in, float* out, int rows, int co
 }
 
 // %% exercise=4.13 hint="That is the transpose. A quarter turn mirrors it too: in[r][c] goes to column rows - 1 - r."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    row = blockIdx.y * 32 + threadIdx.x;
-    col = blockIdx.x * 32 + threadIdx.y;
-    if (row < rows && col < cols) out[col * rows + row] = tile[threadIdx.x][threadIdx.y];
-}
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     if (row < rows && col < cols) out[col * rows + row] = tile[threadIdx.x][threadIdx.y];
 
 // %% exercise=4.13 hint="Counter-clockwise: you mirror the rows of out, and its columns are to be mirrored."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    row = blockIdx.y * 32 + threadIdx.x;
-    col = blockIdx.x * 32 + threadIdx.y;
-    if (row < rows && col < cols) out[(cols - 1 - col) * rows + row] = tile[threadIdx.x][threadIdx.y];
-}
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     if (row < rows && col < cols) out[(cols - 1 - col) * rows + row] = tile[threadIdx.x][threadIdx.y];
 
 // %% exercise=4.13 hint="Between writing the tile and reading it there must be a __syncthreads(): other threads read what you wrote."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    row = blockIdx.y * 32 + threadIdx.x;
-    col = blockIdx.x * 32 + threadIdx.y;
-    if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
-}
+-     __syncthreads();
 
 // %% exercise=4.13 hint="A thread that reads element (x, y) of the tile writes another place than it read. Its guard must fit that place: yours leaves out edges of pictures that are not square."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    bool inside = row < rows && col < cols;
-    if (inside) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    row = blockIdx.y * 32 + threadIdx.x;
-    col = blockIdx.x * 32 + threadIdx.y;
-    if (inside && row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
-}
+-     if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
++     bool inside = row < rows && col < cols;
++     if (inside) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
+
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     if (inside && row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
 
 // %% exercise=4.13 hint="The second guard is for out, which has cols rows of rows numbers: there row must be below cols, and col below rows."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    col = blockIdx.y * 32 + threadIdx.x;
-    row = blockIdx.x * 32 + threadIdx.y;
-    if (row < rows && col < cols) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
-}
+-     row = blockIdx.y * 32 + threadIdx.x;  // of in: the place that this thread reads from the tile
+-     col = blockIdx.x * 32 + threadIdx.y;
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     col = blockIdx.y * 32 + threadIdx.x;
++     row = blockIdx.x * 32 + threadIdx.y;
++     if (row < rows && col < cols) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
 
 // %% exercise=4.13 hint="In out the blocks are exchanged too: after the barrier col follows from blockIdx.y, and row from blockIdx.x."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    if (row < cols && col < rows) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
-}
+-     row = blockIdx.y * 32 + threadIdx.x;  // of in: the place that this thread reads from the tile
+-     col = blockIdx.x * 32 + threadIdx.y;
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     if (row < cols && col < rows) out[row * rows + rows - 1 - col] = tile[threadIdx.x][threadIdx.y];
 
 // %% exercise=4.13 hint="In out the blocks are exchanged too: after the barrier col follows from blockIdx.y, and row from blockIdx.x."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
-}
+-     row = blockIdx.y * 32 + threadIdx.x;  // of in: the place that this thread reads from the tile
+-     col = blockIdx.x * 32 + threadIdx.y;
 
 // %% exercise=4.13 hint="You mirror each tile within itself. The whole row of out is to be mirrored: change the place in out, not the one in the tile."
-extern "C" __global__ void quarter(const float* in, float* out, int rows, int cols) {
-    __shared__ float tile[32][33];
-    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
-    if (row < rows && col < cols) tile[threadIdx.y][threadIdx.x] = in[row * cols + col];
-    __syncthreads();
-    col = blockIdx.y * 32 + threadIdx.x;
-    row = blockIdx.x * 32 + threadIdx.y;
-    if (row < cols && col < rows) out[row * rows + col] = tile[31 - threadIdx.x][threadIdx.y];
-}
+-     row = blockIdx.y * 32 + threadIdx.x;  // of in: the place that this thread reads from the tile
+-     col = blockIdx.x * 32 + threadIdx.y;
+-     if (row < rows && col < cols) out[col * rows + rows - 1 - row] = tile[threadIdx.x][threadIdx.y];
++     col = blockIdx.y * 32 + threadIdx.x;
++     row = blockIdx.x * 32 + threadIdx.y;
++     if (row < cols && col < rows) out[row * rows + col] = tile[31 - threadIdx.x][threadIdx.y];
 
 // %% exercise=4.14 hint="Right, with one atomic for each thread. Let the threads of a block leave their counts on a board, and thread 0 add them up."
 extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
@@ -380,64 +221,24 @@ extern "C" __global__ void count_above(const float* x, float limit, unsigned int
 }
 
 // %% exercise=4.14 hint="Thread 0 adds up the board before the others have written to it: a __syncthreads() is missing."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-     __syncthreads();
 
 // %% exercise=4.14 hint="*count += sum is three steps, and the thread 0 of another block may come in between. Use atomicAdd."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        *count += sum;
-    }
-}
+-         atomicAdd(count, sum);
++         *count += sum;
 
 // %% exercise=4.14 hint="Each thread looks at one number only, and there are more numbers than threads: a grid-stride loop is missing."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    board[threadIdx.x] = i < n && x[i] > limit;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-     unsigned int mine = 0;
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         if (x[i] > limit) mine++;
+-     }
+-     board[threadIdx.x] = mine;
++     int i = blockIdx.x * blockDim.x + threadIdx.x;
++     board[threadIdx.x] = i < n && x[i] > limit;
 
 // %% exercise=4.14 hint="A number that equals limit does not lie above it."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] >= limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-         if (x[i] > limit) mine++;
++         if (x[i] >= limit) mine++;
 
 // %% exercise=4.14 hint="Atomics on the board are counted too. Count in a variable, and give each thread a place of its own on the board: that needs none."
 extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
@@ -452,105 +253,43 @@ extern "C" __global__ void count_above(const float* x, float limit, unsigned int
 }
 
 // %% exercise=4.14 hint="Every block counts all the numbers: the step of a grid-stride loop is as wide as the whole grid."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) {
 
 // %% exercise=4.14 hint="Every thread adds the block's sum to *count: one of them is enough."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-     if (threadIdx.x == 0) {
++     {
 
 // %% exercise=4.14 hint="A block may have fewer than 256 threads, and the rest of the board is garbage: add up blockDim.x places."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < 256; k++) sum += board[k];
-        atomicAdd(count, sum);
-    }
-}
+-         for (int k = 0; k < blockDim.x; k++) sum += board[k];
++         for (int k = 0; k < 256; k++) sum += board[k];
 
 // %% exercise=4.14 hint="*count = sum writes over what was there, and over the other blocks' sums: add to it, with atomicAdd."
-extern "C" __global__ void count_above(const float* x, float limit, unsigned int* count, int n) {
-    __shared__ unsigned int board[256];
-    unsigned int mine = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        if (x[i] > limit) mine++;
-    }
-    board[threadIdx.x] = mine;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned int sum = 0;
-        for (int k = 0; k < blockDim.x; k++) sum += board[k];
-        *count = sum;
-    }
-}
+-         atomicAdd(count, sum);
++         *count = sum;
 
 // %% exercise=4.15 hint="The loads are right. But two stores of one float each touch every sector twice: store the pair as one float2, too."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float2 p = ((const float2*)polar)[i];
-        out[2 * i] = p.x * cosf(p.y);
-        out[2 * i + 1] = p.x * sinf(p.y);
-    }
-}
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++         out[2 * i] = p.x * cosf(p.y);
++         out[2 * i + 1] = p.x * sinf(p.y);
 
 // %% exercise=4.15 hint="No warp divides any more. But two loads of one float each touch every sector twice: load the pair as one float2."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float2 p = make_float2(polar[2 * i], polar[2 * i + 1]);
-        ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
-    }
-}
+-         float2 p = ((const float2*)polar)[i];
++         float2 p = make_float2(polar[2 * i], polar[2 * i + 1]);
 
 // %% exercise=4.15 hint="?: counts as no branch. But both lanes of a pair load its numbers, so every sector is loaded more than once. Let one thread load the pair, as one float2, and make both."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < 2 * n) {
-        out[i] = i % 2 == 0 ? polar[i] * cosf(polar[i + 1]) : polar[i - 1] * sinf(polar[i]);
-    }
-}
+-     if (i < n) {
+-         float2 p = ((const float2*)polar)[i];
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++     if (i < 2 * n) {
++         out[i] = i % 2 == 0 ? polar[i] * cosf(polar[i + 1]) : polar[i - 1] * sinf(polar[i]);
 
 // %% exercise=4.15 hint="No warp divides any more. But two loads of one float each touch every sector twice: load the pair as one float2."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float r = polar[2 * i], angle = polar[2 * i + 1];
-        out[2 * i] = r * cosf(angle);
-        out[2 * i + 1] = r * sinf(angle);
-    }
-}
+-         float2 p = ((const float2*)polar)[i];
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++         float r = polar[2 * i], angle = polar[2 * i + 1];
++         out[2 * i] = r * cosf(angle);
++         out[2 * i + 1] = r * sinf(angle);
 
 // %% exercise=4.15 hint="Neighbouring lanes still go separate ways: even ones compute cosines, odd ones sines. Let one thread compute both numbers of a pair."
 extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
@@ -562,150 +301,76 @@ extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
 }
 
 // %% exercise=4.15 hint="The pair is (r cos, r sin): your two are the other way round."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float2 p = ((const float2*)polar)[i];
-        ((float2*)out)[i] = make_float2(p.x * sinf(p.y), p.x * cosf(p.y));
-    }
-}
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++         ((float2*)out)[i] = make_float2(p.x * sinf(p.y), p.x * cosf(p.y));
 
 // %% exercise=4.15 hint="There are n pairs, and n / 2 of them are left out: n counts pairs already."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n / 2) {
-        float2 p = ((const float2*)polar)[i];
-        ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
-    }
-}
+-     if (i < n) {
++     if (i < n / 2) {
 
 // %% exercise=4.15 hint="A float2 counts in pairs: pair i is at [i], and [2 * i] lies twice as far."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float2 p = ((const float2*)polar)[2 * i];
-        ((float2*)out)[2 * i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
-    }
-}
+-         float2 p = ((const float2*)polar)[i];
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++         float2 p = ((const float2*)polar)[2 * i];
++         ((float2*)out)[2 * i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
 
 // %% exercise=4.15 hint="There are n pairs, and a float2 holds a whole one: only threads with i below n have a pair."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < 2 * n) {
-        float2 p = ((const float2*)polar)[i];
-        ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
-    }
-}
+-     if (i < n) {
++     if (i < 2 * n) {
 
 // %% exercise=4.15 hint="The radius comes first: p.x is the radius, p.y the angle."
-extern "C" __global__ void cartesian(const float* polar, float* out, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        float2 p = ((const float2*)polar)[i];
-        ((float2*)out)[i] = make_float2(p.y * cosf(p.x), p.y * sinf(p.x));
-    }
-}
+-         ((float2*)out)[i] = make_float2(p.x * cosf(p.y), p.x * sinf(p.y));
++         ((float2*)out)[i] = make_float2(p.y * cosf(p.x), p.y * sinf(p.x));
 
 // %% exercise=4.16 hint="Nothing says that a block's sum is in memory before its ticket: a __threadfence() belongs between them, and one between the last ticket and the reading."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sqrtf(sum);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     __threadfence();
+      if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
+-     __threadfence();
 
 // %% exercise=4.16 hint="*tickets is not 0 afterwards: the next launch would find no last block."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sqrtf(sum);
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     *tickets = 0;
 
 // %% exercise=4.16 hint="That is the sum of squares: the norm is its root."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sum;
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     *norm = sqrtf(sum);
++     *norm = sum;
 
 // %% exercise=4.16 hint="atomicAdd returns what was there before: the last of G tickets is G - 1, and nobody draws G."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(tickets, 1u) != gridDim.x) return;
-    __threadfence();
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sqrtf(sum);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
++     if (atomicAdd(tickets, 1u) != gridDim.x) return;
 
 // %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    atomicAdd(norm, sum);
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    *norm = sqrtf(*norm);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+      squares[blockIdx.x] = sum;
++     atomicAdd(norm, sum);
+
+-     sum = 0.0f;
+-     for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+-     *norm = sqrtf(sum);
++     *norm = sqrtf(*norm);
 
 // %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
 extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
@@ -726,81 +391,46 @@ extern "C" __global__ void norm_once(const float* x, float* squares, float* norm
 }
 
 // %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    atomicAdd(&squares[0], sum);
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    *norm = sqrtf(squares[0]);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     squares[blockIdx.x] = sum;
++     atomicAdd(&squares[0], sum);
+
+-     sum = 0.0f;
+-     for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+-     *norm = sqrtf(sum);
++     *norm = sqrtf(squares[0]);
 
 // %% exercise=4.16 hint="You add up floats with an atomic: in another order the sum has other bits. Each block writes its own place of squares, and the last block adds them up."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    if (blockIdx.x > 0) atomicAdd(&squares[0], sum);
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    *norm = sqrtf(squares[0]);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+      squares[blockIdx.x] = sum;
++     if (blockIdx.x > 0) atomicAdd(&squares[0], sum);
+
+-     sum = 0.0f;
+-     for (int b = 0; b < gridDim.x; b++) sum += squares[b];
+-     *norm = sqrtf(sum);
++     *norm = sqrtf(squares[0]);
 
 // %% exercise=4.16 hint="A block may have fewer than 256 threads, and the rest of the board is garbage: add up blockDim.x places."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < 256; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sqrtf(sum);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+
+-     for (int k = 0; k < blockDim.x; k++) sum += board[k];
++     for (int k = 0; k < 256; k++) sum += board[k];
 
 // %% exercise=4.16 hint="Thread 0 adds up the board before the others have written to it: a __syncthreads() is missing."
-extern "C" __global__ void norm_once(const float* x, float* squares, float* norm,
-                                     unsigned int* tickets, int n) {
-    __shared__ float board[256];
-    float sum = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
-    board[threadIdx.x] = sum;
-    if (threadIdx.x > 0) return;
-    sum = 0.0f;
-    for (int k = 0; k < blockDim.x; k++) sum += board[k];
-    squares[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(tickets, 1u) < gridDim.x - 1) return;
-    __threadfence();
-    sum = 0.0f;
-    for (int b = 0; b < gridDim.x; b++) sum += squares[b];
-    *norm = sqrtf(sum);
-    *tickets = 0;
-}
+-     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+-         sum += x[i] * x[i];
+-     }
++     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) sum += x[i] * x[i];
+      board[threadIdx.x] = sum;
+-     __syncthreads();

@@ -1,6 +1,5 @@
 """Plausible wrong answers in Python to the exercises of chapter 04b, each with the hint that it earns."""
 
-
 # %% exercise=4.9 hint="You count lanes. Lanes that want the same word of a bank get it together: count different words."
 def conflicts(words):
     queues = [0] * 32
@@ -8,26 +7,19 @@ def conflicts(words):
         queues[word % 32] += 1
     return max(queues) - 1
 
-
 # %% exercise=4.9 hint="One word for each bank is no conflict: take 1 off the longest queue."
 def conflicts(words):
     return max(len({word for word in words if word % 32 == bank}) for bank in range(32))
 
-
 # %% exercise=4.9 hint="You add up the queues of all banks. Banks work side by side: only the longest queue counts."
 def conflicts(words):
     return len(set(words)) - len({word % 32 for word in words})
-
 
 # %% exercise=4.9 hint="The bank of word w is w mod 32: words that are 32 apart share one. You take w // 32."
 def conflicts(words):
     words = set(words)
     return max(len({word for word in words if word // 32 == bank}) for bank in {w // 32 for w in words}) - 1
 
-
 # %% exercise=4.9 hint="The bank of word w is w mod 32: words that are 32 apart share one. You take w // 32."
-def conflicts(words):
-    queues = [set() for _ in range(32)]
-    for word in words:
-        queues[word // 32].add(word)
-    return max(len(queue) for queue in queues) - 1
+-         queues[word % 32].add(word)
++         queues[word // 32].add(word)

@@ -26,6 +26,7 @@ from coursekit.errors import CourseError
 from coursekit.grading import control, hints, report, submissions
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
 from coursekit.grading.compare import against
+from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.page import page
 from coursekit.grading.results import Measure
@@ -535,7 +536,7 @@ def test_a_broken_set_up_stops_the_run(
 
 def test_a_known_mistake_that_no_test_notices_is_named(graded: Graded) -> None:
     chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
-    mistake = hints.Misconception("1.1", "a hint", "")
+    mistake = Misconception("1.1", "a hint", "")
     run = _shown(1.0)
     caught = hints.Known(mistake, {"double-hidden": _shown(2.0).cells[0]})
     passed = hints.Known(mistake, {"double-hidden": run.cells[0]})
@@ -668,22 +669,6 @@ def test_a_mistake_in_a_solution_is_one_line_with_its_place(
     notebooks.write(tmp_path / "01_tiny.ipynb", made)
     with pytest.raises(CourseError, match=re.escape(message)):
         load_chapter(tmp_path / "01_tiny.ipynb")
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("# %% exercise=1.1 hint=no quotes\nx", "line 1: expected"),
-        ('# %% exercise=7.7 hint="a"\nx', "exercise 7.7 is not in"),
-    ],
-)
-def test_a_mistake_in_misconceptions_is_one_line(
-    graded: Graded, tmp_path: Path, text: str, message: str
-) -> None:
-    (tmp_path / "01.py").write_text(text)
-    chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
-    with pytest.raises(CourseError, match=message):
-        hints.load_misconceptions(tmp_path / "01.py", chapter)
 
 
 def test_misconceptions_share_notebooks(graded: Graded) -> None:

@@ -12,7 +12,8 @@ from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.grading.assemble import Chapter, assemble, load_chapter
 from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
-from coursekit.grading.hints import Misconception, bundles
+from coursekit.grading.hints import bundles
+from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.results import ExerciseResult
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission

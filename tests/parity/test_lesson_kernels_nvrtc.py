@@ -10,7 +10,7 @@ import pytest
 from lesson_kernels import cuda_cells
 
 from coursekit.grading.assemble import load_chapter
-from coursekit.grading.hints import load_misconceptions
+from coursekit.grading.misconceptions import load_misconceptions
 from minilib.cuda.errors import CompileError
 from minilib.cuda.language.frontend import compile_source
 
