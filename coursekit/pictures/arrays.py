@@ -165,6 +165,6 @@ def _steps(root: Any) -> Iterator[tuple[Any, list[Any]]]:
         f = heappop(queue)[1]
         yield f, waiting
         for node in f.inputs:
-            if hasattr(node, "inputs") and node not in met:  # an operation, not a leaf
+            if hasattr(node, "forward") and node not in met:  # an operation, not a leaf
                 met.add(node)
                 heappush(queue, (-node.serial, node))

@@ -35,7 +35,7 @@ def operations(result: Any) -> set[Any]:
     todo = [result.function]
     while todo:
         f = todo.pop()
-        if hasattr(f, "inputs") and f not in found:  # a leaf is a tensor, which has no inputs
+        if hasattr(f, "forward") and f not in found:  # a leaf is a tensor
             found.add(f)
             todo += f.inputs
     return found
