@@ -63,12 +63,17 @@ def test_pictures_are_many_and_said_in_words(chapter):
         data = next(output.data for output in cell.node.outputs if PICTURES & {*output.get("data", {})})
         after = next((c.source for c in chapter[cell.number :] if not c.is_code), "")
         graph = not data["text/plain"].startswith("<Figure")  # graphs carry their own words
-        title = "plt.title" in cell.source
+        title = re.search(r"plt\.title\(|\bdraw_\w+\(.*\btitle=", cell.source)
         assert graph or "*The picture" in after or title
 
 
 def has_picture(cell):
     return any(PICTURES & {*output.get("data", {})} for output in cell.node.outputs)
+
+
+def test_only_the_library_is_folded(chapter):
+    folded = [cell for cell in chapter if cell.node.metadata.get("jupyter", {}).get("source_hidden")]
+    assert [cell.where() for cell in folded if cell.directive("export") is None] == []
 
 
 def test_nothing_of_a_draft_is_left(chapter):

@@ -1,0 +1,87 @@
+"""The lessons' stage: what draws, counts and measures in a notebook and answers none of its questions.
+
+Nothing but notebooks imports it. It needs matplotlib, and takes what a lesson has built as arguments.
+"""
+
+from coursekit.pictures.arrays import (
+    draw_broadcast,
+    draw_heap,
+    draw_products,
+    draw_scattered,
+    draw_sums,
+    draw_views,
+)
+from coursekit.pictures.kernels import (
+    draw_banks,
+    draw_halo,
+    draw_orders,
+    draw_owners,
+    draw_probabilities,
+    draw_roofline,
+    draw_sectors,
+    draw_shuffle,
+    draw_steps,
+    draw_tiles,
+    draw_time,
+    draw_warps,
+    table_of,
+)
+from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
+from coursekit.pictures.networks import (
+    draw_confusion,
+    draw_digits,
+    draw_errors,
+    draw_fields,
+    draw_gradients,
+    draw_modules,
+    draw_norms,
+    draw_outputs,
+    draw_pieces,
+    draw_reasons,
+    draw_signals,
+)
+from coursekit.pictures.plots import BLUE, draw_border, draw_curves, draw_points, draw_walks, show_plot
+
+__all__ = [
+    "BLUE",
+    "count_passes",
+    "draw_banks",
+    "draw_border",
+    "draw_broadcast",
+    "draw_confusion",
+    "draw_curves",
+    "draw_digits",
+    "draw_errors",
+    "draw_fields",
+    "draw_gradients",
+    "draw_halo",
+    "draw_heap",
+    "draw_modules",
+    "draw_norms",
+    "draw_orders",
+    "draw_outputs",
+    "draw_owners",
+    "draw_pieces",
+    "draw_points",
+    "draw_probabilities",
+    "draw_products",
+    "draw_reasons",
+    "draw_roofline",
+    "draw_scattered",
+    "draw_sectors",
+    "draw_shuffle",
+    "draw_signals",
+    "draw_steps",
+    "draw_sums",
+    "draw_tiles",
+    "draw_time",
+    "draw_views",
+    "draw_walks",
+    "draw_warps",
+    "operations",
+    "peak_bytes",
+    "saved_bytes",
+    "seconds",
+    "show_plot",
+    "table_of",
+]
