@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -82,11 +82,6 @@ TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/ten
 def leaf_of(data: Any) -> Tensor:
     """A leaf that holds `data`."""
     return TENSORS[0](data)
-
-
-def is_tensor(thing: object) -> TypeGuard[Tensor]:
-    """Whether `thing` is a leaf or a result."""
-    return isinstance(thing, TENSORS[0])
 
 
 # Modes: whether operations are remembered
@@ -184,10 +179,10 @@ class WriteLog(dict[int, Writes]):
     """All writes, by the id of the array that owns the memory."""
 
     last = 0  # the newest of them all
-    recorded = False  # whether one was ever remembered
 
 
 _writes = WriteLog()
+_rewritten: list[int] = []  # the time of the newest write that was remembered, if there ever was one
 
 
 def owner_of(array: Array) -> Array:
@@ -207,7 +202,8 @@ def wrote(array: Array, recorded: bool = False) -> None:
     log.count += 1
     log.last = _writes.last = _clock()
     if recorded:
-        log.last_recorded, _writes.recorded = log.last, True
+        log.last_recorded = log.last
+        _rewritten[:] = [log.last]
 
 
 def refuse_write(x: Tensor, *others: Tensor) -> None:

@@ -26,6 +26,7 @@ from minilib.engine import (
     _clock,
     _on_device,
     _refuse_stale_views,
+    _rewritten,
     _writes,
     array_module,
     first_gradient,
@@ -819,7 +820,7 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
             data = _on_device(f, arrays)
     except ValueError as error:
         raise RuntimeError(f"{f.name}: {error}") from None
-    if _writes.recorded:
+    if _rewritten:
         _refuse_stale_views(tensors)
     out = _new(Tensor)
     out.data = data

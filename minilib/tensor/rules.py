@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from minilib.engine import Number, Shape, array_module, is_tensor, leaf_of
+from minilib.engine import TENSORS, Number, Shape, array_module, leaf_of
 from minilib.operations import axes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def result_type(*operands: Tensor | Number) -> np.dtype[Any]:
     """
     best: tuple[int, int, np.dtype[Any]] | None = None  # kind, strength, dtype
     for operand in operands:
-        if is_tensor(operand):
+        if isinstance(operand, TENSORS[0]):
             dtype, strength = operand.data.dtype, 2 if operand.data.ndim else 1
         else:
             dtype, strength = leaf_of(operand).dtype, 0
@@ -140,7 +140,7 @@ def split_index(index: Index, x: Tensor) -> tuple[tuple[Any, ...], tuple[bool, .
     layout: list[bool] = []
     arrays: list[Tensor] = []
     for part in parts:
-        if is_tensor(part):
+        if isinstance(part, TENSORS[0]):
             basic += [slice(None)] * _axes_taken(part)
             layout.append(True)
             arrays.append(part)
@@ -160,7 +160,7 @@ def _index_part(part: Any, x: Tensor) -> Any:
         return part
     if isinstance(part, int | np.integer) and not isinstance(part, bool):
         return int(part)
-    if not is_tensor(part):
+    if not isinstance(part, TENSORS[0]):
         part = np.zeros(0, np.int64) if isinstance(part, list) and not part else leaf_of(part).data
         part = leaf_of(array_module(x.data).asarray(part))
     if part.data.dtype.kind not in "iub":
@@ -169,7 +169,7 @@ def _index_part(part: Any, x: Tensor) -> Any:
 
 
 def _axes_taken(part: Any) -> int:
-    if is_tensor(part):
+    if isinstance(part, TENSORS[0]):
         return part.ndim if part.data.dtype == bool else 1
     return int(part is not None and part is not Ellipsis)
 
