@@ -447,17 +447,23 @@ def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
                 "coursekit.minilib; mend the list, or run `python3 -m coursekit promote`"
             )
         chosen.add(name)
-        if path.is_file():
-            waiting += sorted(imported(path) - chosen)
+        for file in [path] if path.is_file() else sorted((library / name).rglob("*.py")):
+            waiting += sorted(imported(file, library) - chosen)
     return sorted(chosen)
 
 
-def imported(path: Path) -> set[str]:
-    """The modules of minilib that the module at `path` imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names |= minilib_names(node, path.parent)
-    return names
+def imported(path: Path, library: Path) -> set[str]:
+    """The modules of minilib that a file of it imports when it is run."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {name for node in _run_nodes(tree) for name in minilib_names(node, library)}
+
+
+def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """`node` and what is in it, without what stands below `if TYPE_CHECKING:`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _run_nodes(child)
 
 
 def minilib_names(node: ast.AST, library: Path) -> set[str]:
@@ -472,7 +478,8 @@ def minilib_names(node: ast.AST, library: Path) -> set[str]:
         return set()
     if len(full) > 1 and full[1]:
         return {full[1]}
-    return {alias.name for alias in node.names if (library / f"{alias.name}.py").is_file()}
+    names = {alias.name for alias in node.names}
+    return {name for name in names if (library / f"{name}.py").is_file() or (library / name).is_dir()}
 
 
 def opening(path: Path, chosen: Sequence[str]) -> str:

@@ -23,7 +23,9 @@ FOLDER = ".coursekit"
 
 def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
     """A text that changes with everything but seed and submissions that a grade depends on."""
-    beside = [chapter.path.parent / kind / f"{chapter.path.stem}.py" for kind in ("misconceptions", "judges")]
+    stem = chapter.path.stem
+    names = (f"misconceptions/{stem}.py", f"misconceptions/{stem}.cu", f"judges/{stem}.py")
+    beside = [chapter.path.parent / name for name in names]
     machinery = sorted([*Path(__file__).parents[1].rglob("*.py"), *course.library.rglob("*.py")])
     digest = hashlib.sha256(f"{sys.version} {installed('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:

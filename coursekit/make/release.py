@@ -15,7 +15,7 @@ from pathlib import Path
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import read_bytes, writing
-from coursekit.make import exercises, promote
+from coursekit.make import drift, exercises, promote
 from coursekit.notebooks import HIDDEN, SOLUTION
 
 # Folders and files that students get. No solutions, misconceptions, judges, or tests of answers.
@@ -67,7 +67,7 @@ def check_fresh(course: Course) -> None:
 
 
 def _modules(course: Course) -> dict[Path, str]:
-    return {course.library / f"{name}.py": text for name, text in promote.promoted(course).items()}
+    return {course.library / name: text for name, text in promote.promoted(course).items()}
 
 
 def files(course: Course) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from coursekit.make.pieces import SourceError
 from made_course import answer, graded, new_course, save
 
 from coursekit import notebooks
@@ -14,7 +15,6 @@ from coursekit.grading.flow import Flow
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.exercises import exercise as made_exercise
-from coursekit.make.pieces import SourceError
 
 ROOT = Path(__file__).parents[2]
 
