@@ -69,7 +69,7 @@ extern "C" __global__ void flip(const float* x, float* y, int n) {
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = new_course(tmp_path_factory.mktemp("course"))
-    (course.library / "cuda").symlink_to(ROOT / "minilib" / "cuda")
+    (course.library / "cuda.py").symlink_to(ROOT / "minilib" / "cuda.py")
     (course.solutions / "misconceptions").mkdir()
     (course.solutions / "misconceptions" / "04_kernels.cu").write_text(MISTAKES)
     path = save(
@@ -129,7 +129,7 @@ ANSWERS = {
     "stub with more space": {
         "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")
     },
-    "python instead": {"4.1": "import minilib.cuda.kernel\nminilib.cuda.kernel.simulate = print"},
+    "python instead": {"4.1": "import cudasim.kernel\ncudasim.kernel.simulate = print"},
     "python in the magic's line": {"4.1": f"%%cuda {{__import__('os')._exit(1)}}\n{RIGHT}"},
     "patched from another answer": {
         "4.1": body("if (i < n) y[i] = x[i];"),

@@ -407,7 +407,8 @@ def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
 def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
-    `coursekit` is `add_to`, `probe` and `kernels`; `minilib` is `modules` and what these import of it.
+    `coursekit` is `add_to`, `probe` and `kernels`; `minilib` is `modules` and what these import of it;
+    `cudasim` comes with modules that import it.
     """
     source = Path(__file__).parents[1]
     (folder / "coursekit").mkdir(parents=True)
@@ -423,6 +424,9 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
             shutil.copytree(path, library / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
+    if any(imports_simulator(path) for path in library.glob("*.py")):
+        simulator = source.parent / "cudasim"
+        shutil.copytree(simulator, folder / "cudasim", ignore=shutil.ignore_patterns("__pycache__"))
     open_to_all(folder)
     return folder
 
@@ -458,6 +462,15 @@ def imported(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names |= minilib_names(node, path.parent)
     return names
+
+
+def imports_simulator(path: Path) -> bool:
+    """Whether the module at `path` imports `cudasim`."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return any(
+        isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "cudasim" for alias in node.names)
+        for node in nodes
+    )
 
 
 def minilib_names(node: ast.AST, library: Path) -> set[str]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.backend import GPU
+from cudasim.kernel import Kernel, _simulated
+from cudasim.launch import is_device_array, machine
 from minilib.cuda import profile, simulate
-from minilib.cuda.backend import GPU
-from minilib.cuda.kernel import Kernel, _simulated
-from minilib.cuda.launch import is_device_array, machine
 
 RTOL, ATOL = 1e-4, 1e-5
 

@@ -1,0 +1,98 @@
+"""A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
+
+Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
+gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every
+access is recorded, operations are counted).
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from cudasim.engine import values
+from cudasim.engine.memory import NULL, Pointer, element_of
+from cudasim.engine.statements import Statements
+from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
+from cudasim.language.tree import (
+    Function,
+    Program,
+    Variable,
+    VariablePlace,
+)
+from cudasim.language.types import Void
+
+TOO_DEEP = "the source is nested too deeply"
+
+
+class Generator(Statements):
+    """Makes the source of one program: a kernel and what it calls."""
+
+    def define(self, function: Function) -> None:
+        self.function = function
+        self.region, self.mask = 0, "m"
+        self.unset = set()
+        arguments = [self.name(p) for p in function.parameters]
+        with self.indented(f"def {self.name(function)}({', '.join(['L', 'm', *arguments])}):"):
+            for p in function.parameters:
+                self.regions[p] = 0
+                if p.taken:
+                    dtype = self.constant(element_of(p.type), "d")
+                    name = self.name(p)
+                    self.emit(f"given = {name}")
+                    self.emit(f"{name} = L.local({self.constant(p, 's')}, {p.type.size}, {dtype})")
+                    self.write(VariablePlace(p.at, p.type, p), "given")
+            assert function.body is not None
+            for variable in shared_in(function):
+                self.declare_shared(variable)
+            if not isinstance(function.returns, Void):
+                self.emit(f"result = {self.poison(function.returns)}")
+            self.statement(function.body)
+            if not isinstance(function.returns, Void):
+                self.emit("return result")
+        self.emit("")
+
+    def declare_shared(self, variable: Variable) -> None:
+        dtype = self.constant(element_of(variable.type), "d")
+        key = self.constant(variable, "s")
+        if variable.storage == "dynamic":
+            self.emit(f"{self.name(variable)} = L.dynamic({key}, {dtype})")
+        else:
+            self.emit(f"{self.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
+
+    def source(self) -> str:
+        for function in reachable(self.kernel):
+            self.define(function)
+        return "\n".join(self.lines) + "\n"
+
+
+class Code:
+    """A kernel as Python: `run(L, mask, *arguments)`; a generator where it `suspends`."""
+
+    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
+        generator = Generator(program, kernel, mode)
+        try:
+            self.text = generator.source()
+        except RecursionError:
+            raise generator.unsupported(TOO_DEEP, kernel) from None
+        self.suspends = mode == "warps" and suspends(kernel)
+        self.sharing = bool(shared_variables(kernel))
+        self.waits, self.local_bytes = generator.waits, generator.local_bytes
+        self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
+        namespace: dict[str, Any] = {
+            **{name: item for name, item in vars(values).items() if not name.startswith("_")},
+            **generator.constants,
+            "NULL": NULL,
+            "G": self.variables,
+        }
+        file = f"<{program.name}: {kernel.name}, {mode}>"
+        linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
+        try:
+            exec(compile(self.text, file, "exec"), namespace)
+        except SyntaxError as error:  # Python's limits: 20 loops and 100 blocks within each other
+            why = f"loops or branches that are nested so deeply ({error.msg})"
+            raise generator.unsupported(why, kernel) from None
+        except (RecursionError, MemoryError):
+            raise generator.unsupported(TOO_DEEP, kernel) from None
+        self.run: Callable[..., Any] = namespace[generator.name(kernel)]

@@ -1,0 +1,86 @@
+"""What a function uses: the nodes below it, the intrinsics and functions that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cudasim.language.tree import (
+    Call,
+    Declare,
+    Expression,
+    Function,
+    Intrinsic,
+    Place,
+    Statement,
+    Variable,
+    VariablePlace,
+)
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """All nodes below one, it included (not the bodies of functions that are called)."""
+    yield node
+    if isinstance(node, Function | Variable):
+        return
+    for item in vars(node).values() if hasattr(node, "__dict__") else ():
+        stack = [item]
+        while stack:
+            top = stack.pop()
+            if isinstance(top, list):
+                stack.extend(reversed(top))
+            elif isinstance(top, Expression | Place | Statement) or type(top).__name__ == "Case":
+                yield from walk(top)
+
+
+def calls(function: Function) -> set[str]:
+    """The names of all intrinsics that a function uses, itself or by what it calls."""
+    seen: set[int] = set()
+    names: set[str] = set()
+    stack = [function]
+    while stack:
+        f = stack.pop()
+        if id(f) in seen or f.body is None:
+            continue
+        seen.add(id(f))
+        for node in walk(f.body):
+            if isinstance(node, Intrinsic):
+                names.add(node.name)
+            elif isinstance(node, Call):
+                stack.append(node.function)
+    return names
+
+
+def reachable(function: Function) -> list[Function]:
+    """A kernel and all functions that it calls."""
+    found: list[Function] = []
+    stack = [function]
+    while stack:
+        f = stack.pop()
+        if f in found or f.body is None:
+            continue
+        found.append(f)
+        stack += [node.function for node in walk(f.body) if isinstance(node, Call)]
+    return found
+
+
+def shared_in(function: Function) -> list[Variable]:
+    """The __shared__ variables that a function declares or uses."""
+    found: list[Variable] = []
+    for node in walk(function.body):
+        if isinstance(node, Declare | VariablePlace) and node.variable.storage in ("shared", "dynamic"):
+            found.append(node.variable)
+    return list(dict.fromkeys(found))
+
+
+def shared_variables(kernel: Function) -> list[Variable]:
+    """Those of a kernel and of all functions that it calls."""
+    return list(dict.fromkeys(v for f in reachable(kernel) for v in shared_in(f)))
+
+
+BARRIERS = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"}
+
+
+def suspends(f: Function) -> bool:
+    """Whether its warps wait for each other."""
+    return not BARRIERS.isdisjoint(calls(f))

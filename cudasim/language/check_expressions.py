@@ -1,0 +1,542 @@
+"""Expressions: what each name means, which conversions happen, what type the result has."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from cudasim.errors import Fault, unsupported
+from cudasim.language import half, syntax, tree
+from cudasim.language.check_types import Types, first_at
+from cudasim.language.conversion import (
+    Value,
+    address,
+    as_bool,
+    cast,
+    implicit,
+    index_value,
+    number,
+    points_alike,
+    rvalue,
+    take,
+)
+from cudasim.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
+from cudasim.language.preprocess import ASSERT
+from cudasim.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
+from cudasim.language.tree import At
+from cudasim.language.types import (
+    BOOL,
+    DIM3,
+    HALF,
+    INT,
+    LONG,
+    UINT,
+    ULONG,
+    VECTORS,
+    VOID,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    Void,
+    common,
+    promoted,
+)
+
+OTHERS = ("__ldg", "printf", ASSERT)  # built in, and not listed as functions with types
+SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
+
+
+def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
+    if node.type == HALF:
+        raise half.arithmetic(at)
+    if isinstance(node.type, Scalar):
+        return node.type
+    if isinstance(node.type, Record):
+        hint = "CUDA has no arithmetic on vectors; compute with each member: a.x, a.y, ..."
+        raise Fault(at, f"no operator '{op}' matches an operand of type '{node.type}'", hint)
+    hint = "write * or [...] to use what the pointer points to" if isinstance(node.type, Pointer) else ""
+    raise Fault(at, f"expression must have arithmetic type, and it has type '{node.type}'", hint)
+
+
+def root(place: tree.Place) -> str:
+    """The storage of the variable that an element or a member belongs to."""
+    node: object = place
+    while not isinstance(node, tree.VariablePlace):
+        if isinstance(node, tree.MemberPlace):
+            node = node.record
+        elif isinstance(node, tree.Deref | tree.PointerAdd):
+            node = node.pointer
+        elif isinstance(node, tree.Decay):
+            node = node.place
+        else:
+            return ""
+    return node.variable.storage
+
+
+class Expressions(Types):
+    def call(self, node: syntax.CallOf) -> Value:
+        raise NotImplementedError
+
+    def make(self, node: syntax.Make) -> Value:
+        raise NotImplementedError
+
+    def braces_value(self, node: syntax.Braces, to: Type) -> tree.Expression:
+        raise NotImplementedError
+
+    def template_name(self, node: syntax.Name) -> Value:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------- all of them
+
+    def value(self, node: syntax.Node) -> Value:
+        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        if method is None:
+            raise Fault(node.at, "expected an expression")
+        result: Value = method(node)
+        return result
+
+    def rvalue(self, node: syntax.Node) -> tree.Expression:
+        value = self.value(node)
+        self._no_function(value, node.at)
+        return rvalue(value)
+
+    def _no_function(self, value: Value, at: At) -> None:
+        if value.function is not None:
+            hint = "call it: write () behind its name"
+            raise unsupported(at, f"the function '{value.name}' is used as a value", hint)
+
+    def operand(self, node: syntax.Node) -> Value:
+        value = self.value(node)
+        self._no_function(value, node.at)
+        return value
+
+    def condition(self, node: syntax.Node) -> tree.Expression:
+        if isinstance(node, syntax.Text):  # assert(i < n && "a message")
+            return tree.Literal(node.at, BOOL, True)
+        return as_bool(self.value(node), first_at(node))
+
+    # ------------------------------------------------------------------------------------------------ atoms
+
+    def _number(self, node: syntax.Number) -> Value:
+        null = node.value == 0 and node.type.is_integer and node.type != BOOL
+        return Value(tree.Literal(node.at, node.type, node.value), null=null)
+
+    def _null(self, node: syntax.Null) -> Value:
+        pointer = tree.Reinterpret(node.at, Pointer(VOID), tree.Literal(node.at, ULONG, 0))
+        return Value(pointer, null=True, name="nullptr")
+
+    def _text(self, node: syntax.Text) -> Value:
+        raise unsupported(node.at, "strings", "only printf and assert take them, as they are written")
+
+    def _braces(self, node: syntax.Braces) -> Value:
+        raise Fault(
+            node.at, "expected an expression", "braces stand only where a variable gets its first value"
+        )
+
+    def _typename(self, node: syntax.TypeName) -> Value:
+        raise Fault(node.at, "type name is not allowed", "a value is expected here")
+
+    def _name(self, node: syntax.Name) -> Value:
+        if node.arguments is not None:
+            return self.template_name(node)
+        meaning = self.scope.find(node.name)
+        if isinstance(meaning, VariableName):
+            return self._variable(meaning, node)
+        if isinstance(meaning, ConstantName):
+            assert isinstance(meaning.value, bool | int)
+            return Value(tree.Literal(node.at, meaning.type, meaning.value))
+        if isinstance(meaning, Overloads):
+            return Value(function=meaning, name=node.name)
+        if isinstance(meaning, TypeMeaning):
+            raise Fault(
+                node.at, "type name is not allowed", f"'{node.name}' is a type, and a value is expected"
+            )
+        return self._built_in(node)
+
+    def _variable(self, meaning: VariableName, node: syntax.Name) -> Value:
+        variable, at = meaning.variable, node.at
+        place: tree.Place = tree.VariablePlace(at, variable.type, variable)
+        if meaning.reference:
+            place = tree.Deref(at, meaning.type, tree.Load(at, variable.type, place))
+        return Value(place=place, const=meaning.const, constant=meaning.constant, name=node.name)
+
+    def _built_in(self, node: syntax.Name) -> Value:
+        name, at = node.name, node.at
+        if name in SPECIALS:
+            parts: list[tree.Expression] = [tree.Special(at, UINT, name, axis) for axis in "xyz"]
+            return Value(tree.MakeRecord(at, SPECIALS[name], parts), special=name, name=name)
+        if name == "NULL":
+            return Value(tree.Literal(at, LONG, 0), null=True)
+        if name == "warpSize":
+            return Value(tree.Special(at, INT, "warpSize", ""), name=name)
+        if name in half.FUNCTIONS and not self.file.has_half:
+            raise Fault(at, f"identifier '{name}' is undefined", half.INCLUDE_IT)
+        if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
+            return Value(function=Overloads(), name=name)
+        if name in UNSUPPORTED or (self.file.has_half and half.is_other_function(name)):
+            raise unsupported(at, name)
+        raise self._undefined(name, at)
+
+    def _undefined(self, name: str, at: At) -> Fault:
+        hint = HOST_ONLY.get(name, "")
+        if not hint:
+            known = self.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
+            lower = {candidate.lower(): candidate for candidate in known}
+            close = (
+                [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
+            )
+            hint = f"did you mean '{close[0]}'?" if close else "declare it before it is used"
+        if name == "std":
+            hint = "the C++ standard library does not exist in a kernel"
+        return Fault(at, f"identifier '{name}' is undefined", hint)
+
+    # --------------------------------------------------------------------------------------------- operators
+
+    def _prefix(self, node: syntax.Prefix) -> Value:
+        op, at = node.op, node.at
+        if op in ("++", "--"):
+            return self._increment(node, False)
+        if op == "&":
+            return self._address_of(node)
+        if op == "!":
+            return Value(tree.Unary(at, BOOL, "!", self.condition(node.operand)))
+        operand = self.rvalue(node.operand)
+        if op == "*":
+            return self.deref(operand, at)
+        if op == "+" and isinstance(operand.type, Pointer):
+            return Value(operand)
+        type_ = promoted(arithmetic(operand, at, op))
+        if op == "~" and not type_.is_integer:
+            raise Fault(at, f"expression must have integral type, and it has type '{type_}'")
+        operand = number(operand, type_)
+        return Value(operand if op == "+" else tree.Unary(at, type_, op, operand))
+
+    def deref(self, pointer: tree.Expression, at: At) -> Value:
+        if not isinstance(pointer.type, Pointer):
+            message = f"operand of '*' must be a pointer, and it has type '{pointer.type}'"
+            raise Fault(at, message)
+        if isinstance(pointer.type.to, Void):
+            raise Fault(
+                at, "a pointer to void cannot be read or written", "cast it to a pointer to what it holds"
+            )
+        return Value(place=tree.Deref(at, pointer.type.to, pointer), const=pointer.type.const)
+
+    def _address_of(self, node: syntax.Prefix) -> Value:
+        value = self.value(node.operand)
+        if value.function is not None:
+            raise unsupported(node.at, "pointers to functions")
+        if value.place is None:
+            if value.lost or value.special:
+                raise unsupported(
+                    node.at, f"the address of {value.special or 'the result of an assignment or of ?:'}"
+                )
+            raise Fault(
+                node.at,
+                "expression must be an lvalue or a function designator",
+                "only what is stored has an address",
+            )
+        return Value(address(value, node.at))
+
+    def modifiable(self, value: Value, at: At) -> tree.Place:
+        if value.place is None:
+            if value.lost:
+                raise unsupported(at, "changing the result of an assignment or of ?:")
+            if not value.special and (value.type == HALF or isinstance(value.type, Record)):
+                raise unsupported(at, "changing a value that is not stored")  # C++ allows it of classes
+            name = (
+                f"'{value.name}' cannot be changed"
+                if value.special or value.name
+                else "a value that is not stored"
+            )
+            raise Fault(at, "expression must be a modifiable lvalue", name)
+        if value.const:
+            hint = f"'{value.name}' is const" if value.name else "it is const: it can only be read"
+            raise Fault(at, "expression must be a modifiable lvalue", hint)
+        if root(value.place) == "constant":
+            raise unsupported(at, "writing to __constant__ memory in a kernel", "the host fills it")
+        if isinstance(value.place.type, Array):
+            raise Fault(
+                at, "expression must be a modifiable lvalue", "an array is changed element by element"
+            )
+        return value.place
+
+    def _postfix(self, node: syntax.Postfix) -> Value:
+        return self._increment(node, True)
+
+    def _increment(self, node: syntax.Prefix | syntax.Postfix, postfix: bool) -> Value:
+        value = self.operand(node.operand)
+        place = self.modifiable(value, first_at(node.operand))
+        if place.type == BOOL:
+            raise Fault(node.at, f"'{node.op}' of a bool is not allowed")
+        if not isinstance(place.type, Scalar | Pointer) or place.type == Pointer(VOID):
+            raise Fault(node.at, f"no operator '{node.op}' matches an operand of type '{place.type}'")
+        if place.type == HALF:
+            raise half.arithmetic(node.at)
+        step = 1 if node.op == "++" else -1
+        return Value(tree.Increment(node.at, place.type, place, step, postfix), lost=not postfix)
+
+    def _infix(self, node: syntax.Infix) -> Value:
+        op, at = node.op, node.at
+        if op == ",":
+            left, value = self.rvalue(node.left), self.operand(node.right)
+            right = rvalue(value)
+            return Value(tree.Comma(at, right.type, left, right), lost=value.place is not None)
+        if op in ("&&", "||"):
+            return Value(tree.Logical(at, BOOL, op, self.condition(node.left), self.condition(node.right)))
+        return self.binary(op, self.operand(node.left), self.operand(node.right), at)
+
+    def binary(self, op: str, left: Value, right: Value, at: At) -> Value:
+        a, b = rvalue(left), rvalue(right)
+        if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
+            if op in ("==", "!=", "<", "<=", ">", ">="):
+                return Value(self._compare_pointers(op, left, right, at))
+            if op in ("+", "-"):
+                return Value(self._pointer_arithmetic(op, a, b, at))
+        x, y = arithmetic(a, at, op), arithmetic(b, at, op)
+        if op in ("<<", ">>"):
+            self._integers(op, x, y, at)
+            return Value(tree.Binary(at, promoted(x), op, number(a, promoted(x)), number(b, promoted(y))))
+        if op in ("%", "&", "|", "^"):
+            self._integers(op, x, y, at)
+        type_ = common(x, y)
+        result: Type = BOOL if op in ("==", "!=", "<", "<=", ">", ">=") else type_
+        return Value(tree.Binary(at, result, op, number(a, type_), number(b, type_)))
+
+    def _integers(self, op: str, x: Scalar, y: Scalar, at: At) -> None:
+        for type_ in (x, y):
+            if not type_.is_integer:
+                hint = "use fmodf(x, y) for the remainder of floats" if op == "%" else ""
+                message = f"expression must have integral type, and an operand of '{op}' has type '{type_}'"
+                raise Fault(at, message, hint)
+
+    def _compare_pointers(self, op: str, left: Value, right: Value, at: At) -> tree.Expression:
+        a, b = rvalue(left), rvalue(right)
+        if op not in ("==", "!=") and (left.null or right.null):
+            raise unsupported(at, f"a pointer compared with 0 by '{op}'", "compare with == or !=")
+        type_ = self.composite(left, right)
+        if type_ is None:
+            hint = "write * or [...] to compare what a pointer points to"
+            raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')", hint)
+        return tree.Binary(at, BOOL, op, self._as_pointer(left, type_), self._as_pointer(right, type_))
+
+    def _as_pointer(self, value: Value, type_: Pointer) -> tree.Expression:
+        result = implicit(value, type_)
+        assert result is not None
+        return result
+
+    def composite(self, left: Value, right: Value) -> Pointer | None:
+        """The type that both pointers become, or a pointer and 0."""
+        a, b = rvalue(left).type, rvalue(right).type
+        if left.null and right.null:
+            return Pointer(VOID)
+        if left.null or right.null:
+            other = b if left.null else a
+            return other if isinstance(other, Pointer) else None
+        if not (isinstance(a, Pointer) and isinstance(b, Pointer)):
+            return None
+        const = a.const or b.const
+        for to in (Pointer(a.to, const), Pointer(b.to, const)):
+            if points_alike(a, to) and points_alike(b, to):
+                return to
+        return None
+
+    def _pointer_arithmetic(self, op: str, a: tree.Expression, b: tree.Expression, at: At) -> tree.Expression:
+        if isinstance(a.type, Pointer) and isinstance(b.type, Pointer):
+            if op == "-" and a.type.to == b.type.to and not isinstance(a.type.to, Void):
+                return tree.PointerDifference(at, LONG, a, b)
+            if op == "-":
+                raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')")
+            raise Fault(at, "two pointers cannot be added", "a pointer and a number can")
+        if isinstance(b.type, Pointer):
+            if op == "-":
+                raise Fault(at, f"expression must have arithmetic type, and it has type '{b.type}'")
+            a, b = b, a
+        assert isinstance(a.type, Pointer)
+        if isinstance(a.type.to, Void):
+            raise Fault(
+                at,
+                "arithmetic with a pointer to void is not allowed",
+                "cast it to a pointer to what it holds",
+            )
+        return tree.PointerAdd(at, a.type, a, index_value(Value(b), b.at), op == "-")
+
+    def _ternary(self, node: syntax.Ternary) -> Value:
+        test = self.condition(node.test)
+        yes, no = self.operand(node.yes), self.operand(node.no)
+        a, b = rvalue(yes), rvalue(no)
+        lost = yes.place is not None and no.place is not None and a.type == b.type
+        if a.type == b.type:
+            null = yes.null and no.null
+            return Value(
+                tree.Conditional(node.at, a.type, test, a, b), lost=lost, null=null and yes.name == "nullptr"
+            )
+        if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
+            if HALF in (a.type, b.type):
+                hint = "convert both to one type: __half2float(x) gives a float"
+                raise unsupported(node.at, f"?: of '{a.type}' and '{b.type}'", hint)
+            type_ = common(a.type, b.type)
+            return Value(tree.Conditional(node.at, type_, test, number(a, type_), number(b, type_)))
+        pointer = self.composite(yes, no)
+        if pointer is None:
+            raise Fault(
+                node.at,
+                f"operand types are incompatible ('{a.type}' and '{b.type}')",
+                "both arms of ?: need one type",
+            )
+        left, right = self._as_pointer(yes, pointer), self._as_pointer(no, pointer)
+        return Value(tree.Conditional(node.at, pointer, test, left, right))
+
+    # ------------------------------------------------------------------------------------------- assignments
+
+    def _assignment(self, node: syntax.Assignment) -> Value:
+        value = self.operand(node.left)
+        at = node.at
+        place = self.modifiable(value, first_at(node.left))
+        if isinstance(node.right, syntax.Braces):
+            if node.op:
+                raise Fault(node.right.at, "expected an expression")
+            return Value(
+                tree.Assign(at, place.type, place, self.braces_value(node.right, place.type)), lost=True
+            )
+        right = self.operand(node.right)
+        if not node.op:
+            return Value(tree.Assign(at, place.type, place, self.assigned(right, place.type, at)), lost=True)
+        return Value(self._compound(node.op, place, right, at), lost=True)
+
+    def assigned(self, value: Value, to: Type, at: At) -> tree.Expression:
+        result = implicit(value, to)
+        if result is not None and to == HALF and rvalue(value).type in (LONG, ULONG):
+            message = "more than one operator '=' matches: half is not made of a long"
+            raise Fault(at, message, "convert it: (float)n")
+        if result is None:
+            source = rvalue(value).type
+            message = f"a value of type '{source}' cannot be assigned to an entity of type '{to}'"
+            raise Fault(at, message, type_hint(source, to))
+        return result
+
+    def _compound(self, op: str, place: tree.Place, right: Value, at: At) -> tree.Expression:
+        type_ = place.type
+        if isinstance(type_, Pointer):
+            if op not in ("+", "-") or isinstance(type_.to, Void):
+                raise Fault(at, f"'{op}=' of a pointer of type '{type_}' is not allowed")
+            return tree.Assign(at, type_, place, index_value(right, at), op, type_)
+        left = tree.Load(at, type_, place)
+        result = self.binary(op, Value(left), right, at).expression
+        if not isinstance(result, tree.Binary):
+            source = result.type if result else type_
+            raise Fault(at, f"a value of type '{source}' cannot be assigned to an entity of type '{type_}'")
+        return tree.Assign(at, type_, place, result.right, op, result.type)
+
+    # ------------------------------------------------------------------------------------ indices and members
+
+    def _index(self, node: syntax.Index) -> Value:
+        base, index = self.operand(node.base), self.operand(node.index)
+        a, b = rvalue(base), rvalue(index)
+        if not isinstance(a.type, Pointer) and isinstance(b.type, Pointer):
+            a, index = b, base
+        if not isinstance(a.type, Pointer):
+            hint = "only arrays and pointers have elements"
+            if isinstance(a.type, Record):
+                hint = "its members are " + ", ".join("." + field.name for field in a.type.fields)
+                raise Fault(node.at, f"no operator '[]' matches an operand of type '{a.type}'", hint)
+            raise Fault(
+                first_at(node.base),
+                f"expression must have pointer-to-object type, and it has type '{a.type}'",
+                hint,
+            )
+        if isinstance(a.type.to, Void):
+            raise Fault(node.at, "a pointer to void has no elements", "cast it to a pointer to what it holds")
+        pointer = tree.PointerAdd(node.at, a.type, a, index_value(index, node.index.at))
+        value = self.deref(pointer, node.at)
+        value.name = base.name
+        return value
+
+    def _dot(self, node: syntax.Dot) -> Value:
+        base = self.operand(node.base)
+        if node.arrow:
+            pointer = rvalue(base)
+            if not isinstance(pointer.type, Pointer):
+                hint = "write . instead of ->" if isinstance(pointer.type, Record) else ""
+                raise Fault(
+                    node.at, f"expression must have pointer type, and it has type '{pointer.type}'", hint
+                )
+            base = self.deref(pointer, node.at)
+        record = base.type
+        if not isinstance(record, Record):
+            hint = "write -> instead of ." if isinstance(record, Pointer) else "only structs have members"
+            raise Fault(node.at, f"expression must have class type, and it has type '{record}'", hint)
+        field = record.field(node.name)
+        if field is None:
+            hint = "its members are " + ", ".join(f.name for f in record.fields)
+            raise Fault(node.at, f"'{record}' has no member '{node.name}'", hint)
+        if base.special:
+            return Value(
+                tree.Special(node.at, UINT, base.special, node.name), name=f"{base.special}.{node.name}"
+            )
+        if base.place is None:
+            assert base.expression is not None
+            return Value(tree.Member(node.at, field.type, base.expression, node.name), lost=base.lost)
+        place = tree.MemberPlace(node.at, field.type, base.place, node.name)
+        return Value(place=place, const=base.const, name=base.name)
+
+    # ------------------------------------------------------------------------------------------ casts, sizeof
+
+    def _cast(self, node: syntax.Cast) -> Value:
+        written = self.type_name(node.type)
+        if isinstance(node.operand, syntax.Braces):
+            raise Fault(node.operand.at, "expected an expression")
+        value = self.operand(node.operand)
+        if written.auto:
+            raise Fault(node.at, "'auto' is not allowed here")
+        if written.reference:
+            return self._cast_reference(value, written.type, written.const, node)
+        if isinstance(written.type, Array):
+            raise Fault(node.at, f"invalid type conversion to the array type '{written.type}'")
+        return Value(cast(value, written.type, node.style, node.at))
+
+    def _cast_reference(self, value: Value, to: Type, const: bool, node: syntax.Cast) -> Value:
+        if value.place is None:
+            raise Fault(
+                node.at, "expression must be an lvalue", "only what is stored can be seen as another type"
+            )
+        if node.style in ("static", "call", "const") and value.type != to:
+            raise Fault(node.at, f"invalid type conversion from '{value.type}' to '{to} &'")
+        if value.const and not const and node.style in ("static", "reinterpret"):
+            raise Fault(node.at, f"{node.style}_cast cannot cast away const")
+        take(value.place)
+        pointer = tree.Reinterpret(node.at, Pointer(to, const), address(value, node.at))
+        return Value(place=tree.Deref(node.at, to, pointer), const=const)
+
+    def _make(self, node: syntax.Make) -> Value:
+        return self.make(node)
+
+    def _callof(self, node: syntax.CallOf) -> Value:
+        return self.call(node)
+
+    def _sizeof(self, node: syntax.SizeOf) -> Value:
+        if isinstance(node.what, syntax.TypeName):
+            type_ = self.type_name(node.what).type
+        else:
+            value = self.operand(node.what)
+            type_ = value.type
+        if isinstance(type_, Void) or (isinstance(type_, Array) and type_.length is None):
+            raise Fault(node.at, "incomplete type is not allowed", f"'{type_}' has no size")
+        return Value(tree.Literal(node.at, ULONG, type_.align if node.align else type_.size))
+
+
+def type_hint(source: Type, to: Type) -> str:
+    """What a beginner may have meant where `source` does not become `to`."""
+    if isinstance(source, Void):
+        return "the function returns nothing"
+    if isinstance(source, Pointer) and isinstance(to, Pointer):
+        if source.to == to.to:
+            return "it points to something const; declare the other const as well"
+        return f"reinterpret_cast<{to}>(...) if the same bytes are meant"
+    if isinstance(source, Pointer) and source.to == to:
+        return "write * or [...] to read what the pointer points to"
+    if isinstance(to, Pointer) and to.to == source:
+        return "write & before it to take its address"
+    if isinstance(to, Record) and to.vector:
+        return f"make_{to.name}(...) makes one"
+    return ""
