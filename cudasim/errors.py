@@ -1,8 +1,16 @@
-"""What is raised when a source does not compile, and when a kernel cannot be launched."""
+"""What is raised when a source does not compile, and when a kernel cannot be launched; places in a source."""
 
 from __future__ import annotations
 
-from cudasim.language.tree import At
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class At:
+    """A place in the source, both counted from 1."""
+
+    line: int
+    column: int
 
 
 class Fault(Exception):

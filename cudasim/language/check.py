@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax, tree
 from cudasim.language.check_statements import Statements
 from cudasim.language.constant import fold
@@ -17,7 +17,7 @@ from cudasim.language.scope import (
     VariableName,
 )
 from cudasim.language.templates import Bindings, key, spelled
-from cudasim.language.tree import At, Variable
+from cudasim.language.tree import Variable
 from cudasim.language.types import HALF, Array, Field, Pointer, Record, Scalar, Type, Void
 
 _VARIABLE_WORDS = ("__global__", "__forceinline__", "__noinline__", "__launch_bounds__", "__host__")

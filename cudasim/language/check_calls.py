@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_expressions import type_hint
 from cudasim.language.check_output import Output
@@ -13,7 +13,6 @@ from cudasim.language.intrinsics import INTRINSICS, SAME_TYPE, Signature
 from cudasim.language.preprocess import ASSERT
 from cudasim.language.scope import FunctionName, Overloads, ParameterType
 from cudasim.language.templates import deduced
-from cudasim.language.tree import At
 from cudasim.language.types import (
     HALF,
     VECTORS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_calls import Calls
 from cudasim.language.check_expressions import type_hint
@@ -10,7 +10,7 @@ from cudasim.language.check_types import Written, first_at
 from cudasim.language.constant import fold
 from cudasim.language.conversion import Value, address, implicit, rvalue
 from cudasim.language.scope import Overloads, TypeMeaning, VariableName
-from cudasim.language.tree import At, Variable
+from cudasim.language.tree import Variable
 from cudasim.language.types import DIM3, HALF, UINT, Array, Pointer, Record, Scalar, Type, Void
 
 MOST_LOCAL = 1 << 19  # bytes, of one variable: what a GPU has for all that is local to a thread

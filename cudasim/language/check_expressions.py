@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax, tree
 from cudasim.language.check_types import Types, first_at
 from cudasim.language.conversion import (
@@ -22,7 +22,6 @@ from cudasim.language.conversion import (
 from cudasim.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
 from cudasim.language.preprocess import ASSERT
 from cudasim.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
-from cudasim.language.tree import At
 from cudasim.language.types import (
     BOOL,
     DIM3,

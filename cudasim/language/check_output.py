@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_expressions import Expressions
 from cudasim.language.conversion import Value, number, rvalue
 from cudasim.language.formats import MOST_ARGUMENTS, Conversion, FormatError, parts
-from cudasim.language.tree import At
 from cudasim.language.types import CHAR, DOUBLE, HALF, INT, VOID, Pointer, Scalar, Type, promoted
 
 FORMAT = Pointer(CHAR, True)

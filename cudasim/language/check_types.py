@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax
 from cudasim.language.conversion import Value, has_call, known
 from cudasim.language.parse_tokens import BUILT_IN_TYPES
 from cudasim.language.scope import Meaning, Scope, TypeMeaning
-from cudasim.language.tree import At
 from cudasim.language.types import Array, Pointer, Scalar, Type, Void
 
 if TYPE_CHECKING:

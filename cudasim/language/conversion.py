@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import tree
 from cudasim.language.constant import fold, in_type
 from cudasim.language.scope import Overloads
@@ -76,7 +76,7 @@ def take(place: tree.Place) -> None:
         place.variable.taken = True
 
 
-def address(value: Value, at: tree.At) -> tree.Expression:
+def address(value: Value, at: At) -> tree.Expression:
     assert value.place is not None
     take(value.place)
     if isinstance(value.place, tree.Deref):
@@ -97,7 +97,7 @@ def number(node: tree.Expression, to: Type) -> tree.Expression:
     return tree.Convert(node.at, to, node)
 
 
-def null_pointer(at: tree.At, to: Type) -> tree.Expression:
+def null_pointer(at: At, to: Type) -> tree.Expression:
     return tree.Reinterpret(at, to, tree.Literal(at, ULLONG, 0))
 
 
@@ -167,7 +167,7 @@ def quality(value: Value, to: Type, reference: str = "") -> int | None:
     return 3 if isinstance(source, Pointer) and to == BOOL else 2
 
 
-def as_bool(value: Value, at: tree.At) -> tree.Expression:
+def as_bool(value: Value, at: At) -> tree.Expression:
     """The condition of an if, of a loop, of ! && || ?:"""
     if value.function is not None:
         hint = "call it: write () behind its name"
@@ -187,7 +187,7 @@ def as_bool(value: Value, at: tree.At) -> tree.Expression:
 # ------------------------------------------------------------------------------------------------------ casts
 
 
-def cast(value: Value, to: Type, style: str, at: tree.At) -> tree.Expression:
+def cast(value: Value, to: Type, style: str, at: At) -> tree.Expression:
     """(T)x, T(x), static_cast<T>(x), reinterpret_cast<T>(x), const_cast<T>(x)."""
     if isinstance(to, Void) and style in ("c", "call", "static"):
         return tree.Convert(at, VOID, rvalue(value)) if value.type != VOID else rvalue(value)
@@ -263,7 +263,7 @@ def _of_pointer(node: tree.Expression, to: Type) -> tree.Expression | None:
     return None
 
 
-def index_value(value: Value, at: tree.At) -> tree.Expression:
+def index_value(value: Value, at: At) -> tree.Expression:
     """An index: any integer."""
     node = rvalue(value)
     if node.type == HALF:

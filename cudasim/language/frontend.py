@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cudasim.errors import CompileError, Fault
+from cudasim.errors import At, CompileError, Fault
 from cudasim.language import syntax, tree
 from cudasim.language.check import Checker
 from cudasim.language.lexer import tokens
@@ -35,12 +35,12 @@ def compile_source(
         raise CompileError(kind, fault.message, fault.at, name, source, fault.hint) from None
     except RecursionError:
         message = "unsupported: the source is nested too deeply"
-        raise CompileError("unsupported", message, tree.At(1, 1), name, source) from None
+        raise CompileError("unsupported", message, At(1, 1), name, source) from None
 
 
 def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
     """The kernel that a name expression means."""
-    start = tree.At(1, 1)
+    start = At(1, 1)
 
     def wrong(why: str) -> Fault:
         return Fault(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cudasim.errors import Fault, unsupported
-from cudasim.language.tree import At
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language.types import DOUBLE, FLOAT, HALF, INT, SHORT, USHORT, Scalar
 
 HEADER = "cuda_fp16.h"

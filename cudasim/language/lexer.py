@@ -8,8 +8,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cudasim.errors import Fault, unsupported
-from cudasim.language.tree import At
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language.types import DOUBLE, FLOAT, INT, LLONG, LONG, UINT, ULLONG, ULONG, Scalar
 
 

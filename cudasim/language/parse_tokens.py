@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language.lexer import Token
-from cudasim.language.tree import At
 from cudasim.language.types import DIM3, LONG, ULONG, VECTORS, Type
 
 TYPE_WORDS = {"void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "auto"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half
 from cudasim.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, TokenStream
 from cudasim.language.syntax import (
@@ -20,7 +20,6 @@ from cudasim.language.syntax import (
     Specifiers,
     TypeName,
 )
-from cudasim.language.tree import At
 from cudasim.language.types import (
     BOOL,
     CHAR,

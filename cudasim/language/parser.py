@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half
 from cudasim.language.lexer import Token, unquoted
 from cudasim.language.parse_expressions import ExpressionParser
@@ -38,7 +38,6 @@ from cudasim.language.syntax import (
     Unroll,
     While,
 )
-from cudasim.language.tree import At
 
 FOR_HINT = "the three parts of a for are separated by ;"
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half
 from cudasim.language.lexer import Token, number, strange, tokens, unquoted
-from cudasim.language.tree import At
 
 _START = At(1, 1)
 # Stand around what follows #pragma unroll.

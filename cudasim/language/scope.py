@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cudasim.errors import At
 from cudasim.language.syntax import FunctionDefinition, FunctionPart, Parameter
-from cudasim.language.tree import At, Function, Variable
+from cudasim.language.tree import Function, Variable
 from cudasim.language.types import Type
 
 

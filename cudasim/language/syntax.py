@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cudasim.language.tree import At
+from cudasim.errors import At
 from cudasim.language.types import Scalar, Void
 
 # ------------------------------------------------------------------------------------------------ expressions

@@ -9,15 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cudasim.errors import At
 from cudasim.language.types import VOID, Type
-
-
-@dataclass(frozen=True)
-class At:
-    """A place in the source, both counted from 1."""
-
-    line: int
-    column: int
 
 
 @dataclass(eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cudasim.device.stand_in import cp
-from cudasim.errors import LaunchError
-from cudasim.language.tree import At, Function, Variable
+from cudasim.errors import At, LaunchError
+from cudasim.language.tree import Function, Variable
 from cudasim.language.types import (
     BOOL,
     CHAR,
