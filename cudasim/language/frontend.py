@@ -8,6 +8,8 @@ from cudasim.errors import At, CompileError, Fault
 from cudasim.language import syntax, tree
 from cudasim.language.check import Checker
 from cudasim.language.lexer import tokens
+from cudasim.language.parse_expressions import ExpressionParser
+from cudasim.language.parse_tokens import Tokens
 from cudasim.language.parser import Parser
 from cudasim.language.preprocess import preprocess
 from cudasim.language.scope import FunctionName, Overloads
@@ -24,7 +26,7 @@ def compile_source(
     under these names. Raises CompileError at the first mistake.
     """
     try:
-        parser = Parser(preprocess(source, options))
+        parser = Parser(Tokens(preprocess(source, options)))
         unit = parser.unit()
         checker = Checker()
         checker.unit(unit)
@@ -47,10 +49,10 @@ def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
             start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
         )
 
-    inner = Parser([token.moved(start) for token in tokens(text)])
-    inner.scopes = [parser.scopes[0]]
+    inner = Tokens([token.moved(start) for token in tokens(text)])
+    inner.scopes = [parser.tokens.scopes[0]]
     inner.takes("&")
-    node = inner.assignment()
+    node = ExpressionParser(inner).assignment()
     if inner.token.kind != "end" or not isinstance(node, syntax.Name):
         raise wrong("is not the name of a kernel")
     meaning = checker.scope.find(node.name)

@@ -55,7 +55,7 @@ TOKEN_HINTS = {
 }
 
 
-class TokenStream:
+class Tokens:
     """The tokens and a scope of names: "type", "template" or "other"."""
 
     def __init__(self, stream: list[Token]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half
-from cudasim.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, TokenStream
+from cudasim.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, Tokens
 from cudasim.language.syntax import (
     ArrayPart,
     Declarator,
@@ -41,6 +42,9 @@ from cudasim.language.types import (
     Void,
 )
 
+if TYPE_CHECKING:
+    from cudasim.language.parse_expressions import ExpressionParser
+
 _SIGNED = {"char": SCHAR, "short": SHORT, "": INT, "long": LONG, "long long": LLONG}
 _UNSIGNED = {"char": UCHAR, "short": USHORT, "": UINT, "long": ULONG, "long long": ULLONG}
 _ALONE: dict[str, Scalar | Void] = {
@@ -64,43 +68,40 @@ def built_in(words: list[str], at: At) -> Scalar | Void:
     return (_UNSIGNED if sign == ["unsigned"] else _SIGNED)[size]
 
 
-class TypeParser(TokenStream):
-    def assignment(self) -> Node:
-        raise NotImplementedError
+class TypeParser:
+    """Needs expressions for lengths, alignments and what a parameter is where no argument is given."""
 
-    def constant(self) -> Node:
-        raise NotImplementedError
-
-    def template_arguments(self) -> list[Node]:
-        raise NotImplementedError
+    def __init__(self, tokens: Tokens, expressions: ExpressionParser) -> None:
+        self.tokens, self.expressions = tokens, expressions
 
     # ------------------------------------------------------------------------------------------- specifiers
 
     def specifiers(self, storage: bool = True) -> Specifiers:
-        result = Specifiers(self.at, None)
+        tokens = self.tokens
+        result = Specifiers(tokens.at, None)
         words: list[str] = []
-        while self.token.kind == "name":
-            text, at = self.token.text, self.at
+        while tokens.token.kind == "name":
+            text, at = tokens.token.text, tokens.at
             if text in TYPE_WORDS and text != "auto":
                 if result.base is not None:
                     raise Fault(at, "invalid combination of type specifiers")
                 words.append(text)
-                self.place += 1
+                tokens.place += 1
             elif text in ("const", "volatile"):
                 result.const = result.const or text == "const"
-                self.place += 1
+                tokens.place += 1
             elif text in STORAGE_WORDS:
                 if not storage:
                     raise Fault(at, f"'{text}' is not allowed here")
-                self._storage_word(result)
+                self.storage_word(result)
             elif text in ("struct", "typename") and result.base is None and not words:
-                self.place += 1
+                tokens.place += 1
                 result.base = self._named()
-            elif result.base is None and not words and (text == "auto" or self.is_type(self.token)):
+            elif result.base is None and not words and (text == "auto" or tokens.is_type(tokens.token)):
                 result.base = "auto" if text == "auto" else self._named()
-                self.place += text == "auto"
+                tokens.place += text == "auto"
             elif result.base is None and not words and text in REFUSED_WORDS:
-                self.refuse_word()
+                tokens.refuse_word()
             else:
                 break
         if words:
@@ -108,28 +109,29 @@ class TypeParser(TokenStream):
         return result
 
     def _named(self) -> Name:
-        token = self.identifier("the name of a type")
-        if self.sees("::"):
-            raise unsupported(self.at, "members of types (::)")
+        token = self.tokens.identifier("the name of a type")
+        if self.tokens.sees("::"):
+            raise unsupported(self.tokens.at, "members of types (::)")
         return Name(token.at, token.text)
 
-    def _storage_word(self, result: Specifiers) -> None:
-        token = self.next()
+    def storage_word(self, result: Specifiers) -> None:
+        tokens = self.tokens
+        token = tokens.next()
         text = token.text
         if text in REFUSED_WORDS:
             raise unsupported(token.at, REFUSED_WORDS[text])
         if text == "__launch_bounds__":
-            opened = self.must("(").at
-            result.bounds = [self.assignment()]
-            while self.takes(","):
-                result.bounds.append(self.assignment())
-            self.must(")", opened)
+            opened = tokens.must("(").at
+            result.bounds = [self.expressions.assignment()]
+            while tokens.takes(","):
+                result.bounds.append(self.expressions.assignment())
+            tokens.must(")", opened)
         elif text in ("__align__", "alignas"):
-            opened = self.must("(").at
-            if self.starts_type():
-                raise unsupported(self.at, "alignas of a type", "write its size in bytes")
-            result.align = self.constant()
-            self.must(")", opened)
+            opened = tokens.must("(").at
+            if tokens.starts_type():
+                raise unsupported(tokens.at, "alignas of a type", "write its size in bytes")
+            result.align = self.expressions.constant()
+            tokens.must(")", opened)
         elif text in ("register", "mutable", "friend", "virtual", "explicit"):
             raise Fault(token.at, f"'{text}' is not allowed here")
         elif text in result.words and text in ("inline", "static", "extern", "constexpr", "typedef"):
@@ -140,127 +142,141 @@ class TypeParser(TokenStream):
 
     def declarator(self, named: bool | None = True) -> Declarator:
         """`named`: True: with a name, False: without, None: either."""
+        tokens = self.tokens
         prefix = self._prefix()
-        if self.sees("(") and (
-            self.ahead().text in ("*", "&", "(")
+        if tokens.sees("(") and (
+            tokens.ahead().text in ("*", "&", "(")
             or (
-                self.ahead().kind == "name"
-                and not self.starts_type(self.ahead())
-                and self.ahead().text != ")"
+                tokens.ahead().kind == "name"
+                and not tokens.starts_type(tokens.ahead())
+                and tokens.ahead().text != ")"
             )
         ):
-            opened = self.next().at
+            opened = tokens.next().at
             inner = self.declarator(named)
-            self.must(")", opened)
+            tokens.must(")", opened)
         else:
-            inner = Declarator(self.at, self._name(named), [])
+            inner = Declarator(tokens.at, self._name(named), [])
         inner.parts += self._suffixes(bool(inner.name))
         inner.parts += prefix[::-1]
         return inner
 
     def _name(self, named: bool | None) -> str:
-        is_name = self.token.kind == "name" and self.token.text not in KEYWORDS
+        tokens = self.tokens
+        is_name = tokens.token.kind == "name" and tokens.token.text not in KEYWORDS
         if named is None and not is_name:
-            if self.token.kind == "name" and not self.sees("const", "volatile"):
+            if tokens.token.kind == "name" and not tokens.sees("const", "volatile"):
                 raise Fault(
-                    self.at, "expected an identifier", f"{self.token.text!r} is a word of the language"
+                    tokens.at,
+                    "expected an identifier",
+                    f"{tokens.token.text!r} is a word of the language",
                 )
             return ""
         if named is False:
             return ""
-        if is_name and self.ahead().text == "::":
-            raise unsupported(self.ahead().at, "members of types and namespaces (::)")
-        return self.identifier().text
+        if is_name and tokens.ahead().text == "::":
+            raise unsupported(tokens.ahead().at, "members of types and namespaces (::)")
+        return tokens.identifier().text
 
     def _prefix(self) -> list[Part]:
+        tokens = self.tokens
         parts: list[Part] = []
-        while self.sees("*", "&", "&&"):
-            mark = self.next().text
+        while tokens.sees("*", "&", "&&"):
+            mark = tokens.next().text
             if mark != "*":
                 parts.append(ReferencePart(mark == "&&"))
-                self.takes("__restrict__", "__restrict")
+                tokens.takes("__restrict__", "__restrict")
                 continue
             const = False
-            while self.sees("const", "volatile", "__restrict__", "__restrict"):
-                const = self.next().text == "const" or const
+            while tokens.sees("const", "volatile", "__restrict__", "__restrict"):
+                const = tokens.next().text == "const" or const
             parts.append(PointerPart(const))
         return parts
 
     def _suffixes(self, named: bool) -> list[Part]:
+        tokens = self.tokens
         parts: list[Part] = []
         while True:
-            if self.sees("["):
-                opened = self.next().at
-                if self.sees("["):
+            if tokens.sees("["):
+                opened = tokens.next().at
+                if tokens.sees("["):
                     raise unsupported(opened, "attributes [[...]]")
-                length = None if self.sees("]") else self._inside()
-                self.must("]", opened)
+                length = None if tokens.sees("]") else self._inside()
+                tokens.must("]", opened)
                 parts.append(ArrayPart(opened, length))
             elif (
-                self.sees("(") and (self.ahead().text == ")" or self.starts_type(self.ahead())) and not parts
+                tokens.sees("(")
+                and (tokens.ahead().text == ")" or tokens.starts_type(tokens.ahead()))
+                and not parts
             ):
-                parts.append(FunctionPart(self.at, self.parameters()))
+                parts.append(FunctionPart(tokens.at, self.parameters()))
             else:
-                if self.sees("(") and not parts:
+                if tokens.sees("(") and not parts:
                     self._unknown_parameter_type()
                 return parts
 
     def _unknown_parameter_type(self) -> None:
         """`void k(flaot* x)`: an unknown name where the first parameter's type would stand."""
-        token, after = self.ahead(), self.ahead(2)
-        unknown = token.kind == "name" and token.text not in KEYWORDS and not self.kind_of(token.text)
-        if unknown and (after.kind == "name" or (after.text == "*" and self.ahead(3).kind == "name")):
+        tokens = self.tokens
+        token, after = tokens.ahead(), tokens.ahead(2)
+        unknown = token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text)
+        if unknown and (after.kind == "name" or (after.text == "*" and tokens.ahead(3).kind == "name")):
             raise undefined_type(token.text, token.at)
 
     def _inside(self) -> Node:
-        before, self.no_greater = self.no_greater, False
-        node = self.constant()
-        self.no_greater = before
+        before, self.tokens.no_greater = self.tokens.no_greater, False
+        node = self.expressions.constant()
+        self.tokens.no_greater = before
         return node
 
     def parameters(self) -> list[Parameter]:
-        opened = self.must("(").at
+        tokens = self.tokens
+        opened = tokens.must("(").at
         result: list[Parameter] = []
-        if self.sees("void") and self.ahead().text == ")":
-            self.place += 1
-        while not self.sees(")"):
+        if tokens.sees("void") and tokens.ahead().text == ")":
+            tokens.place += 1
+        while not tokens.sees(")"):
             result.append(self._parameter(opened))
-            if not self.sees(")"):
-                self.must(",") if self.sees(",") else self._parameter_end(opened)
-                if self.sees(")"):
-                    raise Fault(self.at, "expected a type specifier", "another parameter follows a comma")
-        self.must(")", opened)
+            if not tokens.sees(")"):
+                tokens.must(",") if tokens.sees(",") else self._parameter_end(opened)
+                if tokens.sees(")"):
+                    raise Fault(tokens.at, "expected a type specifier", "another parameter follows a comma")
+        tokens.must(")", opened)
         return result
 
     def _parameter_end(self, opened: At) -> None:
-        raise self.expected(")", opened, "parameters are separated by commas")
+        raise self.tokens.expected(")", opened, "parameters are separated by commas")
 
     def _parameter(self, opened: At) -> Parameter:
-        at = self.at
-        if self.sees("..."):
+        tokens = self.tokens
+        at = tokens.at
+        if tokens.sees("..."):
             raise unsupported(at, "functions with a variable number of arguments")
-        if self.token.kind == "end":
-            raise self.expected(")", opened)
+        if tokens.token.kind == "end":
+            raise tokens.expected(")", opened)
         specifiers = self.specifiers()
         if specifiers.base is None:
             raise self.missing_type(specifiers)
         declarator = self.declarator(None)
-        default = self.assignment() if self.takes("=") else None
+        default = self.expressions.assignment() if tokens.takes("=") else None
         return Parameter(at, specifiers, declarator, default)
 
     def missing_type(self, specifiers: Specifiers) -> Fault:
-        token = self.token
-        if token.kind == "name" and token.text not in KEYWORDS and not self.kind_of(token.text):
-            after = self.ahead()
+        tokens = self.tokens
+        token = tokens.token
+        if token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text):
+            after = tokens.ahead()
             if (after.kind == "name" and after.text not in KEYWORDS) or after.text in ("*", "&", "::"):
                 return undefined_type(token.text, token.at)
-        return Fault(self.at, "expected a type specifier", "a parameter is a type and a name, as in 'int n'")
+        return Fault(
+            tokens.at, "expected a type specifier", "a parameter is a type and a name, as in 'int n'"
+        )
 
     def type_name(self) -> TypeName:
-        at = self.at
+        at = self.tokens.at
         specifiers = self.specifiers(storage=False)
         if specifiers.base is None:
-            raise Fault(self.at, "expected a type specifier")
+            raise Fault(self.tokens.at, "expected a type specifier")
         return TypeName(at, specifiers, self.declarator(False))
 
 
