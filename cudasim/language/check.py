@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax, tree
-from cudasim.language.check_statements import Statements
+from cudasim.language.check_context import Context
+from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_statements import StatementChecker
 from cudasim.language.constant import fold
 from cudasim.language.intrinsics import INTRINSICS
 from cudasim.language.scope import (
@@ -18,14 +20,14 @@ from cudasim.language.scope import (
 )
 from cudasim.language.templates import Bindings, key, spelled
 from cudasim.language.tree import Variable
-from cudasim.language.types import HALF, Array, Field, Pointer, Record, Scalar, Type, Void
+from cudasim.language.types import HALF, Array, Pointer, Record, Scalar, Type, Void
 
 _VARIABLE_WORDS = ("__global__", "__forceinline__", "__noinline__", "__launch_bounds__", "__host__")
 
 
 MOST_INSTANCES = 1_000  # of templates
-# Bytes: of a struct, of a variable that is __constant__, and of one that is __device__.
-MOST_STRUCT, MOST_CONSTANT, MOST_DEVICE = 4096, 1 << 16, 1 << 30
+# Bytes: of a variable that is __constant__, and of one that is __device__.
+MOST_CONSTANT, MOST_DEVICE = 1 << 16, 1 << 30
 
 
 def holds_half(type_: Type) -> bool:
@@ -38,7 +40,8 @@ def holds_half(type_: Type) -> bool:
 class Checker:
     def __init__(self) -> None:
         self.scope = Scope()
-        self.top = Statements(self, self.scope)
+        self.context = Context(self, self.scope)
+        self.top = StatementChecker(self.context)
         self.functions: list[FunctionName] = []
         self.variables: list[Variable] = []
         self.callees: dict[tree.Function, list[tree.Function]] = {}
@@ -55,7 +58,7 @@ class Checker:
             elif isinstance(item, syntax.Declaration):
                 self._variables(item)
             elif isinstance(item, syntax.StructDefinition):
-                self.struct(item, self.top)
+                self.top.declarations.struct(item)
             elif isinstance(item, syntax.HalfHeader):
                 self._half_header(item)
             else:
@@ -65,52 +68,20 @@ class Checker:
         if not self.has_half:
             self.has_half = True
             for name in half.TYPES:
-                self.top.declare(name, TypeMeaning(HALF), node.at)
-
-    def struct(self, node: syntax.StructDefinition, checker: Statements) -> None:
-        fields: list[Field] = []
-        offset, align = 0, 1
-        if node.align is not None:
-            align = checker.constant_integer(node.align, "an alignment is a power of two")
-            if align <= 0 or align & (align - 1):
-                raise Fault(node.align.at, "an alignment is a power of two")
-        for declaration in node.fields:
-            if declaration.specifiers.words:
-                word, at = next(iter(declaration.specifiers.words.items()))
-                raise unsupported(at, f"'{word}' in a struct")
-            for one in declaration.ones:
-                written = checker.written(declaration.specifiers, one.declarator)
-                type_, at = written.type, one.declarator.at
-                if isinstance(type_, Array):
-                    raise unsupported(at, "arrays in a struct", "use an array of structs, or single members")
-                if written.reference or written.const or written.auto:
-                    raise unsupported(at, "members of a struct that are const, auto or references")
-                if isinstance(type_, Void):
-                    raise Fault(at, "incomplete type is not allowed")
-                if any(field.name == one.declarator.name for field in fields):
-                    raise Fault(at, f"'{one.declarator.name}' has already been declared in the current scope")
-                offset = -(-offset // type_.align) * type_.align
-                fields.append(Field(one.declarator.name, type_, offset))
-                offset, align = offset + type_.size, max(align, type_.align)
-        if not fields:
-            raise unsupported(node.at, "structs without members")
-        if offset > MOST_STRUCT:
-            raise unsupported(node.at, f"structs of more than {MOST_STRUCT:,} bytes")
-        record = Record(node.name, tuple(fields), -(-offset // align) * align, align)
-        checker.declare(node.name, TypeMeaning(record), node.at)
+                self.context.declare(name, TypeMeaning(HALF), node.at)
 
     def _variables(self, node: syntax.Declaration) -> None:
         words = node.specifiers.words
         if "typedef" in words:
-            self.top.typedef(node)
+            self.top.declarations.typedef(node)
             return
         for word in _VARIABLE_WORDS:
             if word in words:
                 raise Fault(words[word], f"'{word}' is not allowed on a variable")
         for one in node.ones:
             if "__shared__" in words:
-                meaning = self.top.shared_variable(node, one)
-                self.top.declare(one.declarator.name, meaning, one.declarator.at)
+                meaning = self.top.declarations.shared_variable(node, one)
+                self.context.declare(one.declarator.name, meaning, one.declarator.at)
                 self.variables.append(meaning.variable)
             else:
                 self._variable(node, one)
@@ -118,7 +89,7 @@ class Checker:
     def _variable(self, node: syntax.Declaration, one: syntax.One) -> None:
         declarator, words = one.declarator, node.specifiers.words
         at, name = declarator.at, declarator.name
-        written = self.top.written(node.specifiers, declarator)
+        written = self.top.types.written(node.specifiers, declarator)
         if written.auto or written.reference:
             raise unsupported(at, "references and auto outside of functions")
         if isinstance(written.type, Void):
@@ -139,8 +110,8 @@ class Checker:
             raise Fault(at, f"const variable '{name}' requires an initializer")
         variable = Variable(name, written.type, storage, at, const)
         meaning = VariableName(variable, written.type, const)
-        self.top.declare(name, meaning, at)
-        initial = self.top.initial(written.type, one) if one.style else None
+        self.context.declare(name, meaning, at)
+        initial = self.top.initials.initial(written.type, one) if one.style else None
         if initial is not None and holds_half(written.type):
             message = "dynamic initialization is not supported for a variable at file scope"
             raise Fault(at, message, "a half is made by a running kernel: leave out the first value")
@@ -228,11 +199,11 @@ class Checker:
             old.device = old.device or new.device
 
     def _head(self, node: syntax.FunctionDefinition, scope: Scope, name: str) -> FunctionName:
-        checker = Statements(self, scope)
+        checker = ExpressionChecker(Context(self, scope))
         words, at = node.specifiers.words, node.declarator.at
         self._words(node)
         kernel = "__global__" in words
-        returned = checker.written(node.specifiers, node.declarator)
+        returned = checker.types.written(node.specifiers, node.declarator)
         if returned.auto:
             raise unsupported(node.specifiers.at, "functions that return auto", "write the type")
         if kernel and not isinstance(returned.type, Void):
@@ -293,12 +264,12 @@ class Checker:
     def by_address(self, kind: ParameterType) -> bool:
         return kind.reference == "plain" or (kind.reference == "const" and isinstance(kind.type, Array))
 
-    def _parameter(self, checker: Statements, node: syntax.Parameter, kernel: bool) -> ParameterType:
+    def _parameter(self, checker: ExpressionChecker, node: syntax.Parameter, kernel: bool) -> ParameterType:
         at = node.declarator.at
         for word, place in node.specifiers.words.items():
             hint = "it stands behind the *: float* __restrict__ x" if "restrict" in word else ""
             raise Fault(place, f"'{word}' is not allowed here", hint)
-        written = checker.written(node.specifiers, node.declarator)
+        written = checker.types.written(node.specifiers, node.declarator)
         type_: Type = written.type
         if written.auto:
             raise Fault(at, "'auto' is not allowed here", "write template <typename T> and T")
@@ -313,41 +284,43 @@ class Checker:
         reference = "" if not written.reference else "const" if written.const else "plain"
         return ParameterType(type_, written.const, reference)
 
-    def _bounds(self, checker: Statements, node: syntax.FunctionDefinition, kernel: bool) -> int | None:
+    def _bounds(
+        self, checker: ExpressionChecker, node: syntax.FunctionDefinition, kernel: bool
+    ) -> int | None:
         values = [
-            checker.constant_integer(n, "__launch_bounds__ takes numbers") for n in node.specifiers.bounds
+            checker.types.constant_integer(n, "__launch_bounds__ takes numbers")
+            for n in node.specifiers.bounds
         ]
         return values[0] or None if values else None
 
     def _defaults(
-        self, checker: Statements, written: list[syntax.Parameter], kinds: list[ParameterType]
+        self, checker: ExpressionChecker, written: list[syntax.Parameter], kinds: list[ParameterType]
     ) -> int:
         count = 0
         for parameter, kind in zip(written, kinds):
             if parameter.default is not None:
                 count += 1
                 value = checker.operand(parameter.default)
-                checker.converted(value, kind.type, parameter.default.at)
+                checker.initials.converted(value, kind.type, parameter.default.at)
             elif count:
                 raise Fault(parameter.declarator.at, "default argument not at end of parameter list")
         return count
 
     def default_argument(self, target: FunctionName, parameter: syntax.Parameter) -> tree.Expression:
         assert parameter.default is not None and target.scope is not None
-        checker = Statements(self, target.scope)
+        checker = ExpressionChecker(Context(self, target.scope))
         kind = target.parameters[target.definition_parameters().index(parameter)]
-        return checker.passed(checker.operand(parameter.default), kind)
+        return checker.calls.passed(checker.operand(parameter.default), kind)
 
     def _body(self, name: FunctionName) -> None:
         node, function = name.definition, name.function
         assert function is not None and name.scope is not None and node.body is not None
-        checker = Statements(self, Scope(name.scope))
-        checker.current = name
+        context = Context(self, Scope(name.scope), name)
         for variable, kind in zip(function.parameters, name.parameters):
             if variable.name:
                 meaning = VariableName(variable, kind.type, kind.const, self.by_address(kind))
-                checker.declare(variable.name, meaning, variable.at)
-        function.body = checker.block(node.body, scope=False)
+                context.declare(variable.name, meaning, variable.at)
+        function.body = StatementChecker(context).block(node.body, scope=False)
 
     # ---------------------------------------------------------------------------------------------- templates
 
@@ -373,26 +346,22 @@ class Checker:
             self.depth -= 1
         return made
 
-    def may_call(self, caller: object, target: FunctionName, at: At) -> None:
-        assert isinstance(caller, Statements) and target.function is not None
+    def may_call(self, caller: FunctionName | None, target: FunctionName, at: At) -> None:
+        """Remember a call. Raises where it is not allowed."""
+        assert target.function is not None
         name = target.name
-        if caller.current is None:
+        if caller is None:
             raise unsupported(at, "calling a function in a constant expression")
         if target.kernel:
             hint = "only the host launches kernels; to share code, make it a __device__ function"
             raise unsupported(at, f"calling the __global__ function '{name}' from a kernel", hint)
-        if caller.current.device and not target.device:
-            word = "__global__" if caller.current.kernel else "__device__"
-            by = f"a {word} function('{caller.current.name}')"
+        if caller.device and not target.device:
+            word = "__global__" if caller.kernel else "__device__"
+            by = f"a {word} function('{caller.name}')"
             message = f"calling a __host__ function('{name}') from {by} is not allowed"
             raise Fault(at, message, f"write __device__ before the definition of '{name}'")
-        assert caller.current.function is not None
-        self.callees.setdefault(caller.current.function, []).append(target.function)
-
-    def needs_device(self, caller: object, name: str, at: At) -> None:
-        assert isinstance(caller, Statements)
-        if caller.current is None:
-            raise unsupported(at, f"calling '{name}' in a constant expression")
+        assert caller.function is not None
+        self.callees.setdefault(caller.function, []).append(target.function)
 
     # ------------------------------------------------------------------------------------------------ program
 

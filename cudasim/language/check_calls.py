@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
-from cudasim.language.check_expressions import type_hint
-from cudasim.language.check_output import Output
+from cudasim.language.check_context import Context
+from cudasim.language.check_hints import type_hint
+from cudasim.language.check_output import OutputChecker
 from cudasim.language.conversion import Value, address, implicit, number, quality, rvalue
 from cudasim.language.intrinsics import INTRINSICS, SAME_TYPE, Signature
 from cudasim.language.preprocess import ASSERT
@@ -22,6 +24,9 @@ from cudasim.language.types import (
     Void,
 )
 
+if TYPE_CHECKING:
+    from cudasim.language.check_expressions import ExpressionChecker
+
 
 @dataclass(eq=False)
 class Candidate:
@@ -31,19 +36,23 @@ class Candidate:
     template: bool = False
 
 
-class Calls(Output):
+class CallChecker:
+    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
+        self.context, self.expressions = context, expressions
+        self.output = OutputChecker(context, expressions)
+
     def call(self, node: syntax.CallOf) -> Value:
         at = node.at
-        callee = self.value(node.function)
+        callee = self.expressions.value(node.function)
         if callee.function is None:
             hint = f"'{callee.name}' is no function" if callee.name else "a function's name stands before ("
             raise Fault(at, "expression preceding parentheses of apparent call must have function type", hint)
         if callee.name == ASSERT:
-            return self.assertion(node)
+            return self.output.assertion(node)
         if callee.name == "printf":
             if callee.function.functions or callee.function.templates:
                 raise unsupported(at, "functions of your own that are called printf", "take another name")
-            return self.printf(node)
+            return self.output.printf(node)
         if callee.name == "__ldg":
             return self._ldg([self._argument(argument) for argument in node.arguments], at)
         if (
@@ -62,7 +71,7 @@ class Calls(Output):
     def _argument(self, node: syntax.Node) -> Value:
         if isinstance(node, syntax.Braces):
             raise unsupported(node.at, "braces as an argument", "name the type: float4{...}")
-        return self.operand(node)
+        return self.expressions.operand(node)
 
     # -------------------------------------------------------------------------------------------- candidates
 
@@ -78,9 +87,9 @@ class Calls(Output):
             built_in = self._built_in_candidates(callee.name)
             result += [one for one in built_in if [p.type for p in one.parameters] not in own]
         for template in callee.function.templates:
-            bindings = deduced(self, template.definition, explicit or [], arguments)
+            bindings = deduced(self.expressions, template.definition, explicit or [], arguments)
             if bindings is not None:
-                f = self.file.instance(template, bindings, function.at)
+                f = self.context.file.instance(template, bindings, function.at)
                 result.append(Candidate(f.parameters, len(f.parameters) - f.defaults, f, True))
         return result
 
@@ -169,11 +178,11 @@ class Calls(Output):
     def _user_call(self, chosen: Candidate, arguments: list[Value], at: At) -> Value:
         target = chosen.target
         assert isinstance(target, FunctionName)
-        self.file.may_call(self, target, at)
+        self.context.file.may_call(self.context.function, target, at)
         passed = [self.passed(value, parameter) for value, parameter in zip(arguments, target.parameters)]
         for parameter in target.definition_parameters()[len(arguments) :]:
             assert parameter.default is not None
-            passed.append(self.file.default_argument(target, parameter))
+            passed.append(self.context.file.default_argument(target, parameter))
         assert target.function is not None
         return Value(tree.Call(at, target.returns, target.function, passed))
 
@@ -189,7 +198,7 @@ class Calls(Output):
         return result
 
     def _intrinsic(self, signature: Signature, arguments: list[Value], at: At) -> tree.Expression:
-        self.file.needs_device(self, signature.name, at)
+        self.context.needs_function(signature.name, at)
         passed: list[tree.Expression] = []
         for value, type_ in zip(arguments, signature.parameters):
             node = implicit(value, type_)
@@ -237,7 +246,7 @@ class Calls(Output):
         return Value(tree.MakeRecord(node.at, record, parts))
 
     def template_name(self, node: syntax.Name) -> Value:
-        meaning = self.scope.find(node.name)
+        meaning = self.context.scope.find(node.name)
         if not isinstance(meaning, Overloads) or not meaning.templates:
             raise Fault(node.at, f"'{node.name}' is not a template")
         return Value(function=meaning, name=node.name)

@@ -1,20 +1,22 @@
-"""Local variables and their first values."""
+"""Variables in functions, and types that are declared."""
 
 from __future__ import annotations
 
-from cudasim.errors import At, Fault, unsupported
+from cudasim.errors import Fault, unsupported
 from cudasim.language import syntax, tree
-from cudasim.language.check_calls import Calls
-from cudasim.language.check_expressions import type_hint
-from cudasim.language.check_types import Written, first_at
+from cudasim.language.check_context import Context
+from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_hints import first_at
+from cudasim.language.check_initials import Initial
+from cudasim.language.check_types import Written
 from cudasim.language.constant import fold
-from cudasim.language.conversion import Value, address, implicit, rvalue
+from cudasim.language.conversion import Value, address, rvalue
 from cudasim.language.scope import Overloads, TypeMeaning, VariableName
 from cudasim.language.tree import Variable
-from cudasim.language.types import DIM3, HALF, UINT, Array, Pointer, Record, Scalar, Type, Void
+from cudasim.language.types import HALF, Array, Field, Pointer, Record, Scalar, Void
 
+MOST_STRUCT = 4096  # bytes
 MOST_LOCAL = 1 << 19  # bytes, of one variable: what a GPU has for all that is local to a thread
-Initial = tree.Expression | list[object]
 
 _SHARED_HINT = (
     "a __shared__ array has a length that is known when compiling; "
@@ -22,7 +24,11 @@ _SHARED_HINT = (
 )
 
 
-class Declarations(Calls):
+class DeclarationChecker:
+    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
+        self.context, self.types = context, expressions.types
+        self.expressions, self.initials = expressions, expressions.initials
+
     def local(self, node: syntax.Declaration) -> list[tree.Statement]:
         words = node.specifiers.words
         if "typedef" in words:
@@ -56,15 +62,49 @@ class Declarations(Calls):
 
     def typedef(self, node: syntax.Declaration) -> None:
         for one in node.ones:
-            written = self.written(node.specifiers, one.declarator)
+            written = self.types.written(node.specifiers, one.declarator)
             if one.style:
                 raise Fault(one.declarator.at, "a typedef has no initial value")
             if written.reference or written.auto:
                 raise unsupported(one.declarator.at, "typedefs of references")
-            old = self.scope.names.get(one.declarator.name)
+            old = self.context.scope.names.get(one.declarator.name)
             if isinstance(old, TypeMeaning) and (old.type, old.const) == (written.type, written.const):
                 continue
-            self.declare(one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at)
+            self.context.declare(
+                one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at
+            )
+
+    def struct(self, node: syntax.StructDefinition) -> None:
+        fields: list[Field] = []
+        offset, align = 0, 1
+        if node.align is not None:
+            align = self.types.constant_integer(node.align, "an alignment is a power of two")
+            if align <= 0 or align & (align - 1):
+                raise Fault(node.align.at, "an alignment is a power of two")
+        for declaration in node.fields:
+            if declaration.specifiers.words:
+                word, at = next(iter(declaration.specifiers.words.items()))
+                raise unsupported(at, f"'{word}' in a struct")
+            for one in declaration.ones:
+                written = self.types.written(declaration.specifiers, one.declarator)
+                type_, at = written.type, one.declarator.at
+                if isinstance(type_, Array):
+                    raise unsupported(at, "arrays in a struct", "use an array of structs, or single members")
+                if written.reference or written.const or written.auto:
+                    raise unsupported(at, "members of a struct that are const, auto or references")
+                if isinstance(type_, Void):
+                    raise Fault(at, "incomplete type is not allowed")
+                if any(field.name == one.declarator.name for field in fields):
+                    raise Fault(at, f"'{one.declarator.name}' has already been declared in the current scope")
+                offset = -(-offset // type_.align) * type_.align
+                fields.append(Field(one.declarator.name, type_, offset))
+                offset, align = offset + type_.size, max(align, type_.align)
+        if not fields:
+            raise unsupported(node.at, "structs without members")
+        if offset > MOST_STRUCT:
+            raise unsupported(node.at, f"structs of more than {MOST_STRUCT:,} bytes")
+        record = Record(node.name, tuple(fields), -(-offset // align) * align, align)
+        self.context.declare(node.name, TypeMeaning(record), node.at)
 
     # ------------------------------------------------------------------------------------------------ shared
 
@@ -84,7 +124,7 @@ class Declarations(Calls):
             raise Fault(
                 at, "incomplete type is not allowed", "write a length, or extern __shared__ float name[];"
             )
-        if open_ended and isinstance(self.file.scope.names.get(declarator.name), Overloads):
+        if open_ended and isinstance(self.context.file.scope.names.get(declarator.name), Overloads):
             message = f"declaration is incompatible with previous '{declarator.name}', which is a function"
             raise Fault(at, message, "what is extern needs a name of its own")
         storage = "dynamic" if open_ended else "shared"
@@ -92,7 +132,7 @@ class Declarations(Calls):
 
     def _shared_type(self, specifiers: syntax.Specifiers, declarator: syntax.Declarator) -> Written:
         try:
-            written = self.written(specifiers, declarator)
+            written = self.types.written(specifiers, declarator)
         except Fault as fault:
             if fault.message == "expression must have a constant value":
                 fault.hint = _SHARED_HINT
@@ -103,7 +143,7 @@ class Declarations(Calls):
 
     def _shared(self, node: syntax.Declaration, one: syntax.One) -> tree.Statement:
         meaning = self.shared_variable(node, one)
-        self.declare(one.declarator.name, meaning, one.declarator.at)
+        self.context.declare(one.declarator.name, meaning, one.declarator.at)
         return tree.Declare(one.declarator.at, meaning.variable)
 
     # --------------------------------------------------------------------------------------------- automatic
@@ -111,7 +151,7 @@ class Declarations(Calls):
     def _automatic(self, node: syntax.Declaration, one: syntax.One) -> tree.Statement | None:
         declarator, words = one.declarator, node.specifiers.words
         at, name = declarator.at, declarator.name
-        written = self.written(node.specifiers, declarator)
+        written = self.types.written(node.specifiers, declarator)
         if "extern" in words:
             raise unsupported(at, "extern variables other than __shared__")
         constexpr = "constexpr" in words
@@ -134,7 +174,7 @@ class Declarations(Calls):
         storage = "local" if isinstance(written.type, Array) else "register"
         variable = Variable(name, written.type, storage, at, const)
         meaning = VariableName(variable, written.type, const)
-        self.declare(name, meaning, at)
+        self.context.declare(name, meaning, at)
         if written.type.size > MOST_LOCAL:
             hint = "use global memory, or shared memory"
             raise unsupported(at, f"a local variable of more than {MOST_LOCAL:,} bytes", hint)
@@ -142,7 +182,7 @@ class Declarations(Calls):
             if isinstance(written.type, Array) and written.type.length is None:
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")
             return tree.Declare(at, variable)
-        initial = self.initial(written.type, one)
+        initial = self.initials.initial(written.type, one)
         if isinstance(written.type, Array) and written.type.length is None:
             assert isinstance(initial, list)
             variable.type = meaning.type = Array(written.type.of, len(initial))
@@ -158,7 +198,7 @@ class Declarations(Calls):
         if value is None and constexpr:
             hint = "a constexpr is worked out when compiling; use const for a value of the running kernel"
             assert one.initial is not None
-            self.no_calls(Value(initial), one.initial)
+            self.types.no_calls(Value(initial), one.initial)
             raise Fault(first_at(one.initial), "expression must have a constant value", hint)
         if value is not None and (meaning.type.is_integer or constexpr):
             meaning.constant = value
@@ -171,7 +211,7 @@ class Declarations(Calls):
             )
         if isinstance(one.initial, syntax.Braces):
             raise unsupported(at, "auto with braces")
-        value = self.operand(one.initial)
+        value = self.expressions.operand(one.initial)
         const = written.const
         if written.reference:
             type_ = value.type
@@ -197,12 +237,14 @@ class Declarations(Calls):
             raise unsupported(at, "references with braces")
         if written.reference == "&&":
             raise unsupported(at, "references with &&")
-        value = self.operand(one.initial)
+        value = self.expressions.operand(one.initial)
         if value.place is not None and value.type == written.type and (written.const or not value.const):
             pointer = Pointer(written.type, written.const)
             target = Value(place=value.place, const=written.const)
             variable = Variable(name, pointer, "register", at, True)
-            self.declare(name, VariableName(variable, written.type, written.const, reference=True), at)
+            self.context.declare(
+                name, VariableName(variable, written.type, written.const, reference=True), at
+            )
             return tree.Declare(at, variable, address(target, at))
         if not written.const:
             hint = f"'{name}' could change it; write const before the type"
@@ -214,136 +256,7 @@ class Declarations(Calls):
                 wanted = f"a reference of type '{written.type} &'"
                 message = f"{wanted} cannot be initialized with a value of type '{source}'"
             raise Fault(at, message, hint)
-        initial = self.converted(value, written.type, at)
+        initial = self.initials.converted(value, written.type, at)
         variable = Variable(name, written.type, "register", at, True)
-        self.declare(name, VariableName(variable, written.type, True), at)
+        self.context.declare(name, VariableName(variable, written.type, True), at)
         return tree.Declare(at, variable, initial)
-
-    # ------------------------------------------------------------------------------------------- first values
-
-    def initial(self, type_: Type, one: syntax.One) -> Initial:
-        node = one.initial
-        assert node is not None
-        if isinstance(node, syntax.Braces):
-            if one.style == "(":
-                return self._constructed(type_, node)
-            if isinstance(type_, Array):
-                return self._array(type_, node)
-            return self.braces_value(node, type_)
-        if isinstance(type_, Array):
-            if isinstance(node, syntax.Text):
-                raise unsupported(node.at, "strings")
-            hint = "the values of an array stand in braces: {1, 2, 3}"
-            raise Fault(first_at(node), "an array is initialized with values in braces", hint)
-        return self.converted(self.operand(node), type_, first_at(node))
-
-    def converted(self, value: Value, type_: Type, at: At) -> tree.Expression:
-        result = implicit(value, type_)
-        if result is None:
-            source = rvalue(value).type
-            message = f"a value of type '{source}' cannot be used to initialize an entity of type '{type_}'"
-            raise Fault(at, message, type_hint(source, type_))
-        return result
-
-    def _constructed(self, type_: Type, node: syntax.Braces) -> tree.Expression:
-        if type_ == DIM3:
-            return self._dim3(node)
-        raise Fault(
-            node.at, f"no constructor of '{type_}' takes {len(node.parts)} values", "use braces: {a, b}"
-        )
-
-    def make(self, node: syntax.Make) -> Value:
-        written = self.type_name(node.type)
-        braces = syntax.Braces(node.at, node.parts)
-        if isinstance(written.type, Void) and not node.parts:
-            raise Fault(node.at, "a value of type void has no use")
-        if not node.braces and node.parts:
-            return Value(self._constructed(written.type, braces))
-        return Value(self.braces_value(braces, written.type))
-
-    def _dim3(self, node: syntax.Braces) -> tree.Expression:
-        if len(node.parts) > 3:
-            raise Fault(node.at, "too many values: a dim3 has x, y and z")
-        parts: list[tree.Expression] = []
-        for part in node.parts:
-            parts.append(self.converted(self.operand(part), UINT, part.at))
-        while len(parts) < 3:
-            parts.append(tree.Literal(node.at, UINT, 1))
-        return tree.MakeRecord(node.at, DIM3, parts)
-
-    def braces_value(self, node: syntax.Braces, to: Type) -> tree.Expression:
-        if to == DIM3:
-            return self._dim3(node)
-        if isinstance(to, Record):
-            parts = list(node.parts)
-            if len(parts) == 1 and not isinstance(parts[0], syntax.Braces):
-                value = self.operand(parts[0])
-                if value.type == to:
-                    return rvalue(value)
-            result = self._record(to, parts, node.at)
-            self._none_left(parts)
-            return result
-        if len(node.parts) > 1:
-            raise Fault(node.parts[1].at, "too many initializer values", f"a variable of type '{to}' has one")
-        if not node.parts:
-            return self.zero(to, node.at)
-        if isinstance(node.parts[0], syntax.Braces):
-            raise unsupported(node.at, "braces within braces for a single value")
-        return self._element(to, node.parts[0])
-
-    def zero(self, to: Type, at: At) -> tree.Expression:
-        if isinstance(to, Record):
-            return tree.MakeRecord(at, to, [self.zero(field.type, at) for field in to.fields])
-        value = implicit(Value(tree.Literal(at, UINT, 0), null=True), to)
-        if value is None:
-            raise Fault(at, f"a value of type '{to}' cannot be made of nothing")
-        return value
-
-    def _record(self, record: Record, parts: list[syntax.Node], at: At) -> tree.Expression:
-        values: list[tree.Expression] = []
-        for field in record.fields:
-            if not parts:
-                values.append(self.zero(field.type, at))
-            else:
-                value = self._next(field.type, parts)
-                assert isinstance(value, tree.Expression)
-                values.append(value)
-        return tree.MakeRecord(at, record, values)
-
-    def _array(self, type_: Array, node: syntax.Braces) -> list[object]:
-        parts = list(node.parts)
-        if type_.length is None and not parts:
-            raise Fault(node.at, "an array of unknown length needs at least one value")
-        result = self._elements(type_, parts)
-        self._none_left(parts)
-        return result
-
-    def _none_left(self, parts: list[syntax.Node]) -> None:
-        if parts:
-            raise Fault(first_at(parts[0]), "too many initializer values")
-
-    def _elements(self, type_: Array, parts: list[syntax.Node]) -> list[object]:
-        result: list[object] = []
-        while parts and (type_.length is None or len(result) < type_.length):
-            result.append(self._next(type_.of, parts))
-        return result
-
-    def _next(self, type_: Type, parts: list[syntax.Node]) -> Initial:
-        """Takes what the next element needs off `parts`: braces of its own may be left out."""
-        if isinstance(parts[0], syntax.Braces):
-            part = parts.pop(0)
-            assert isinstance(part, syntax.Braces)
-            return self._array(type_, part) if isinstance(type_, Array) else self.braces_value(part, type_)
-        if isinstance(type_, Array):
-            return self._elements(type_, parts)
-        if isinstance(type_, Record):
-            value = self.operand(parts[0])
-            if implicit(value, type_) is None:
-                return self._record(type_, parts, parts[0].at)
-        return self._element(type_, parts.pop(0))
-
-    def _element(self, to: Type, node: syntax.Node) -> tree.Expression:
-        # NVRTC lets braces narrow, with a warning
-        value = self.operand(node)
-        result = self.converted(value, to, first_at(node))
-        return result

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
+from typing import Any
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax, tree
-from cudasim.language.check_types import Types, first_at
+from cudasim.language.check_calls import CallChecker
+from cudasim.language.check_context import Context
+from cudasim.language.check_hints import first_at, type_hint
+from cudasim.language.check_initials import InitialChecker
+from cudasim.language.check_types import TypeChecker
 from cudasim.language.conversion import (
     Value,
     address,
@@ -73,27 +79,41 @@ def root(place: tree.Place) -> str:
     return node.variable.storage
 
 
-class Expressions(Types):
-    def call(self, node: syntax.CallOf) -> Value:
-        raise NotImplementedError
+class ExpressionChecker:
+    """Holds those that check what stands in expressions: types, calls, and values in braces."""
 
-    def make(self, node: syntax.Make) -> Value:
-        raise NotImplementedError
-
-    def braces_value(self, node: syntax.Braces, to: Type) -> tree.Expression:
-        raise NotImplementedError
-
-    def template_name(self, node: syntax.Name) -> Value:
-        raise NotImplementedError
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.types = TypeChecker(context, self)
+        self.calls = CallChecker(context, self)
+        self.initials = InitialChecker(self)
+        self._by_node: dict[type[syntax.Node], Callable[[Any], Value]] = {
+            syntax.Number: self._number,
+            syntax.Null: self._null,
+            syntax.Text: self._text,
+            syntax.Braces: self._braces,
+            syntax.TypeName: self._typename,
+            syntax.Name: self._name,
+            syntax.Prefix: self._prefix,
+            syntax.Postfix: self._postfix,
+            syntax.Infix: self._infix,
+            syntax.Ternary: self._ternary,
+            syntax.Assignment: self._assignment,
+            syntax.Index: self._index,
+            syntax.Dot: self._dot,
+            syntax.Cast: self._cast,
+            syntax.Make: self.initials.make,
+            syntax.CallOf: self.calls.call,
+            syntax.SizeOf: self._sizeof,
+        }
 
     # ------------------------------------------------------------------------------------------- all of them
 
     def value(self, node: syntax.Node) -> Value:
-        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        method = self._by_node.get(type(node))
         if method is None:
             raise Fault(node.at, "expected an expression")
-        result: Value = method(node)
-        return result
+        return method(node)
 
     def rvalue(self, node: syntax.Node) -> tree.Expression:
         value = self.value(node)
@@ -138,8 +158,8 @@ class Expressions(Types):
 
     def _name(self, node: syntax.Name) -> Value:
         if node.arguments is not None:
-            return self.template_name(node)
-        meaning = self.scope.find(node.name)
+            return self.calls.template_name(node)
+        meaning = self.context.scope.find(node.name)
         if isinstance(meaning, VariableName):
             return self._variable(meaning, node)
         if isinstance(meaning, ConstantName):
@@ -169,18 +189,18 @@ class Expressions(Types):
             return Value(tree.Literal(at, LONG, 0), null=True)
         if name == "warpSize":
             return Value(tree.Special(at, INT, "warpSize", ""), name=name)
-        if name in half.FUNCTIONS and not self.file.has_half:
+        if name in half.FUNCTIONS and not self.context.file.has_half:
             raise Fault(at, f"identifier '{name}' is undefined", half.INCLUDE_IT)
         if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
             return Value(function=Overloads(), name=name)
-        if name in UNSUPPORTED or (self.file.has_half and half.is_other_function(name)):
+        if name in UNSUPPORTED or (self.context.file.has_half and half.is_other_function(name)):
             raise unsupported(at, name)
         raise self._undefined(name, at)
 
     def _undefined(self, name: str, at: At) -> Fault:
         hint = HOST_ONLY.get(name, "")
         if not hint:
-            known = self.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
+            known = self.context.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
             lower = {candidate.lower(): candidate for candidate in known}
             close = (
                 [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
@@ -396,7 +416,8 @@ class Expressions(Types):
             if node.op:
                 raise Fault(node.right.at, "expected an expression")
             return Value(
-                tree.Assign(at, place.type, place, self.braces_value(node.right, place.type)), lost=True
+                tree.Assign(at, place.type, place, self.initials.braces_value(node.right, place.type)),
+                lost=True,
             )
         right = self.operand(node.right)
         if not node.op:
@@ -482,7 +503,7 @@ class Expressions(Types):
     # ------------------------------------------------------------------------------------------ casts, sizeof
 
     def _cast(self, node: syntax.Cast) -> Value:
-        written = self.type_name(node.type)
+        written = self.types.type_name(node.type)
         if isinstance(node.operand, syntax.Braces):
             raise Fault(node.operand.at, "expected an expression")
         value = self.operand(node.operand)
@@ -507,35 +528,12 @@ class Expressions(Types):
         pointer = tree.Reinterpret(node.at, Pointer(to, const), address(value, node.at))
         return Value(place=tree.Deref(node.at, to, pointer), const=const)
 
-    def _make(self, node: syntax.Make) -> Value:
-        return self.make(node)
-
-    def _callof(self, node: syntax.CallOf) -> Value:
-        return self.call(node)
-
     def _sizeof(self, node: syntax.SizeOf) -> Value:
         if isinstance(node.what, syntax.TypeName):
-            type_ = self.type_name(node.what).type
+            type_ = self.types.type_name(node.what).type
         else:
             value = self.operand(node.what)
             type_ = value.type
         if isinstance(type_, Void) or (isinstance(type_, Array) and type_.length is None):
             raise Fault(node.at, "incomplete type is not allowed", f"'{type_}' has no size")
         return Value(tree.Literal(node.at, ULONG, type_.align if node.align else type_.size))
-
-
-def type_hint(source: Type, to: Type) -> str:
-    """What a beginner may have meant where `source` does not become `to`."""
-    if isinstance(source, Void):
-        return "the function returns nothing"
-    if isinstance(source, Pointer) and isinstance(to, Pointer):
-        if source.to == to.to:
-            return "it points to something const; declare the other const as well"
-        return f"reinterpret_cast<{to}>(...) if the same bytes are meant"
-    if isinstance(source, Pointer) and source.to == to:
-        return "write * or [...] to read what the pointer points to"
-    if isinstance(to, Pointer) and to.to == source:
-        return "write & before it to take its address"
-    if isinstance(to, Record) and to.vector:
-        return f"make_{to.name}(...) makes one"
-    return ""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
-from cudasim.language.check_expressions import Expressions
+from cudasim.language.check_context import Context
 from cudasim.language.conversion import Value, number, rvalue
 from cudasim.language.formats import MOST_ARGUMENTS, Conversion, FormatError, parts
 from cudasim.language.types import CHAR, DOUBLE, HALF, INT, VOID, Pointer, Scalar, Type, promoted
+
+if TYPE_CHECKING:
+    from cudasim.language.check_expressions import ExpressionChecker
 
 FORMAT = Pointer(CHAR, True)
 _WORDS = {
@@ -19,19 +24,22 @@ _WORDS = {
 }
 
 
-class Output(Expressions):
+class OutputChecker:
+    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
+        self.context, self.expressions = context, expressions
+
     # ------------------------------------------------------------------------------------------------ printf
 
     def printf(self, node: syntax.CallOf) -> Value:
         """What C leaves open, arguments that do not fit the format, is refused: it would show garbage."""
         at = node.at
-        self.file.needs_device(self, "printf", at)
+        self.context.needs_function("printf", at)
         if not node.arguments:
             hint = 'printf takes a format: printf("%d\\n", n)'
             raise Fault(at, "too few arguments in function call", hint)
         first, *others = node.arguments
         if not isinstance(first, syntax.Text):
-            return self._no_format(self.operand(first), first.at)
+            return self._no_format(self.expressions.operand(first), first.at)
         try:
             conversions = [part for part in parts(first.text) if isinstance(part, Conversion)]
         except FormatError as error:
@@ -68,7 +76,7 @@ class Output(Expressions):
             return tree.Text(node.at, FORMAT, node.text.partition("\0")[0])
         if isinstance(node, syntax.Braces):
             raise Fault(node.at, "expected an expression")
-        value = self.rvalue(node)
+        value = self.expressions.rvalue(node)
         if value.type == VOID:
             raise Fault(value.at, 'incomplete type "void" is not allowed', "the function returns nothing")
         return value
@@ -85,8 +93,10 @@ class Output(Expressions):
         """assert(condition), which the preprocessor has given the text of its condition."""
         condition, text = node.arguments
         assert isinstance(text, syntax.Text)
-        self.file.needs_device(self, "assert", node.at)
-        return Value(tree.Intrinsic(node.at, VOID, "assert", [self.condition(condition)], text.text))
+        self.context.needs_function("assert", node.at)
+        return Value(
+            tree.Intrinsic(node.at, VOID, "assert", [self.expressions.condition(condition)], text.text)
+        )
 
 
 def _kind(argument: tree.Expression) -> str:

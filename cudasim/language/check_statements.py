@@ -7,28 +7,32 @@ from dataclasses import replace
 
 from cudasim.errors import Fault, unsupported
 from cudasim.language import syntax, tree
-from cudasim.language.check_declarations import Declarations
-from cudasim.language.check_expressions import type_hint
-from cudasim.language.check_types import first_at
+from cudasim.language.check_context import Context
+from cudasim.language.check_declarations import DeclarationChecker
+from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_hints import first_at, type_hint
 from cudasim.language.constant import fold, in_type
 from cudasim.language.conversion import as_bool, implicit, known, number, rvalue
-from cudasim.language.scope import FunctionName, TypeMeaning
+from cudasim.language.scope import TypeMeaning
 from cudasim.language.types import Scalar, Void, promoted
 
 
-class Statements(Declarations):
-    current: FunctionName | None = None
-    loops = 0
-    switches = 0
+class StatementChecker:
+    def __init__(self, context: Context) -> None:
+        self.context, self.expressions = context, ExpressionChecker(context)
+        self.types, self.initials = self.expressions.types, self.expressions.initials
+        self.declarations = DeclarationChecker(context, self.expressions)
+        self.loops = 0  # around the statement
+        self.switches = 0
 
     def block(self, node: syntax.BlockOf, scope: bool = True) -> tree.Block:
         if scope:
-            self.push()
+            self.context.push()
         statements: list[tree.Statement] = []
         for inner in node.statements:
             statements += self.statement(inner)
         if scope:
-            self.pop()
+            self.context.pop()
         return tree.Block(node.at, statements)
 
     def statement(self, node: syntax.Node) -> list[tree.Statement]:
@@ -36,19 +40,19 @@ class Statements(Declarations):
         if isinstance(node, syntax.BlockOf):
             return [self.block(node)]
         if isinstance(node, syntax.ExpressionStatement):
-            return [tree.Evaluate(at, self.rvalue(node.expression))]
+            return [tree.Evaluate(at, self.expressions.rvalue(node.expression))]
         if isinstance(node, syntax.Declaration):
-            return self.local(node)
+            return self.declarations.local(node)
         if isinstance(node, syntax.IfElse):
             return [self._if(node)]
         if isinstance(node, syntax.For):
             return [self._for(node)]
         if isinstance(node, syntax.While):
-            test = self.condition(node.test)
+            test = self.expressions.condition(node.test)
             return [tree.Loop(at, [], test, None, self._body(node.body))]
         if isinstance(node, syntax.DoWhile):
             body = self._body(node.body)
-            return [tree.Loop(at, [], self.condition(node.test), None, body, "after")]
+            return [tree.Loop(at, [], self.expressions.condition(node.test), None, body, "after")]
         if isinstance(node, syntax.Jump):
             return [self._jump(node)]
         if isinstance(node, syntax.ReturnOf):
@@ -62,19 +66,21 @@ class Statements(Declarations):
             if node.count is not None and isinstance(
                 node.statement, syntax.For | syntax.While | syntax.DoWhile
             ):
-                self.constant_integer(node.count, "the number of #pragma unroll is known when compiling")
+                self.types.constant_integer(
+                    node.count, "the number of #pragma unroll is known when compiling"
+                )
             return self.statement(node.statement)
         if isinstance(node, syntax.StaticAssert):
             self.static_assert(node)
         elif isinstance(node, syntax.Alias):
-            written = self.type_name(node.type)
-            self.declare(node.name, TypeMeaning(written.type, written.const), node.at)
+            written = self.types.type_name(node.type)
+            self.context.declare(node.name, TypeMeaning(written.type, written.const), node.at)
         elif isinstance(node, syntax.StructDefinition):
-            self.file.struct(node, self)
+            self.declarations.struct(node)
         return []
 
     def static_assert(self, node: syntax.StaticAssert) -> None:
-        test = fold(as_bool(self.value(node.test), first_at(node.test)))
+        test = fold(as_bool(self.expressions.value(node.test), first_at(node.test)))
         if test is None:
             raise Fault(
                 first_at(node.test),
@@ -86,13 +92,13 @@ class Statements(Declarations):
 
     def _one(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
         """A statement in a scope of its own."""
-        self.push()
-        self.scope.reserved = set(reserved)
+        self.context.push()
+        self.context.scope.reserved = set(reserved)
         if isinstance(node, syntax.BlockOf):
             statements: list[tree.Statement] = [self.block(node, scope=False)]
         else:
             statements = self.statement(node)
-        self.pop()
+        self.context.pop()
         return statements[0] if len(statements) == 1 else tree.Block(node.at, statements)
 
     def _body(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
@@ -103,12 +109,12 @@ class Statements(Declarations):
 
     def _if(self, node: syntax.IfElse) -> tree.Statement:
         if node.initial is not None:
-            self.push()
+            self.context.push()
             first = self.statement(node.initial)
             result = self._if(replace(node, initial=None))
-            self.pop()
+            self.context.pop()
             return tree.Block(node.at, [*first, result])
-        test = self.condition(node.test)
+        test = self.expressions.condition(node.test)
         if node.constexpr:
             holds = fold(test)
             if holds is None:
@@ -118,7 +124,7 @@ class Statements(Declarations):
                     "if constexpr is decided when compiling",
                 )
             chosen = node.yes if holds else node.no
-            if self.current is None or self.current.definition.template is None:
+            if self.context.function is None or self.context.function.definition.template is None:
                 both = [self._one(arm) for arm in (node.yes, node.no) if arm is not None]
                 return both[0] if holds else both[1] if len(both) > 1 else tree.Block(node.at, [])
             return self._one(chosen) if chosen is not None else tree.Block(node.at, [])
@@ -126,14 +132,14 @@ class Statements(Declarations):
         return tree.If(node.at, test, self._one(node.yes), no)
 
     def _for(self, node: syntax.For) -> tree.Statement:
-        self.push()
+        self.context.push()
         initial: list[tree.Statement] = []
         for inner in node.initial:
             initial += self.statement(inner)
-        test = self.condition(node.test) if node.test is not None else None
-        step = self.rvalue(node.step) if node.step is not None else None
-        body = self._body(node.body, self.scope.names)
-        self.pop()
+        test = self.expressions.condition(node.test) if node.test is not None else None
+        step = self.expressions.rvalue(node.step) if node.step is not None else None
+        body = self._body(node.body, self.context.scope.names)
+        self.context.pop()
         return tree.Loop(node.at, initial, test, step, body)
 
     def _jump(self, node: syntax.Jump) -> tree.Statement:
@@ -146,19 +152,23 @@ class Statements(Declarations):
         return tree.Continue(node.at)
 
     def _return(self, node: syntax.ReturnOf) -> tree.Statement:
-        assert self.current is not None
-        to = self.current.returns
+        assert self.context.function is not None
+        to = self.context.function.returns
         if node.value is None:
             if not isinstance(to, Void):
                 raise unsupported(node.at, f"return without a value in a function that returns '{to}'")
             return tree.Return(node.at)
         if isinstance(node.value, syntax.Braces):
-            return tree.Return(node.at, self.braces_value(node.value, to))
-        value = self.operand(node.value)
+            return tree.Return(node.at, self.initials.braces_value(node.value, to))
+        value = self.expressions.operand(node.value)
         if isinstance(to, Void):
             if isinstance(value.type, Void):
                 return tree.Block(node.at, [tree.Evaluate(node.at, rvalue(value)), tree.Return(node.at)])
-            hint = "a kernel returns nothing; write its results into an array" if self.current.kernel else ""
+            hint = (
+                "a kernel returns nothing; write its results into an array"
+                if self.context.function.kernel
+                else ""
+            )
             message = f"return value type '{rvalue(value).type}' does not match the function type 'void'"
             raise Fault(first_at(node.value), message, hint)
         result = implicit(value, to)
@@ -171,7 +181,7 @@ class Statements(Declarations):
     # ------------------------------------------------------------------------------------------------ switch
 
     def _switch(self, node: syntax.SwitchOf) -> tree.Statement:
-        value = self.rvalue(node.value)
+        value = self.expressions.rvalue(node.value)
         if not isinstance(value.type, Scalar) or not value.type.is_integer:
             raise Fault(
                 first_at(node.value),
@@ -181,7 +191,7 @@ class Statements(Declarations):
         type_ = promoted(value.type)
         cases: list[tree.Case] = []
         seen: set[int] = set()
-        self.push()
+        self.context.push()
         self.switches += 1
         for inner in node.body:
             if isinstance(inner, syntax.CaseLabel):
@@ -191,7 +201,7 @@ class Statements(Declarations):
                 raise unsupported(inner.at, "a statement of a switch before its first case")
             cases[-1].statements += self.statement(inner)
         self.switches -= 1
-        self.pop()
+        self.context.pop()
         return tree.Switch(node.at, number(value, type_), cases)
 
     def _label(self, node: syntax.CaseLabel, type_: Scalar, cases: list[tree.Case], seen: set[int]) -> None:
@@ -203,7 +213,7 @@ class Statements(Declarations):
                 raise Fault(node.at, "default label has already appeared in this switch")
             case.default = True
             return
-        written = self.value(node.value)
+        written = self.expressions.value(node.value)
         found = known(written)
         if found is None or isinstance(found, float):
             raise Fault(

@@ -1,19 +1,21 @@
-"""Types as they are written become types; the scopes of one function."""
+"""Types as they are written become types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cudasim.errors import At, Fault, unsupported
+from cudasim.errors import Fault, unsupported
 from cudasim.language import half, syntax
+from cudasim.language.check_context import Context
+from cudasim.language.check_hints import first_at
 from cudasim.language.conversion import Value, has_call, known
 from cudasim.language.parse_tokens import BUILT_IN_TYPES
-from cudasim.language.scope import Meaning, Scope, TypeMeaning
+from cudasim.language.scope import TypeMeaning
 from cudasim.language.types import Array, Pointer, Scalar, Type, Void
 
 if TYPE_CHECKING:
-    from cudasim.language.check import Checker
+    from cudasim.language.check_expressions import ExpressionChecker
 
 
 @dataclass(frozen=True)
@@ -29,43 +31,18 @@ class Written:
     auto: bool = False
 
 
-class Types:
-    def __init__(self, file: Checker, scope: Scope) -> None:
-        self.file, self.scope = file, scope
+class TypeChecker:
+    """Needs expressions for the lengths of arrays."""
 
-    def value(self, node: syntax.Node) -> Value:
-        raise NotImplementedError
-
-    # ----------------------------------------------------------------------------------------------- scopes
-
-    def push(self) -> None:
-        self.scope = Scope(self.scope)
-
-    def pop(self) -> None:
-        assert self.scope.outer is not None
-        self.scope = self.scope.outer
-
-    def declare(self, name: str, meaning: Meaning, at: At) -> None:
-        if name in self.scope.names:
-            line = self.scope.places[name].line
-            hint = f"it is declared in line {line}; to assign to it, leave out the type"
-            raise Fault(at, f"'{name}' has already been declared in the current scope", hint)
-        if self.scope.is_parameter(name):
-            raise Fault(at, f"template parameter '{name}' may not be redeclared in this scope")
-        if name in self.scope.reserved:
-            hint = "it is the counter of the loop; take another name"
-            message = f"'{name}', declared in for-loop initialization, may not be redeclared in this scope"
-            raise Fault(at, message, hint)
-        self.scope.names[name], self.scope.places[name] = meaning, at
-
-    # ------------------------------------------------------------------------------------------------ types
+    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
+        self.context, self.expressions = context, expressions
 
     def base(self, specifiers: syntax.Specifiers) -> Written:
         base = specifiers.base
         if base == "auto":
             return Written(Void(), specifiers.const, auto=True)
         if isinstance(base, syntax.Name):
-            meaning = self.scope.find(base.name)
+            meaning = self.context.scope.find(base.name)
             if isinstance(meaning, TypeMeaning):
                 return Written(meaning.type, specifiers.const or meaning.const)
             if meaning is None and base.name in BUILT_IN_TYPES:
@@ -120,7 +97,7 @@ class Types:
         return length
 
     def constant_integer(self, node: syntax.Node, hint: str) -> int:
-        value = self.value(node)
+        value = self.expressions.value(node)
         number = known(value)
         if number is None:
             self.no_calls(value, node)
@@ -135,20 +112,3 @@ class Types:
 
     def type_name(self, node: syntax.TypeName) -> Written:
         return self.written(node.specifiers, node.declarator)
-
-
-def first_at(node: syntax.Node) -> At:
-    """Where an expression begins."""
-    while True:
-        if isinstance(node, syntax.Infix | syntax.Assignment):
-            node = node.left
-        elif isinstance(node, syntax.Ternary):
-            node = node.test
-        elif isinstance(node, syntax.Index | syntax.Dot):
-            node = node.base
-        elif isinstance(node, syntax.Postfix):
-            node = node.operand
-        elif isinstance(node, syntax.CallOf):
-            node = node.function
-        else:
-            return node.at

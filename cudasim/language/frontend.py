@@ -61,7 +61,7 @@ def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
     if node.arguments is None and meaning.functions:
         return meaning.functions[0]
     for template in meaning.templates:
-        bindings = explicit_only(checker.top, template.definition, node.arguments or [])
+        bindings = explicit_only(checker.top.expressions, template.definition, node.arguments or [])
         if bindings is not None:
             made = checker.instance(template, bindings, start)
             if made.kernel:

@@ -12,13 +12,16 @@ from cudasim.language.scope import ConstantName, Meaning, Scope, TypeMeaning
 from cudasim.language.types import INT, Array, Pointer, Scalar, Type
 
 if TYPE_CHECKING:
-    from cudasim.language.check_calls import Calls
+    from cudasim.language.check_expressions import ExpressionChecker
 
 Bindings = dict[str, TypeMeaning | ConstantName]
 
 
 def deduced(
-    checker: Calls, definition: syntax.FunctionDefinition, explicit: list[syntax.Node], arguments: list[Value]
+    checker: ExpressionChecker,
+    definition: syntax.FunctionDefinition,
+    explicit: list[syntax.Node],
+    arguments: list[Value],
 ) -> Bindings | None:
     """What each parameter of the template stands for; None where the arguments do not fit it."""
     template = definition.template or []
@@ -42,7 +45,7 @@ def deduced(
 
 
 def explicit_only(
-    checker: Calls, definition: syntax.FunctionDefinition, explicit: list[syntax.Node]
+    checker: ExpressionChecker, definition: syntax.FunctionDefinition, explicit: list[syntax.Node]
 ) -> Bindings | None:
     """For a name expression such as `scale<float, 4>`."""
     template = definition.template or []
@@ -55,35 +58,35 @@ def explicit_only(
     return _with_defaults(checker, template, bindings)
 
 
-def _inner(checker: Calls, bindings: Bindings) -> Scope:
-    scope = Scope(checker.file.scope)
+def _inner(checker: ExpressionChecker, bindings: Bindings) -> Scope:
+    scope = Scope(checker.context.file.scope)
     scope.names.update(bindings)
     return scope
 
 
 def _with_defaults(
-    checker: Calls, template: list[syntax.TemplateParameter], bindings: Bindings
+    checker: ExpressionChecker, template: list[syntax.TemplateParameter], bindings: Bindings
 ) -> Bindings | None:
     for parameter in template:
         if parameter.name in bindings:
             continue
         if parameter.default is None:
             return None
-        before, checker.scope = checker.scope, _inner(checker, bindings)
+        before, checker.context.scope = checker.context.scope, _inner(checker, bindings)
         fits = _bind_explicit(checker, parameter, parameter.default, bindings)
-        checker.scope = before
+        checker.context.scope = before
         if not fits:
             return None
     return {parameter.name: bindings[parameter.name] for parameter in template}
 
 
 def _bind_explicit(
-    checker: Calls, parameter: syntax.TemplateParameter, node: syntax.Node, bindings: Bindings
+    checker: ExpressionChecker, parameter: syntax.TemplateParameter, node: syntax.Node, bindings: Bindings
 ) -> bool:
     if parameter.type is None:
         if not isinstance(node, syntax.TypeName):
             return False
-        written = checker.type_name(node)
+        written = checker.types.type_name(node)
         bindings[parameter.name] = TypeMeaning(written.type, written.const)
         return not written.reference
     if isinstance(node, syntax.TypeName):
@@ -92,12 +95,16 @@ def _bind_explicit(
 
 
 def _bind_number(
-    checker: Calls, parameter: syntax.TemplateParameter, value: Value, node: syntax.Node, bindings: Bindings
+    checker: ExpressionChecker,
+    parameter: syntax.TemplateParameter,
+    value: Value,
+    node: syntax.Node,
+    bindings: Bindings,
 ) -> bool:
     assert parameter.type is not None
-    before, checker.scope = checker.scope, _inner(checker, bindings)
-    type_ = checker.type_name(parameter.type).type
-    checker.scope = before
+    before, checker.context.scope = checker.context.scope, _inner(checker, bindings)
+    type_ = checker.types.type_name(parameter.type).type
+    checker.context.scope = before
     found = known(value)
     if found is None:
         hint = "an argument of a template is a number that is known when compiling"
