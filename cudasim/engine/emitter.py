@@ -28,6 +28,7 @@ class Emitter:
 
     def __init__(self, program: Program, kernel: Function, mode: str) -> None:
         self.program, self.kernel, self.mode = program, kernel, mode
+        self.function = kernel  # the one that is being written
         self.watched = mode == "watched"
         self.lines: list[str] = []
         self.depth = 0

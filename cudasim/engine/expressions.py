@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cudasim.engine import mathematics, values
-from cudasim.engine.places import Places
-from cudasim.engine.printing import Format
-from cudasim.engine.survey import BARRIERS, suspends, walk
-from cudasim.language import half
+from cudasim.engine import values
+from cudasim.engine.emitter import Emitter
+from cudasim.engine.intrinsics import IntrinsicWriter
+from cudasim.engine.places import PlaceWriter, in_memory
+from cudasim.engine.survey import suspends, walk
 from cudasim.language.tree import (
     AddressOf,
     Assign,
@@ -20,7 +20,6 @@ from cudasim.language.tree import (
     Convert,
     Decay,
     Expression,
-    Function,
     Increment,
     Intrinsic,
     Literal,
@@ -33,7 +32,6 @@ from cudasim.language.tree import (
     PointerDifference,
     Reinterpret,
     Special,
-    Text,
     Unary,
     VariablePlace,
 )
@@ -42,49 +40,64 @@ from cudasim.language.types import Pointer as PointerType
 
 SPECIAL = {"threadIdx": "tid", "blockIdx": "bid", "blockDim": "bdim", "gridDim": "gdim"}
 MOST_BRACKETS = 40  # in one Python expression: its parser takes 200 within each other
-SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
-VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
-FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
 
 
-def told_of(function: Function, condition: str) -> tuple[str, str]:
-    """Of an assert: the function as a compiler calls it, and the text of the condition."""
-    parameters = ", ".join(str(p.type).replace(" *", "*") for p in function.parameters)
-    return f"{function.returns} {function.name}({parameters})", condition
-
-
-class Expressions(Places):
+class ExpressionWriter:
     """The text of values under the present mask."""
 
-    function: Function
+    def __init__(self, code: Emitter) -> None:
+        self.code = code
+        self.places = PlaceWriter(code, self)
+        self.intrinsics = IntrinsicWriter(code, self)
+        self._by_node: dict[type[Expression], Callable[[Any], str]] = {
+            Literal: self._literal,
+            Special: self._special,
+            Unary: self._unary,
+            Binary: self._binary,
+            Logical: self._logical,
+            Conditional: self._conditional,
+            Comma: self._comma,
+            Convert: self._convert,
+            Reinterpret: self._reinterpret,
+            PointerAdd: self._pointeradd,
+            PointerDifference: self._pointerdifference,
+            AddressOf: self._pointer,
+            Decay: self._pointer,
+            Load: self._load,
+            MakeRecord: self._makerecord,
+            Member: self._member,
+            Assign: self._assign,
+            Increment: self._increment,
+            Call: self._call,
+            Intrinsic: self.intrinsics.intrinsic,
+        }
 
-    def expression(self, node: Expression) -> str:
+    def text(self, node: Expression) -> str:
         """The text of a value under the present mask; what has effects or may fail is emitted on the way."""
-        method: Callable[[Any], str] = getattr(self, "_" + type(node).__name__.lower())
-        return method(node)
+        return self._by_node[type(node)](node)
 
     def _literal(self, node: Literal) -> str:
         if isinstance(node.type, PointerType):
             return "NULL"
         assert isinstance(node.type, Scalar)
-        return self.number_text(node.value, node.type)
+        return self.code.number_text(node.value, node.type)
 
     def _special(self, node: Special) -> str:
         return "32" if node.name == "warpSize" else f"L.{SPECIAL[node.name]}_{node.axis}"
 
     def _unary(self, node: Unary) -> str:
-        operand = self.expression(node.operand)
+        operand = self.text(node.operand)
         if node.op == "!":
             return f"lnot({operand})"
         kind = node.type
         assert isinstance(kind, Scalar)
-        self.tally(node, 0, 0 if kind.is_float else 1)
-        return self.wrapped(f"{node.op}{operand}", kind)
+        self.code.tally(node, 0, 0 if kind.is_float else 1)
+        return self.code.wrapped(f"{node.op}{operand}", kind)
 
     def _binary(self, node: Binary) -> str:
         op, kind = node.op, node.left.type
-        left = self.expression(node.left)
-        right = self.expression(node.right)
+        left = self.text(node.left)
+        right = self.text(node.right)
         if op in ("==", "!=", "<", "<=", ">", ">="):
             if isinstance(kind, PointerType):
                 return f"({left}.address {op} {right}.address)"
@@ -94,84 +107,88 @@ class Expressions(Places):
 
     def operate(self, node: Expression, op: str, left: str, right: str, kind: Scalar) -> str:
         """left op right, both of type `kind` (of a shift only the left one)."""
-        left, right = (self.temp(text) if text.count("(") > MOST_BRACKETS else text for text in (left, right))
-        self.tally(node, *((1, 0) if kind.is_float else (0, 1)))
+        code = self.code
+        left, right = (code.temp(text) if text.count("(") > MOST_BRACKETS else text for text in (left, right))
+        code.tally(node, *((1, 0) if kind.is_float else (0, 1)))
         if kind.is_float:
             return f"({left} {op} {right})"
         if op in ("/", "%"):
-            if self.watched:
-                right = self.temp(right)
-                self.emit(f"L.divisor({right}, {self.mask}, {node.at.line})")
-            return f"{'quotient' if op == '/' else 'remainder'}({left}, {right}, {self.dtype(kind)})"
+            if code.watched:
+                right = code.temp(right)
+                code.emit(f"L.divisor({right}, {code.mask}, {node.at.line})")
+            return f"{'quotient' if op == '/' else 'remainder'}({left}, {right}, {code.dtype(kind)})"
         if op in ("<<", ">>"):
-            return f"shift_{'left' if op == '<<' else 'right'}({left}, {right}, {self.dtype(kind)})"
+            return f"shift_{'left' if op == '<<' else 'right'}({left}, {right}, {code.dtype(kind)})"
         if op in ("&", "|", "^"):
             return f"({left} {op} {right})"
-        return self.wrapped(f"{left} {op} {right}", kind)
+        return code.wrapped(f"{left} {op} {right}", kind)
 
     def simple(self, node: Expression) -> bool:
         """Whether it costs little and harms nobody to compute this for lanes that do not need it."""
+        code = self.code
         fine = (Literal, Special, Unary, Binary, Convert, Load, Logical, Member)
         for part in walk(node):
             if isinstance(part, Place):
-                if not isinstance(part, VariablePlace) or self.in_memory(part.variable):
+                if not isinstance(part, VariablePlace) or in_memory(part.variable):
                     return False
-                if self.watched and part.variable in self.unset:
+                if code.watched and part.variable in code.unset:
                     return False
             elif not isinstance(part, fine):
                 return False
-            elif isinstance(part, Binary) and (part.op in ("/", "%") or self.watched):
+            elif isinstance(part, Binary) and (part.op in ("/", "%") or code.watched):
                 if part.op not in ("==", "!=", "<", "<=", ">", ">="):
                     return False
-            elif isinstance(part, Unary) and self.watched and part.op != "!":
+            elif isinstance(part, Unary) and code.watched and part.op != "!":
                 return False
         return True
 
     def _logical(self, node: Logical) -> str:
-        left = self.expression(node.left)
+        code = self.code
+        left = self.text(node.left)
         if self.simple(node.right):
-            return f"{'land' if node.op == '&&' else 'lor'}({left}, {self.expression(node.right)})"
-        left = self.temp(left)
-        yes, no = self.fresh("m"), self.fresh("m")
-        self.flush()
-        self.emit(f"{yes}, {no} = split({self.mask}, {left})")
-        out = self.fresh()
+            return f"{'land' if node.op == '&&' else 'lor'}({left}, {self.text(node.right)})"
+        left = code.temp(left)
+        yes, no = code.fresh("m"), code.fresh("m")
+        code.flush()
+        code.emit(f"{yes}, {no} = split({code.mask}, {left})")
+        out = code.fresh()
         go = yes if node.op == "&&" else no
-        self.emit(f"{out} = {node.op == '||'}")
-        with self.under(go):
-            right = self.expression(node.right)
-            self.emit(f"{out} = {self.select(go, right, out, BOOL)}")
+        code.emit(f"{out} = {node.op == '||'}")
+        with code.under(go):
+            right = self.text(node.right)
+            code.emit(f"{out} = {code.select(go, right, out, BOOL)}")
         return out
 
     def _conditional(self, node: Conditional) -> str:
-        test = self.expression(node.test)
+        code = self.code
+        test = self.text(node.test)
         if self.simple(node.yes) and self.simple(node.no) and isinstance(node.type, Scalar):
-            yes, no = self.expression(node.yes), self.expression(node.no)
-            return f"select(mask_of({test}), {yes}, {no}, {self.dtype(node.type)})"
-        yes_mask, no_mask = self.fresh("m"), self.fresh("m")
-        self.flush()
-        self.emit(f"{yes_mask}, {no_mask} = split({self.mask}, {test})")
-        out = self.fresh()
-        self.emit(f"{out} = None")
+            yes, no = self.text(node.yes), self.text(node.no)
+            return f"select(mask_of({test}), {yes}, {no}, {code.dtype(node.type)})"
+        yes_mask, no_mask = code.fresh("m"), code.fresh("m")
+        code.flush()
+        code.emit(f"{yes_mask}, {no_mask} = split({code.mask}, {test})")
+        out = code.fresh()
+        code.emit(f"{out} = None")
         for mask, arm in ((yes_mask, node.yes), (no_mask, node.no)):
-            with self.under(mask):
-                value = self.expression(arm)
+            with code.under(mask):
+                value = self.text(arm)
                 if isinstance(node.type, Void):
-                    self.emit(value)
+                    code.emit(value)
                 elif mask == yes_mask:
-                    self.emit(f"{out} = {value}")
+                    code.emit(f"{out} = {value}")
                 else:
-                    value = self.temp(value)
-                    chosen = self.select(mask, value, out, node.type)
-                    self.emit(f"{out} = {value} if {out} is None else {chosen}")
+                    value = code.temp(value)
+                    chosen = code.select(mask, value, out, node.type)
+                    code.emit(f"{out} = {value} if {out} is None else {chosen}")
         return out
 
     def _comma(self, node: Comma) -> str:
         self.evaluate(node.left)
-        return self.expression(node.right)
+        return self.text(node.right)
 
     def _convert(self, node: Convert) -> str:
-        operand = self.expression(node.operand)
+        operand = self.text(node.operand)
         source, target = node.operand.type, node.type
         if isinstance(target, Void):
             return operand
@@ -181,56 +198,54 @@ class Expressions(Places):
         return self.converted(operand, source, target)
 
     def _reinterpret(self, node: Reinterpret) -> str:
-        operand = self.expression(node.operand)
+        operand = self.text(node.operand)
         source, target = node.operand.type, node.type
         if isinstance(source, PointerType) and isinstance(target, PointerType):
             return operand
         if isinstance(target, PointerType) and isinstance(node.operand, Literal):
             return "NULL"
         if isinstance(source, PointerType) and isinstance(target, Scalar):
-            return f"to_integer(wide({operand}.address), {self.dtype(target)})"
-        raise self.unsupported("a number as a pointer", node)
+            return f"to_integer(wide({operand}.address), {self.code.dtype(target)})"
+        raise self.code.unsupported("a number as a pointer", node)
 
     def _pointeradd(self, node: PointerAdd) -> str:
-        base, index, stride = self.path(node)
+        base, index, stride = self.places.path(node)
         return f"advance({base}, wide({index}) * {stride})" if index != "0" else base
 
     def _pointerdifference(self, node: PointerDifference) -> str:
-        left, right = self.expression(node.left), self.expression(node.right)
+        left, right = self.text(node.left), self.text(node.right)
         assert isinstance(node.left.type, PointerType)
         return f"distance({left}, {right}) // {node.left.type.to.size}"
 
-    def _addressof(self, node: AddressOf) -> str:
-        return self.pointer_to(node.place)
-
-    def _decay(self, node: Decay) -> str:
-        return self.pointer_to(node.place)
+    def _pointer(self, node: AddressOf | Decay) -> str:
+        return self.places.pointer_to(node.place)
 
     def _load(self, node: Load) -> str:
-        return self.read(node.place)
+        return self.places.read(node.place)
 
     def _makerecord(self, node: MakeRecord) -> str:
-        return "(" + "".join(self.expression(part) + ", " for part in node.parts) + ")"
+        return "(" + "".join(self.text(part) + ", " for part in node.parts) + ")"
 
     def _member(self, node: Member) -> str:
         assert isinstance(node.record.type, Record)
         names = [f.name for f in node.record.type.fields]
-        return f"{self.expression(node.record)}[{names.index(node.field)}]"
+        return f"{self.text(node.record)}[{names.index(node.field)}]"
 
     def _assign(self, node: Assign) -> str:
+        code = self.code
         place, kind = node.place, node.place.type
         if not node.op:
-            value = self.expression(node.value)
+            value = self.text(node.value)
             if not isinstance(kind, Record):
-                value = self.temp(value)
-            self.write(place, value)
+                value = code.temp(value)
+            self.places.write(place, value)
             return value
-        right = self.temp(self.expression(node.value))
-        at = self.prepared(place)
-        old = self.read(place, at)
+        right = code.temp(self.text(node.value))
+        at = self.places.prepared(place)
+        old = self.places.read(place, at)
         new = self.compound(node, old, right)
-        new = self.temp(new)
-        self.write(place, new, at)
+        new = code.temp(new)
+        self.places.write(place, new, at)
         return new
 
     def compound(self, node: Assign, old: str, right: str) -> str:
@@ -246,155 +261,71 @@ class Expressions(Places):
         """A number of one type in another."""
         if source.dtype == target.dtype:
             return text
-        dtype = "" if target == BOOL else f", {self.dtype(target)}"
+        dtype = "" if target == BOOL else f", {self.code.dtype(target)}"
         return f"{values.conversion(source, target).__name__}({text}{dtype})"
 
     def _increment(self, node: Increment) -> str:
+        code = self.code
         place, kind = node.place, node.place.type
-        at = self.prepared(place)
-        old = self.fresh()
-        self.emit(f"{old} = {self.read(place, at)}")
+        at = self.places.prepared(place)
+        old = code.fresh()
+        code.emit(f"{old} = {self.places.read(place, at)}")
         if isinstance(kind, PointerType):
             new = f"advance({old}, {node.step * kind.to.size})"
         else:
             assert isinstance(kind, Scalar)
-            self.tally(node, *((1, 0) if kind.is_float else (0, 1)))
-            step = self.number_text(1, kind)
-            new = self.wrapped(f"{old} {'+' if node.step > 0 else '-'} {step}", kind)
+            code.tally(node, *((1, 0) if kind.is_float else (0, 1)))
+            step = code.number_text(1, kind)
+            new = code.wrapped(f"{old} {'+' if node.step > 0 else '-'} {step}", kind)
         if node.postfix:
-            self.write(place, new, at)
+            self.places.write(place, new, at)
             return old
-        new = self.temp(new)
-        self.write(place, new, at)
+        new = code.temp(new)
+        self.places.write(place, new, at)
         return new
 
     def _call(self, node: Call) -> str:
-        arguments = [self.temp(self.expression(a)) for a in node.arguments]
-        self.flush()
-        call = f"{self.name(node.function)}({', '.join(['L', self.mask, *arguments])})"
-        if self.mode == "warps" and suspends(node.function):
+        code = self.code
+        arguments = [code.temp(self.text(a)) for a in node.arguments]
+        code.flush()
+        call = f"{code.name(node.function)}({', '.join(['L', code.mask, *arguments])})"
+        if code.mode == "warps" and suspends(node.function):
             call = f"(yield from {call})"
-        out = self.fresh()
-        self.emit(f"{out} = {call}")
+        out = code.fresh()
+        code.emit(f"{out} = {call}")
         return out
 
     def evaluate(self, node: Expression) -> None:
         """An expression for its effects."""
+        code = self.code
         if isinstance(node, Convert) and isinstance(node.type, Void):
             node = node.operand
         if isinstance(node, Intrinsic) and node.name.startswith("atomic"):
-            self.atomic(node, False)
+            self.intrinsics.atomic(node, False)
             return
-        if isinstance(node, Assign) and not node.op and self.register(node.place):
-            self.write(node.place, self.expression(node.value))
+        if isinstance(node, Assign) and not node.op and self.places.register(node.place):
+            self.places.write(node.place, self.text(node.value))
             return
-        if isinstance(node, Assign) and node.op and (found := self.register(node.place)) and not found[1]:
-            right = self.expression(node.value)
-            self.write(node.place, self.compound(node, self.read(node.place), right))
+        if (
+            isinstance(node, Assign)
+            and node.op
+            and (found := self.places.register(node.place))
+            and not found[1]
+        ):
+            right = self.text(node.value)
+            self.places.write(node.place, self.compound(node, self.places.read(node.place), right))
             return
-        if isinstance(node, Increment) and isinstance(node.place.type, Scalar) and self.register(node.place):
+        if (
+            isinstance(node, Increment)
+            and isinstance(node.place.type, Scalar)
+            and self.places.register(node.place)
+        ):
             kind = node.place.type
-            self.tally(node, *((1, 0) if kind.is_float else (0, 1)))
-            step = self.number_text(1, kind)
-            old = self.read(node.place)
-            self.write(node.place, self.wrapped(f"{old} {'+' if node.step > 0 else '-'} {step}", kind))
+            code.tally(node, *((1, 0) if kind.is_float else (0, 1)))
+            step = code.number_text(1, kind)
+            old = self.places.read(node.place)
+            self.places.write(node.place, code.wrapped(f"{old} {'+' if node.step > 0 else '-'} {step}", kind))
             return
-        text = self.expression(node)
+        text = self.text(node)
         if not text.isidentifier() and text != "None":
-            self.emit(text)
-
-    # ------------------------------------------------------------------------------------------ intrinsics
-
-    def _intrinsic(self, node: Intrinsic) -> str:
-        name, line, mask = node.name, node.at.line, self.mask
-        if name in BARRIERS:
-            return self.barrier(node)
-        if name == "printf":
-            return self.printf(node)
-        if name == "assert":
-            told = self.constant(told_of(self.function, node.text), "s")
-            self.emit(f"L.assertion({self.expression(node.arguments[0])}, {told}, {mask}, {line})")
-            return "None"
-        if name == "__syncwarp" or name in FENCES:
-            lanes = [self.expression(a) for a in node.arguments]
-            if self.watched and name == "__syncwarp":
-                self.emit(f"L.syncwarp({lanes[0] if lanes else '0xffffffff'}, {mask}, {line})")
-            elif self.watched and name != "__threadfence_block":
-                self.emit(f"L.fence({mask}, {line})")
-            return "None"
-        if name.startswith("atomic"):
-            return self.atomic(node, True)
-        arguments = [self.expression(a) for a in node.arguments]
-        if name in SHUFFLES:
-            kind = node.type
-            if not isinstance(kind, Scalar):
-                raise self.unsupported(f"{name} of {kind}", node)
-            rest = ", ".join(arguments)
-            return self.temp(f"L.shuffle({name!r}, {rest}, {self.constant(kind, 'k')}, {mask}, {line})")
-        if name in VOTES:
-            rest = ", ".join(arguments) if arguments else "0xffffffff, True"
-            return self.temp(f"L.vote({name!r}, {rest}, {mask}, {line})")
-        function = mathematics.FUNCTIONS.get(name)
-        if function is None:
-            raise self.unsupported(name, node)
-        assert isinstance(node.type, Scalar)
-        operand = node.arguments[0].type if node.arguments else node.type
-        floating = isinstance(operand, Scalar) and operand.is_float
-        flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf") else 1  # and __fmaf_rn, its like
-        if name not in half.FUNCTIONS:  # conversions cost nothing
-            self.tally(node, *((flops, 0) if floating else (0, 1)))
-        call = f"{self.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
-        return self.wrapped(call, node.type)
-
-    def barrier(self, node: Intrinsic) -> str:
-        """__syncthreads, and its like that count the threads for which something holds."""
-        test = self.temp(self.expression(node.arguments[0])) if node.arguments else ""
-        self.flush()
-        if self.watched:
-            self.emit(f"L.barrier({node.name!r}, {self.mask}, {node.at.line})")
-        if not test:
-            if self.mode == "warps":
-                self.emit("yield")
-            return "None"
-        out = self.fresh()
-        if self.mode == "warps":
-            self.emit(f"{out} = L.vote_in_block({test}, {self.mask})")
-            self.emit("yield")
-            self.emit(f"{out} = L.outcome({node.name!r}, {out})")
-        else:
-            self.emit(f"{out} = L.block_vote({node.name!r}, {test}, {self.mask})")
-        return out
-
-    def printf(self, node: Intrinsic) -> str:
-        """Texts stand in the table of constants, and never in the source that is made."""
-        values = []
-        for argument in node.arguments:
-            if isinstance(argument, Text):
-                values.append(self.constant(argument.value, "s"))
-            elif isinstance(argument.type, PointerType):
-                values.append(f"shown_address({self.expression(argument)})")
-            else:
-                values.append(self.expression(argument))
-        given = "".join([value + ", " for value in values])
-        self.emit(f"L.printf({self.constant(Format(node.text), 's')}, ({given}), {self.mask})")
-        return str(len(values))
-
-    def atomic(self, node: Intrinsic, wanted: bool) -> str:
-        kind = node.arguments[0].type
-        assert isinstance(kind, PointerType)
-        if not isinstance(kind.to, Scalar):
-            raise self.unsupported(f"{node.name} of {kind.to}", node)
-        base, index, unit = self.path(node.arguments[0])
-        if unit != kind.to.size:
-            base, index = f"advance({base}, wide({index}) * {unit})", "0"
-        given = "".join([self.expression(a) + ", " for a in node.arguments[1:]])
-        call = (
-            f"L.atomic({node.name!r}, {base}, {index}, ({given}), {self.constant(kind.to, 'k')}, "
-            f"{self.mask}, {wanted}, {node.at.line})"
-        )
-        if not wanted:
-            self.emit(call)
-            return "None"
-        out = self.fresh()
-        self.emit(f"{out} = {call}")
-        return out
+            code.emit(text)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cudasim.engine import values
+from cudasim.engine.emitter import Emitter
 from cudasim.engine.memory import NULL, Pointer, element_of
-from cudasim.engine.statements import Statements
+from cudasim.engine.statements import StatementWriter
 from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
 from cudasim.language.tree import (
     Function,
@@ -26,45 +27,51 @@ from cudasim.language.types import Void
 TOO_DEEP = "the source is nested too deeply"
 
 
-class Generator(Statements):
+class Generator:
     """Makes the source of one program: a kernel and what it calls."""
 
+    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
+        self.code = Emitter(program, kernel, mode)
+        self.statements = StatementWriter(self.code)
+
     def define(self, function: Function) -> None:
-        self.function = function
-        self.region, self.mask = 0, "m"
-        self.unset = set()
-        arguments = [self.name(p) for p in function.parameters]
-        with self.indented(f"def {self.name(function)}({', '.join(['L', 'm', *arguments])}):"):
+        code = self.code
+        code.function = function
+        code.region, code.mask = 0, "m"
+        code.unset = set()
+        arguments = [code.name(p) for p in function.parameters]
+        with code.indented(f"def {code.name(function)}({', '.join(['L', 'm', *arguments])}):"):
             for p in function.parameters:
-                self.regions[p] = 0
+                code.regions[p] = 0
                 if p.taken:
-                    dtype = self.constant(element_of(p.type), "d")
-                    name = self.name(p)
-                    self.emit(f"given = {name}")
-                    self.emit(f"{name} = L.local({self.constant(p, 's')}, {p.type.size}, {dtype})")
-                    self.write(VariablePlace(p.at, p.type, p), "given")
+                    dtype = code.constant(element_of(p.type), "d")
+                    name = code.name(p)
+                    code.emit(f"given = {name}")
+                    code.emit(f"{name} = L.local({code.constant(p, 's')}, {p.type.size}, {dtype})")
+                    self.statements.places.write(VariablePlace(p.at, p.type, p), "given")
             assert function.body is not None
             for variable in shared_in(function):
                 self.declare_shared(variable)
             if not isinstance(function.returns, Void):
-                self.emit(f"result = {self.poison(function.returns)}")
-            self.statement(function.body)
+                code.emit(f"result = {code.poison(function.returns)}")
+            self.statements.statement(function.body)
             if not isinstance(function.returns, Void):
-                self.emit("return result")
-        self.emit("")
+                code.emit("return result")
+        code.emit("")
 
     def declare_shared(self, variable: Variable) -> None:
-        dtype = self.constant(element_of(variable.type), "d")
-        key = self.constant(variable, "s")
+        code = self.code
+        dtype = code.constant(element_of(variable.type), "d")
+        key = code.constant(variable, "s")
         if variable.storage == "dynamic":
-            self.emit(f"{self.name(variable)} = L.dynamic({key}, {dtype})")
+            code.emit(f"{code.name(variable)} = L.dynamic({key}, {dtype})")
         else:
-            self.emit(f"{self.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
+            code.emit(f"{code.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
 
     def source(self) -> str:
-        for function in reachable(self.kernel):
+        for function in reachable(self.code.kernel):
             self.define(function)
-        return "\n".join(self.lines) + "\n"
+        return "\n".join(self.code.lines) + "\n"
 
 
 class Code:
@@ -72,17 +79,18 @@ class Code:
 
     def __init__(self, program: Program, kernel: Function, mode: str) -> None:
         generator = Generator(program, kernel, mode)
+        made = generator.code
         try:
             self.text = generator.source()
         except RecursionError:
-            raise generator.unsupported(TOO_DEEP, kernel) from None
+            raise made.unsupported(TOO_DEEP, kernel) from None
         self.suspends = mode == "warps" and suspends(kernel)
         self.sharing = bool(shared_variables(kernel))
-        self.waits, self.local_bytes = generator.waits, generator.local_bytes
+        self.waits, self.local_bytes = made.waits, made.local_bytes
         self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
-            **generator.constants,
+            **made.constants,
             "NULL": NULL,
             "G": self.variables,
         }
@@ -92,7 +100,7 @@ class Code:
             exec(compile(self.text, file, "exec"), namespace)
         except SyntaxError as error:  # Python's limits: 20 loops and 100 blocks within each other
             why = f"loops or branches that are nested so deeply ({error.msg})"
-            raise generator.unsupported(why, kernel) from None
+            raise made.unsupported(why, kernel) from None
         except (RecursionError, MemoryError):
-            raise generator.unsupported(TOO_DEEP, kernel) from None
-        self.run: Callable[..., Any] = namespace[generator.name(kernel)]
+            raise made.unsupported(TOO_DEEP, kernel) from None
+        self.run: Callable[..., Any] = namespace[made.name(kernel)]

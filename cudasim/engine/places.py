@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cudasim.engine.emitter import Emitter
 from cudasim.language.tree import (
     AddressOf,
@@ -18,16 +20,20 @@ from cudasim.language.tree import (
 from cudasim.language.types import Array, Record, Scalar, Type, Void
 from cudasim.language.types import Pointer as PointerType
 
+if TYPE_CHECKING:
+    from cudasim.engine.expressions import ExpressionWriter
 
-class Places(Emitter):
-    """Reading and writing places."""
 
-    def expression(self, node: Expression) -> str:
-        raise NotImplementedError
+def in_memory(variable: Variable) -> bool:
+    """Whether a variable is memory that a pointer can point to, and no Python variable."""
+    return variable.storage not in ("register", "param") or variable.taken
 
-    def in_memory(self, variable: Variable) -> bool:
-        """Whether a variable is memory that a pointer can point to, and no Python variable."""
-        return variable.storage not in ("register", "param") or variable.taken
+
+class PlaceWriter:
+    """Reading and writing places; their indices are expressions."""
+
+    def __init__(self, code: Emitter, expressions: ExpressionWriter) -> None:
+        self.code, self.expressions = code, expressions
 
     def path(self, node: Expression) -> tuple[str, str, int]:
         """A pointer as (base pointer, index, stride in bytes): p[i][j] is one access to one index."""
@@ -58,7 +64,7 @@ class Places(Emitter):
             assert isinstance(node.pointer.type, PointerType)
             to = node.pointer.type.to
             stride = 1 if isinstance(to, Void) else to.size
-            index = self.expression(node.index)
+            index = self.expressions.text(node.index)
             if isinstance(node.index, Literal):
                 if node.index.value:
                     terms.append(("1", (-1 if node.negative else 1) * stride * int(node.index.value)))
@@ -67,7 +73,7 @@ class Places(Emitter):
             return base
         if isinstance(node, Decay | AddressOf):
             return self._collect_place(node.place, terms)
-        return self.expression(node)
+        return self.expressions.text(node)
 
     def _collect_place(self, place: Place, terms: list[tuple[str, int]]) -> str:
         if isinstance(place, Deref):
@@ -85,8 +91,8 @@ class Places(Emitter):
 
     def variable_name(self, variable: Variable) -> str:
         if variable.storage in ("constant", "device"):
-            return f"G[{self.constant(variable, 'g')}]"
-        return self.name(variable)
+            return f"G[{self.code.constant(variable, 'g')}]"
+        return self.code.name(variable)
 
     def pointer_to(self, place: Place) -> str:
         """A pointer to a place in memory, as a value."""
@@ -104,7 +110,7 @@ class Places(Emitter):
     def register(self, place: Place) -> tuple[Variable, list[int]] | None:
         """The Python variable that holds a place, and the numbers of the fields that lead to it."""
         if isinstance(place, VariablePlace):
-            return None if self.in_memory(place.variable) else (place.variable, [])
+            return None if in_memory(place.variable) else (place.variable, [])
         if isinstance(place, MemberPlace):
             found = self.register(place.record)
             if found is None:
@@ -119,9 +125,9 @@ class Places(Emitter):
         if self.register(place):
             return None
         terms: list[tuple[str, int]] = []
-        base = self.temp(self._collect_place(place, terms))
+        base = self.code.temp(self._collect_place(place, terms))
         index, unit = self._combined(terms, place.type)
-        return base, index if index.isdigit() else self.temp(f"wide({index})"), unit
+        return base, index if index.isdigit() else self.code.temp(f"wide({index})"), unit
 
     def access(self, place: Place, at: tuple[str, str, int] | None, kind: Type) -> tuple[str, str]:
         """Pointer and index, in elements of `kind`, of a place in memory."""
@@ -137,41 +143,44 @@ class Places(Emitter):
         return f"advance({base}, wide({index}) * {unit})", "0"
 
     def read(self, place: Place, at: tuple[str, str, int] | None = None) -> str:
+        code = self.code
         found = self.register(place)
         if found:
             variable, path = found
-            if self.watched and variable in self.unset:
+            if code.watched and variable in code.unset:
                 given = self.marks(variable, path)
                 label = ".".join([variable.name, *self.field_names(variable.type, path)])
                 joined = given[0]
                 for mark in given[1:]:
                     joined = f"join({joined}, {mark})"
-                self.emit(f"L.unset({label!r}, {joined}, {self.mask}, {place.at.line})")
-            return self.name(variable) + "".join(f"[{i}]" for i in path)
+                code.emit(f"L.unset({label!r}, {joined}, {code.mask}, {place.at.line})")
+            return code.name(variable) + "".join(f"[{i}]" for i in path)
         kind = place.type
         line = place.at.line
         if isinstance(kind, Record):
             base, index = self.access(place, at, kind)
             if kind.vector and kind.size == kind.align:
-                record = self.constant(kind, "r")
-                return self.temp(f"L.load_vector({base}, {index}, {record}, {self.mask}, {line})")
-            pointer = self.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
+                record = code.constant(kind, "r")
+                return code.temp(f"L.load_vector({base}, {index}, {record}, {code.mask}, {line})")
+            pointer = code.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
             parts = [self.load_field(pointer, f.type, f.offset, line) for f in kind.fields]
             return "(" + "".join(part + ", " for part in parts) + ")"
         base, index = self.access(place, at, kind)
         if isinstance(kind, PointerType):
-            raise self.unsupported("a pointer that lies in memory", place)
+            raise code.unsupported("a pointer that lies in memory", place)
         assert isinstance(kind, Scalar)
-        return self.temp(f"L.load({base}, {index}, {self.constant(kind, 'k')}, {self.mask}, {line})")
+        return code.temp(f"L.load({base}, {index}, {code.constant(kind, 'k')}, {code.mask}, {line})")
 
     def load_field(self, pointer: str, kind: Type, offset: int, line: int) -> str:
+        code = self.code
         if isinstance(kind, Record):
             parts = [self.load_field(pointer, f.type, offset + f.offset, line) for f in kind.fields]
             return "(" + "".join(part + ", " for part in parts) + ")"
         to = f"advance({pointer}, {offset})" if offset else pointer
-        return self.temp(f"L.load({to}, 0, {self.constant(kind, 'k')}, {self.mask}, {line})")
+        return code.temp(f"L.load({to}, 0, {code.constant(kind, 'k')}, {code.mask}, {line})")
 
     def write(self, place: Place, value: str, at: tuple[str, str, int] | None = None) -> None:
+        code = self.code
         found = self.register(place)
         kind = place.type
         if found:
@@ -182,45 +191,47 @@ class Places(Emitter):
         base, index = self.access(place, at, kind)
         if isinstance(kind, Record):
             if kind.vector and kind.size == kind.align:
-                record = self.constant(kind, "r")
-                self.emit(f"L.store_vector({base}, {index}, {value}, {record}, {self.mask}, {line})")
+                record = code.constant(kind, "r")
+                code.emit(f"L.store_vector({base}, {index}, {value}, {record}, {code.mask}, {line})")
                 return
-            pointer = self.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
-            self.store_fields(pointer, self.temp(value), kind, 0, line)
+            pointer = code.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
+            self.store_fields(pointer, code.temp(value), kind, 0, line)
             return
         if isinstance(kind, PointerType):
-            raise self.unsupported("a pointer that lies in memory", place)
-        self.emit(f"L.store({base}, {index}, {value}, {self.constant(kind, 'k')}, {self.mask}, {line})")
+            raise code.unsupported("a pointer that lies in memory", place)
+        code.emit(f"L.store({base}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
 
     def store_fields(self, pointer: str, value: str, record: Record, offset: int, line: int) -> None:
+        code = self.code
         for i, f in enumerate(record.fields):
             part = f"{value}[{i}]"
             if isinstance(f.type, Record):
                 self.store_fields(pointer, part, f.type, offset + f.offset, line)
                 continue
             to = f"advance({pointer}, {offset + f.offset})"
-            self.emit(f"L.store({to}, 0, {part}, {self.constant(f.type, 'k')}, {self.mask}, {line})")
+            code.emit(f"L.store({to}, 0, {part}, {code.constant(f.type, 'k')}, {code.mask}, {line})")
 
     def set(self, variable: Variable, value: str, kind: Type, path: list[int]) -> None:
         """Assign to a Python variable, or a field of one.
 
         Lanes outside of the mask keep the old value, unless nobody can read it there any more.
         """
-        name = self.name(variable)
-        kept = self.regions.get(variable) != self.region
+        code = self.code
+        name = code.name(variable)
+        kept = code.regions.get(variable) != code.region
         if path:
             old = name + "".join(f"[{i}]" for i in path)
-            new = self.select(self.mask, value, old, kind) if kept else value
-            self.emit(f"{name} = {self.replaced(name, path, new)}")
+            new = code.select(code.mask, value, old, kind) if kept else value
+            code.emit(f"{name} = {self.replaced(name, path, new)}")
         else:
-            self.emit(f"{name} = {self.select(self.mask, value, name, kind) if kept else value}")
-        if self.watched and variable in self.unset:
+            code.emit(f"{name} = {code.select(code.mask, value, name, kind) if kept else value}")
+        if code.watched and variable in code.unset:
             for mark in self.marks(variable, path):
-                self.emit(f"{mark} = join({mark}, {self.mask})")
+                code.emit(f"{mark} = join({mark}, {code.mask})")
 
     def marks(self, variable: Variable, path: list[int]) -> list[str]:
         """The masks of those who have written to a variable: of a record, one for each field."""
-        name = self.name(variable) + "_set"
+        name = self.code.name(variable) + "_set"
         if not isinstance(variable.type, Record):
             return [name]
         return [f"{name}{i}" for i in (path[:1] or range(len(variable.type.fields)))]

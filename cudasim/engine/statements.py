@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from cudasim.engine.expressions import Expressions
+from cudasim.engine.emitter import Emitter
+from cudasim.engine.expressions import ExpressionWriter
 from cudasim.engine.memory import element_of
-from cudasim.engine.survey import BARRIERS, walk
+from cudasim.engine.places import in_memory
+from cudasim.engine.survey import BARRIERS, leaves, leaves_loop, own, walk
 from cudasim.language.tree import (
     Assign,
     Block,
@@ -29,96 +31,98 @@ from cudasim.language.tree import (
 from cudasim.language.types import Array, Record, Type, Void
 
 
-class Statements(Expressions):
+class StatementWriter:
     """Statements, each for all lanes of its mask."""
 
-    def statement(self, node: Statement) -> None:
-        """Emit a statement; afterwards `self.mask` is the mask of those who go on."""
-        method: Callable[[Any], None] = getattr(self, "_do_" + type(node).__name__.lower())
-        method(node)
-        self.flush()
+    def __init__(self, code: Emitter) -> None:
+        self.code, self.expressions = code, ExpressionWriter(code)
+        self.places = self.expressions.places
+        self._by_node: dict[type[Statement], Callable[[Any], None]] = {
+            Block: self._do_block,
+            Evaluate: self._do_evaluate,
+            Declare: self._do_declare,
+            If: self._do_if,
+            Loop: self._do_loop,
+            Break: self._do_break,
+            Continue: self._do_continue,
+            Return: self._do_return,
+            Switch: self._do_switch,
+        }
 
-    def leaves(self, node: Any) -> bool:
-        """Whether lanes may leave a statement by return, break or continue that lead out of it."""
-        if isinstance(node, Return | Break | Continue):
-            return True
-        if isinstance(node, Loop | Switch):
-            inner = [n for n in walk(node) if isinstance(n, Return)]
-            if inner:
-                return True
-            return isinstance(node, Switch) and any(isinstance(n, Continue) for n in walk(node))
-        if isinstance(node, Block):
-            return any(self.leaves(n) for n in node.statements)
-        if isinstance(node, If):
-            return self.leaves(node.yes) or (node.no is not None and self.leaves(node.no))
-        return False
+    def statement(self, node: Statement) -> None:
+        """Emit a statement; afterwards `code.mask` is the mask of those who go on."""
+        self._by_node[type(node)](node)
+        self.code.flush()
 
     def _do_block(self, node: Block) -> None:
         self.sequence(node.statements)
 
     def sequence(self, nodes: list[Statement]) -> None:
         """Statements whose remaining lanes are in a variable of their own where some may leave."""
-        if not any(self.leaves(n) for n in nodes):
+        code = self.code
+        if not any(leaves(n) for n in nodes):
             for node in nodes:
                 self.statement(node)
             return
-        live = self.fresh("m")
-        self.emit(f"{live} = {self.mask}")
-        self.mask = live
-        depth = self.depth
+        live = code.fresh("m")
+        code.emit(f"{live} = {code.mask}")
+        code.mask = live
+        depth = code.depth
         for i, node in enumerate(nodes):
             self.statement(node)
-            if self.mask != live:
-                self.emit(f"{live} = {self.mask}")
-                self.mask = live
-            if self.leaves(node) and i + 1 < len(nodes):
-                self.emit(f"if {live} is not False:")
-                self.depth += 1
-        if self.lines[-1].endswith(" is not False:"):
-            self.emit("pass")
-        self.depth = depth
+            if code.mask != live:
+                code.emit(f"{live} = {code.mask}")
+                code.mask = live
+            if leaves(node) and i + 1 < len(nodes):
+                code.emit(f"if {live} is not False:")
+                code.depth += 1
+        if code.lines[-1].endswith(" is not False:"):
+            code.emit("pass")
+        code.depth = depth
 
     def _do_evaluate(self, node: Evaluate) -> None:
-        self.evaluate(node.expression)
+        self.expressions.evaluate(node.expression)
 
     def _do_declare(self, node: Declare) -> None:
+        code = self.code
         variable, kind = node.variable, node.variable.type
-        name = self.name(variable)
+        name = code.name(variable)
         if variable.storage in ("shared", "dynamic"):
             return  # at the head of the function
-        self.regions[variable] = self.region
-        if self.in_memory(variable):
-            dtype = self.constant(element_of(kind), "d")
-            key = self.constant(variable, "s")
-            self.emit(f"{name} = L.local({key}, {kind.size}, {dtype})")
-            self.local_bytes += kind.size
+        code.regions[variable] = code.region
+        if in_memory(variable):
+            dtype = code.constant(element_of(kind), "d")
+            key = code.constant(variable, "s")
+            code.emit(f"{name} = L.local({key}, {kind.size}, {dtype})")
+            code.local_bytes += kind.size
             if isinstance(kind, Array):
                 if node.initial is not None:
                     assert isinstance(node.initial, list)
                     self.fill(name, kind, node.initial, 0, node.at.line)
             elif node.initial is not None:
                 assert isinstance(node.initial, Expression)
-                self.write(VariablePlace(node.at, kind, variable), self.expression(node.initial))
+                self.places.write(VariablePlace(node.at, kind, variable), self.expressions.text(node.initial))
             return
         itself = node.initial is not None and any(
             isinstance(n, VariablePlace) and n.variable is variable for n in walk(node.initial)
         )
         if node.initial is None or itself:
-            if self.watched:
-                self.unset.add(variable)
-                for mark in self.marks(variable, []):
-                    self.emit(f"{mark} = False")
-            self.emit(f"{name} = {self.poison(kind)}")
+            if code.watched:
+                code.unset.add(variable)
+                for mark in self.places.marks(variable, []):
+                    code.emit(f"{mark} = False")
+            code.emit(f"{name} = {code.poison(kind)}")
         if node.initial is None:
             return
         assert isinstance(node.initial, Expression)
         if itself:
-            self.write(VariablePlace(node.at, kind, variable), self.expression(node.initial))
+            self.places.write(VariablePlace(node.at, kind, variable), self.expressions.text(node.initial))
             return
-        self.emit(f"{name} = {self.expression(node.initial)}")
+        code.emit(f"{name} = {self.expressions.text(node.initial)}")
 
     def fill(self, name: str, kind: Type, initial: Any, offset: int, line: int) -> None:
         """Initialise an array: what is given, and zeros."""
+        code = self.code
         if isinstance(kind, Array):
             given = initial if isinstance(initial, list) else []
             for i, part in enumerate(given):
@@ -126,140 +130,122 @@ class Statements(Expressions):
             start = offset + len(given) * kind.of.size
             self.zeros(name, kind.element, start, offset + kind.size, line)
             return
-        value = self.expression(initial)
+        value = self.expressions.text(initial)
         if isinstance(kind, Record):
-            self.store_fields(name, self.temp(value), kind, offset, line)
+            self.places.store_fields(name, code.temp(value), kind, offset, line)
             return
         index = offset // kind.size
-        self.emit(f"L.store({name}, {index}, {value}, {self.constant(kind, 'k')}, {self.mask}, {line})")
+        code.emit(f"L.store({name}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
 
     def zeros(self, name: str, kind: Type, start: int, end: int, line: int) -> None:
         """Elements of an array, from byte `start` to `end`, that become 0."""
+        code = self.code
         if start == end:
             return
-        place, at = self.fresh(), self.fresh("n")
-        with self.indented(f"for {at} in range({start}, {end}, {kind.size}):"):
-            self.emit(f"{place} = advance({name}, {at})")
+        place, at = code.fresh(), code.fresh("n")
+        with code.indented(f"for {at} in range({start}, {end}, {kind.size}):"):
+            code.emit(f"{place} = advance({name}, {at})")
             if isinstance(kind, Record):
-                self.store_fields(place, self.temp(self.zero(kind)), kind, 0, line)
+                self.places.store_fields(place, code.temp(code.zero(kind)), kind, 0, line)
             else:
-                zero, scalar = self.zero(kind), self.constant(kind, "k")
-                self.emit(f"L.store({place}, 0, {zero}, {scalar}, {self.mask}, {line})")
+                zero, scalar = code.zero(kind), code.constant(kind, "k")
+                code.emit(f"L.store({place}, 0, {zero}, {scalar}, {code.mask}, {line})")
 
     def _do_if(self, node: If) -> None:
-        test = self.expression(node.test)
-        if self.watched:
-            test = self.temp(test)
-            self.emit(f"L.branch({test}, {self.mask}, {node.at.line})")
-        self.flush()
-        yes, no = self.fresh("m"), self.fresh("m")
-        self.emit(f"{yes}, {no} = split({self.mask}, {test})")
-        before = self.mask
+        code = self.code
+        test = self.expressions.text(node.test)
+        if code.watched:
+            test = code.temp(test)
+            code.emit(f"L.branch({test}, {code.mask}, {node.at.line})")
+        code.flush()
+        yes, no = code.fresh("m"), code.fresh("m")
+        code.emit(f"{yes}, {no} = split({code.mask}, {test})")
+        before = code.mask
         for mask, part in ((yes, node.yes), (no, node.no)):
             if part is not None:
-                with self.under(mask):
+                with code.under(mask):
                     self.statement(part)
-                    end = self.mask
+                    end = code.mask
                     if end not in (mask, "False"):
-                        self.emit(f"{mask} = {end}")
+                        code.emit(f"{mask} = {end}")
                     elif end == "False":
-                        self.emit(f"{mask} = False")
-                    self.flush()
-                    self.mask = mask
-        self.mask = before
-        if self.leaves(node):
-            after = self.fresh("m")
-            self.emit(f"{after} = join({yes}, {no})")
-            self.mask = after
+                        code.emit(f"{mask} = False")
+                    code.flush()
+                    code.mask = mask
+        code.mask = before
+        if leaves(node):
+            after = code.fresh("m")
+            code.emit(f"{after} = join({yes}, {no})")
+            code.mask = after
 
     def _do_loop(self, node: Loop) -> None:
+        code = self.code
         for statement in node.initial:
             self.statement(statement)
         returns = any(isinstance(n, Return) for n in walk(node.body))
-        before, region = self.mask, self.region
-        live, done, steps = self.fresh("m"), self.fresh("m"), self.fresh("n")
-        inside = self.new_region()
-        continues = any(isinstance(n, Continue) for n in self.own(node.body, Continue))
-        self.emit(f"{live} = {before}")
-        self.emit(f"{steps} = 0")
+        before, region = code.mask, code.region
+        live, done, steps = code.fresh("m"), code.fresh("m"), code.fresh("n")
+        inside = code.new_region()
+        continues = any(isinstance(n, Continue) for n in own(node.body, Continue))
+        code.emit(f"{live} = {before}")
+        code.emit(f"{steps} = 0")
         if returns:
-            self.emit(f"{done} = False")
+            code.emit(f"{done} = False")
         for statement in node.initial:
             if isinstance(statement, Declare):
-                self.regions[statement.variable] = inside
-        outer = self.loop
-        self.loop = {"done": done if returns else "", "continued": ""}
+                code.regions[statement.variable] = inside
+        outer = code.loop
+        code.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
-        self.waits |= still and any(
+        code.waits |= still and any(
             isinstance(n, Intrinsic) and n.name.startswith("atomic") for n in walk(node)
         )
-        self.region, self.mask = inside, live
-        with self.indented("while True:"):
+        code.region, code.mask = inside, live
+        with code.indented("while True:"):
             if still:
-                changes = self.fresh("n")
-                self.emit(f"{changes} = L.launch.changes")
+                changes = code.fresh("n")
+                code.emit(f"{changes} = L.launch.changes")
             if node.test_comes == "before":
                 self.loop_test(node, live, done if returns else "")
-            continued = self.fresh("m")
-            self.loop["continued"] = continued
+            continued = code.fresh("m")
+            code.loop["continued"] = continued
             if continues:
-                self.emit(f"{continued} = False")
-                self.region = self.new_region()
+                code.emit(f"{continued} = False")
+                code.region = code.new_region()
             self.statement(node.body)
-            end = self.mask
+            end = code.mask
             if end != live:
-                self.emit(f"{live} = {end}")
-            self.mask = live
-            self.region = inside
+                code.emit(f"{live} = {end}")
+            code.mask = live
+            code.region = inside
             if continues:
-                self.emit(f"{live} = join({live}, {continued})")
-            if self.leaves_loop(node.body):
-                with self.indented(f"if {live} is False:"):
-                    self.emit("break")
+                code.emit(f"{live} = join({live}, {continued})")
+            if leaves_loop(node.body):
+                with code.indented(f"if {live} is False:"):
+                    code.emit("break")
             if node.step is not None:
-                self.evaluate(node.step)
-                self.flush()
+                self.expressions.evaluate(node.step)
+                code.flush()
             if node.test_comes == "after":
                 self.loop_test(node, live, done if returns else "")
-            self.emit(f"{steps} += 1")
+            code.emit(f"{steps} += 1")
             limit = f"{steps} >= L.launch.max_steps"
             if still:
-                with self.indented(f"if L.launch.changes == {changes}:"):
-                    self.emit(f"L.endless({node.at.line}, True)")
-            with self.indented(f"if {limit}:"):
-                self.emit(f"L.endless({node.at.line}, False)")
-        self.loop = outer
-        self.region, self.mask = region, before
+                with code.indented(f"if L.launch.changes == {changes}:"):
+                    code.emit(f"L.endless({node.at.line}, True)")
+            with code.indented(f"if {limit}:"):
+                code.emit(f"L.endless({node.at.line}, False)")
+        code.loop = outer
+        code.region, code.mask = region, before
         if returns:
-            self.mask = done
-
-    def own(self, node: Any, kind: type) -> Iterator[Any]:
-        """The break or continue statements that mean this loop, and not one within it."""
-        if isinstance(node, kind):
-            yield node
-        elif isinstance(node, Block):
-            for n in node.statements:
-                yield from self.own(n, kind)
-        elif isinstance(node, If):
-            yield from self.own(node.yes, kind)
-            if node.no is not None:
-                yield from self.own(node.no, kind)
-        elif isinstance(node, Switch) and kind is Continue:
-            for case in node.cases:
-                for n in case.statements:
-                    yield from self.own(n, kind)
-
-    def leaves_loop(self, body: Statement) -> bool:
-        return any(isinstance(n, Return) for n in walk(body)) or any(
-            True for kind in (Break, Continue) for _ in self.own(body, kind)
-        )
+            code.mask = done
 
     def changes(self, node: Loop) -> bool:
         """Whether an iteration may change a Python variable that is not its own, or wait for somebody."""
         inner = {n.variable for n in walk(node.body) if isinstance(n, Declare)}
         for n in walk(node):
             if isinstance(n, Assign | Increment):
-                found = self.register(n.place)
+                found = self.places.register(n.place)
                 if found and found[0] not in inner:
                     return True
             if isinstance(n, Call) or (isinstance(n, Intrinsic) and n.name in BARRIERS):
@@ -270,79 +256,84 @@ class Statements(Expressions):
 
     def loop_test(self, node: Loop, live: str, done: str) -> None:
         """Send away the lanes for which the loop is over."""
+        code = self.code
         if node.test is None:
             return
-        test = self.expression(node.test)
-        if self.watched:
-            test = self.temp(test)
-            self.emit(f"L.branch({test}, {live}, {node.at.line})")
-        self.flush()
-        out = self.fresh("m")
-        self.emit(f"{live}, {out} = split({live}, {test})")
+        test = self.expressions.text(node.test)
+        if code.watched:
+            test = code.temp(test)
+            code.emit(f"L.branch({test}, {live}, {node.at.line})")
+        code.flush()
+        out = code.fresh("m")
+        code.emit(f"{live}, {out} = split({live}, {test})")
         if done:
-            self.emit(f"{done} = join({done}, {out})")
-        with self.indented(f"if {live} is False:"):
-            self.emit("break")
+            code.emit(f"{done} = join({done}, {out})")
+        with code.indented(f"if {live} is False:"):
+            code.emit("break")
 
     def _do_break(self, node: Break) -> None:
-        self.flush()
-        if self.loop["done"]:
-            self.emit(f"{self.loop['done']} = join({self.loop['done']}, {self.mask})")
-        self.mask = "False"
+        code = self.code
+        code.flush()
+        if code.loop["done"]:
+            code.emit(f"{code.loop['done']} = join({code.loop['done']}, {code.mask})")
+        code.mask = "False"
 
     def _do_continue(self, node: Continue) -> None:
-        self.flush()
-        name = self.loop["continued"]
-        self.emit(f"{name} = join({name}, {self.mask})")
-        self.mask = "False"
+        code = self.code
+        code.flush()
+        name = code.loop["continued"]
+        code.emit(f"{name} = join({name}, {code.mask})")
+        code.mask = "False"
 
     def _do_return(self, node: Return) -> None:
+        code = self.code
         if node.value is not None:
-            value = self.expression(node.value)
+            value = self.expressions.text(node.value)
             if isinstance(node.value.type, Void):
-                self.emit(value)
+                code.emit(value)
             else:
-                self.emit(f"result = {self.select(self.mask, value, 'result', node.value.type)}")
-        self.flush()
-        if self.function.kernel and self.watched:
-            self.emit(f"L.exit({self.mask})")
-        self.mask = "False"
+                code.emit(f"result = {code.select(code.mask, value, 'result', node.value.type)}")
+        code.flush()
+        if code.function.kernel and code.watched:
+            code.emit(f"L.exit({code.mask})")
+        code.mask = "False"
 
     def _do_switch(self, node: Switch) -> None:
         """Cases in order; lanes fall from one into the next until a break sends them to the end."""
-        value = self.temp(self.expression(node.value))
-        self.flush()
-        before = self.mask
-        rest, inside, done = self.fresh("m"), self.fresh("m"), self.fresh("m")
-        self.emit(f"{rest} = {before}")
-        self.emit(f"{done} = False")
+        code = self.code
+        value = code.temp(self.expressions.text(node.value))
+        code.flush()
+        before = code.mask
+        rest, inside, done = code.fresh("m"), code.fresh("m"), code.fresh("m")
+        code.emit(f"{rest} = {before}")
+        code.emit(f"{done} = False")
         entries = []
         for case in node.cases:
-            entry = self.fresh("m")
+            entry = code.fresh("m")
             entries.append(entry)
-            self.emit(f"{entry} = False")
+            code.emit(f"{entry} = False")
             for number in case.values:
-                hit = self.fresh("m")
-                self.emit(f"{hit}, {rest} = split({rest}, {value} == {number})")
-                self.emit(f"{entry} = join({entry}, {hit})")
-            if self.watched and case.values:
+                hit = code.fresh("m")
+                code.emit(f"{hit}, {rest} = split({rest}, {value} == {number})")
+                code.emit(f"{entry} = join({entry}, {hit})")
+            if code.watched and case.values:
                 tests = " | ".join(f"({value} == {number})" for number in case.values)
-                self.emit(f"L.branch({tests}, {before}, {node.at.line})")
+                code.emit(f"L.branch({tests}, {before}, {node.at.line})")
         for case, entry in zip(node.cases, entries):
             if case.default:
-                self.emit(f"{entry} = join({entry}, {rest})")
-                self.emit(f"{rest} = False")
-        self.emit(f"{done} = {rest}")
-        self.emit(f"{inside} = False")
-        outer = self.loop
-        self.loop = {"done": done, "continued": outer["continued"]}
+                code.emit(f"{entry} = join({entry}, {rest})")
+                code.emit(f"{rest} = False")
+        code.emit(f"{done} = {rest}")
+        code.emit(f"{inside} = False")
+        outer = code.loop
+        code.loop = {"done": done, "continued": outer["continued"]}
         for case, entry in zip(node.cases, entries):
-            self.emit(f"{inside} = join({inside}, {entry})")
-            with self.under(inside):
+            code.emit(f"{inside} = join({inside}, {entry})")
+            with code.under(inside):
                 self.sequence(case.statements)
-                if self.mask != inside:
-                    self.emit(f"{inside} = {self.mask}")
-                self.mask = inside
-        self.loop = outer
-        self.emit(f"{done} = join({done}, {inside})")
-        self.mask = done if self.leaves(node) else before
+                if code.mask != inside:
+                    code.emit(f"{inside} = {code.mask}")
+                code.mask = inside
+        code.loop = outer
+        code.emit(f"{done} = join({done}, {inside})")
+        code.mask = done if leaves(node) else before

@@ -1,4 +1,4 @@
-"""What a function uses: the nodes below it, the intrinsics and functions that it calls."""
+"""What a function uses: nodes, intrinsics, functions that it calls; and which statements lanes may leave."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from cudasim.language.tree import (
+    Block,
+    Break,
     Call,
+    Continue,
     Declare,
     Expression,
     Function,
+    If,
     Intrinsic,
+    Loop,
     Place,
+    Return,
     Statement,
+    Switch,
     Variable,
     VariablePlace,
 )
@@ -84,3 +91,43 @@ BARRIERS = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__sync
 def suspends(f: Function) -> bool:
     """Whether its warps wait for each other."""
     return not BARRIERS.isdisjoint(calls(f))
+
+
+def leaves(node: Any) -> bool:
+    """Whether lanes may leave a statement by return, break or continue that lead out of it."""
+    if isinstance(node, Return | Break | Continue):
+        return True
+    if isinstance(node, Loop | Switch):
+        inner = [n for n in walk(node) if isinstance(n, Return)]
+        if inner:
+            return True
+        return isinstance(node, Switch) and any(isinstance(n, Continue) for n in walk(node))
+    if isinstance(node, Block):
+        return any(leaves(n) for n in node.statements)
+    if isinstance(node, If):
+        return leaves(node.yes) or (node.no is not None and leaves(node.no))
+    return False
+
+
+def own(node: Any, kind: type) -> Iterator[Any]:
+    """The break or continue statements that mean this loop, and not one within it."""
+    if isinstance(node, kind):
+        yield node
+    elif isinstance(node, Block):
+        for n in node.statements:
+            yield from own(n, kind)
+    elif isinstance(node, If):
+        yield from own(node.yes, kind)
+        if node.no is not None:
+            yield from own(node.no, kind)
+    elif isinstance(node, Switch) and kind is Continue:
+        for case in node.cases:
+            for n in case.statements:
+                yield from own(n, kind)
+
+
+def leaves_loop(body: Statement) -> bool:
+    """Whether lanes may leave a loop, or an iteration of it, from within its body."""
+    return any(isinstance(n, Return) for n in walk(body)) or any(
+        True for kind in (Break, Continue) for _ in own(body, kind)
+    )

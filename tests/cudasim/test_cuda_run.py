@@ -491,11 +491,11 @@ def test_a_barrier_that_counts_is_named_where_threads_miss_it() -> None:
 
 
 def test_every_intrinsic_has_an_implementation() -> None:
-    from cudasim.engine import expressions, mathematics
+    from cudasim.engine import intrinsics, mathematics
     from cudasim.engine.atomics import CHANGES
     from cudasim.language.intrinsics import INTRINSICS
 
-    there = {*mathematics.FUNCTIONS, *CHANGES, *expressions.SHUFFLES, *expressions.VOTES, *expressions.FENCES}
+    there = {*mathematics.FUNCTIONS, *CHANGES, *intrinsics.SHUFFLES, *intrinsics.VOTES, *intrinsics.FENCES}
     there |= {*BARRIERS, "__syncwarp"}
     assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
 
