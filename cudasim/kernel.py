@@ -16,30 +16,22 @@ from typing import Any
 import numpy as np
 
 from cudasim import through_cupy
+from cudasim.arguments import Arguments
 from cudasim.backend import GPU, SIMULATE, backend
 from cudasim.device.allocation import Allocation, MemoryPointer
 from cudasim.engine.file_scope import allocate, pointers
 from cudasim.engine.generate import Code
 from cudasim.engine.lanes import Launch
-from cudasim.engine.memory import Global, Pointer, element_of
 from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable, shared_variables
 from cudasim.errors import CompileError, KernelFault, LaunchTypeError
 from cudasim.language.frontend import compile_source
 from cudasim.language.tree import Function, Program, Variable
-from cudasim.language.types import Pointer as PointerType
-from cudasim.language.types import Type
 from cudasim.launch import (
     MAX_THREADS,
-    Bound,
     Dim3,
-    bind,
-    check_arguments,
     check_limits,
-    is_device_array,
-    is_pointer,
     machine,
-    typed,
 )
 from cudasim.reports.recorder import Recorder
 from cudasim.reports.report import Report
@@ -208,7 +200,14 @@ class Kernel:
             grid3, block3 = self.limits(grid, block, shared_mem)
             most = self.max_threads_per_block
             through_cupy.launch(
-                self.name, self.on_gpu, most, grid3, block3, typed(self.function, args), shared_mem, stream
+                self.name,
+                self.on_gpu,
+                most,
+                grid3,
+                block3,
+                Arguments(self.function, args).typed(),
+                shared_mem,
+                stream,
             )
 
     def limits(self, grid: Any, block: Any, shared_mem: int) -> tuple[Dim3, Dim3]:
@@ -224,14 +223,12 @@ class Kernel:
         )
 
     def prepare(
-        self, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int, reverse: bool = False
-    ) -> tuple[Launch, list[Any]]:
-        """Check a launch that is simulated; the launch, and its arguments as `bind` makes them."""
+        self, grid: Any, block: Any, shared_mem: int, max_steps: int, reverse: bool = False
+    ) -> Launch:
+        """A launch that is simulated. Raises LaunchError where it cannot be."""
         grid3, block3 = self.limits(grid, block, shared_mem)
-        bound = bind(self.function, args)
         program = self.program
-        launch = Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
-        return launch, bound
+        return Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -366,73 +363,19 @@ def _kernel(what: str, kernel: Any) -> Kernel:
     raise TypeError(f"{what}: the first argument must be a kernel, not {type(kernel).__name__}{hint}")
 
 
-# ----------------------------------------------------------------------------------------------- arguments
-
-
-def _dtype(to: Type, value: Any) -> np.dtype[Any]:
-    """In what elements a report counts through a pointer."""
-    return element_of(to) if to.__class__.__name__ != "Void" else np.dtype(getattr(value, "dtype", np.uint8))
-
-
-def _values(
-    kernel: Kernel, args: Any, bound: list[Any], copies: dict[int, np.ndarray[Any, Any]] | None
-) -> list[Any]:
-    """Arguments as generated code takes them; with `copies`, over copies of the allocations, kept there."""
-    made: list[Any] = []
-    for parameter, given, value in zip(kernel.function.parameters, args, bound):
-        if isinstance(value, Bound):
-            assert isinstance(parameter.type, PointerType)
-            allocation: Allocation = value.allocation
-            content = allocation.bytes
-            if copies is not None:
-                content = copies.setdefault(id(allocation), content.copy())
-            memory = Global(
-                parameter.name,
-                content,
-                _dtype(parameter.type.to, given),
-                allocation.base,
-                value.low,
-                value.high,
-            )
-            memory.initialised = True if allocation.written is None else allocation.written
-            made.append(Pointer(memory, value.offset))
-        elif isinstance(value, np.void):
-            made.append(_fields(value))
-        else:
-            made.append(value)
-    return made
-
-
-def _fields(value: Any) -> tuple[Any, ...]:
-    """A record as generated code has it."""
-    names = value.dtype.names or ()
-    parts = [value[name] for name in names]
-    return tuple(
-        [_fields(p) if isinstance(p, np.void) else p if p.dtype.kind == "f" else p.item() for p in parts]
-    )
-
-
-def _mark_written(kernel: Kernel, bound: list[Any]) -> None:
-    """After a run: what the kernel may have written to counts as written."""
-    for parameter, value in zip(kernel.function.parameters, bound):
-        if isinstance(value, Bound) and isinstance(parameter.type, PointerType) and not parameter.type.const:
-            value.allocation.wrote()
-
-
 # ----------------------------------------------------------------------------------------------- the calls
 
 
 @contextmanager
-def _simulated(kernel: Kernel, args: Any, keep: bool) -> Iterator[Any]:
+def _simulated(kernel: Kernel, arguments: Arguments, where: str, keep: bool) -> Iterator[Arguments]:
     """The arguments in simulated memory: as they are, or copied from a GPU, with the variables at file scope.
 
     With `keep`, what is in the copies at the end goes back, whatever stopped the kernel.
     """
-    if machine(kernel.name, args) == SIMULATE:
-        yield args
+    if where == SIMULATE:
+        yield arguments
         return
-    check_arguments(kernel.function, args)
-    copies = through_cupy.Copies(args)
+    copies = through_cupy.GpuCopies(arguments.given)
     for variable, allocation in kernel.variables.items():
         try:
             there = kernel.unit.variable_on_gpu(variable)
@@ -440,7 +383,7 @@ def _simulated(kernel: Kernel, args: Any, keep: bool) -> Iterator[Any]:
             continue  # NVRTC has left it out, or it is static: nobody outside of the source can see it
         copies.add(there, allocation)
     try:
-        yield copies.args
+        yield arguments.copied(copies.args)
     finally:
         if keep:
             copies.back()
@@ -479,19 +422,19 @@ def simulate(
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     kernel = _kernel("simulate", kernel)
-    with _simulated(kernel, args, keep=True) as args:
-        launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps, schedule == "reverse")
-        values = _values(kernel, args, bound, None)
+    where = machine(kernel.name, args)
+    launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse")
+    with _simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
         code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
         code.variables.update(pointers(kernel.variables))
         launch.waits = code.waits
         run = run_lockstep if schedule == "lockstep" else run_warps
         try:
             with _recursion_named(kernel):
-                run(code, launch, values)
+                run(code, launch, arguments.values())
         finally:
             sys.stdout.write(launch.printed.text)
-        _mark_written(kernel, bound)
+        arguments.wrote()
 
 
 def profile(
@@ -502,30 +445,18 @@ def profile(
     What it prints is in `Report.printed`; after a failed assert it goes on.
     """
     kernel = _kernel("profile", kernel)
-    with _simulated(kernel, args, keep=False) as args:
-        launch, bound = kernel.prepare(grid, block, args, shared_mem, max_steps)
-    copies: dict[int, np.ndarray[Any, Any]] = {}
-    values = _values(kernel, args, bound, copies)
+    where = machine(kernel.name, args)
+    launch = kernel.prepare(grid, block, shared_mem, max_steps)
+    with _simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
+        copies: dict[int, np.ndarray[Any, Any]] = {}
+        values = arguments.values(copies)
     recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
     code = kernel.code("watched")
     code.variables.update(pointers(kernel.variables, copies))
     launch.waits = code.waits
     with _recursion_named(kernel):
         run_watched(code, launch, values, recorder)
-    report = recorder.report([_output(given, value, copies) for given, value in zip(args, bound)])
+    report = recorder.report(arguments.outputs(copies))
     report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     return report
-
-
-def _output(given: Any, value: Any, copies: dict[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
-    """What an array argument holds after the run."""
-    if not isinstance(value, Bound):
-        return None
-    content = copies[id(value.allocation)]
-    if is_device_array(given):
-        part: np.ndarray[Any, Any] = content[value.low : value.high].view(given.dtype)
-        return part.reshape(given.shape).copy()
-    assert is_pointer(given)
-    whole: np.ndarray[Any, Any] = content.copy()
-    return whole

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.arguments import is_device_array, is_pointer
 from cudasim.device.allocation import ALIGNMENT, Allocation, MemoryPointer
 from cudasim.device.array import ndarray
 from cudasim.errors import LaunchValueError
-from cudasim.launch import Dim3, is_device_array, is_pointer
+from cudasim.launch import Dim3
 
 STANDARD = "--std=c++17"  # what the front end reads; CuPy's own default is older
 
@@ -44,7 +45,7 @@ def launch(
     shared_mem: int,
     stream: Any,
 ) -> None:
-    """Start a kernel of a module; `args` have been checked and made by `typed`."""
+    """Start a kernel of a module; `args` have been checked and made by `Arguments.typed`."""
     threads = block[0] * block[1] * block[2]
     if threads > most_threads:
         raise LaunchValueError(
@@ -66,7 +67,7 @@ def variable(module: Any, name: str, nbytes: int) -> Any:
 # ---------------------------------------------------------------------------------------------------- copies
 
 
-class Copies:
+class GpuCopies:
     """Arguments in GPU memory, copied to memory that is simulated; `back` writes what that holds to the GPU.
 
     What the arguments reach is copied, and no more: of an array its own bytes, of a pointer its allocation.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.device.allocation import Allocation
-from cudasim.engine.memory import Constant, Global, Pointer, element_of
+from cudasim.engine.memory import Constant, Global, LanePointer, element_of
 from cudasim.language.constant import fold
 from cudasim.language.tree import Program, Variable
 from cudasim.language.types import Array, Record, Scalar, Type
@@ -41,7 +41,7 @@ def _fill(content: np.ndarray[Any, Any], kind: Type, initial: Any, offset: int) 
 
 def pointers(
     allocations: dict[Variable, Allocation], copies: dict[int, np.ndarray[Any, Any]] | None = None
-) -> dict[Variable, Pointer]:
+) -> dict[Variable, LanePointer]:
     """A pointer to each variable; with `copies`, to a copy of it, kept there."""
     made = {}
     for variable, allocation in allocations.items():
@@ -51,5 +51,5 @@ def pointers(
         kind = Constant if variable.storage == "constant" else Global
         size = allocation.nbytes
         memory = kind(variable.name, content, element_of(variable.type), allocation.base, 0, size)
-        made[variable] = Pointer(memory)
+        made[variable] = LanePointer(memory)
     return made

@@ -13,7 +13,7 @@ from typing import Any
 
 from cudasim.engine import values
 from cudasim.engine.emitter import Emitter
-from cudasim.engine.memory import NULL, Pointer, element_of
+from cudasim.engine.memory import NULL, LanePointer, element_of
 from cudasim.engine.statements import StatementWriter
 from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
 from cudasim.language.tree import (
@@ -87,7 +87,7 @@ class Code:
         self.suspends = mode == "warps" and suspends(kernel)
         self.sharing = bool(shared_variables(kernel))
         self.waits, self.local_bytes = made.waits, made.local_bytes
-        self.variables: dict[Variable, Pointer] = {}  # at file scope; filled before a run
+        self.variables: dict[Variable, LanePointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
             **made.constants,

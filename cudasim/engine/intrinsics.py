@@ -12,7 +12,7 @@ from cudasim.language import half
 from cudasim.language.tree import (
     Function,
     Intrinsic,
-    Text,
+    TextLiteral,
 )
 from cudasim.language.types import Pointer as PointerType
 from cudasim.language.types import Scalar
@@ -102,7 +102,7 @@ class IntrinsicWriter:
         code = self.code
         values = []
         for argument in node.arguments:
-            if isinstance(argument, Text):
+            if isinstance(argument, TextLiteral):
                 values.append(code.constant(argument.value, "s"))
             elif isinstance(argument.type, PointerType):
                 values.append(f"shown_address({self.expressions.text(argument)})")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.atomics import AT, CHANGES, one_by_one
-from cudasim.engine.memory import Choice, Index, Local, Pointer, Shared, Value
+from cudasim.engine.memory import Choice, Index, LanePointer, Local, Shared, Value
 from cudasim.engine.printing import Format, Printed
 from cudasim.engine.values import Mask, lnot, select, wide
 from cudasim.errors import KernelFault
@@ -72,7 +72,7 @@ class Lanes:
         self.back = np.argsort(order)
         self.blocks = math.prod(block_shape)
         self.recorder = launch.recorder
-        self.memories: dict[int, Pointer] = {}
+        self.memories: dict[int, LanePointer] = {}
         self.slots = np.arange(self.blocks).reshape(block_shape)
         self.exited: Mask = False
         self.bdim_x, self.bdim_y, self.bdim_z = launch.block
@@ -86,25 +86,25 @@ class Lanes:
 
     # -------------------------------------------------------------------------------------------- declared
 
-    def shared(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
+    def shared(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> LanePointer:
         """The block's array of that declaration; all threads get the same."""
         found = self.memories.get(id(variable))
         if found is None:
-            found = self.memories[id(variable)] = Pointer(
+            found = self.memories[id(variable)] = LanePointer(
                 Shared(variable.name, variable.type, nbytes, dtype, (self.blocks,))
             )
         return found
 
-    def dynamic(self, variable: Variable, dtype: np.dtype[Any]) -> Pointer:
+    def dynamic(self, variable: Variable, dtype: np.dtype[Any]) -> LanePointer:
         """extern __shared__: one memory under all names."""
         found = self.memories.get(0)
         if found is None:
             memory = Shared(variable.name, variable.type, self.launch.shared_bytes, dtype, (self.blocks,))
-            found = self.memories[0] = Pointer(memory)
+            found = self.memories[0] = LanePointer(memory)
         return found
 
-    def local(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> Pointer:
-        return Pointer(Local(variable.name, variable.type, nbytes, dtype, self.shape))
+    def local(self, variable: Variable, nbytes: int, dtype: np.dtype[Any]) -> LanePointer:
+        return LanePointer(Local(variable.name, variable.type, nbytes, dtype, self.shape))
 
     def exit(self, mask: Mask) -> None:
         """The lanes of `mask` leave the kernel."""
@@ -112,9 +112,9 @@ class Lanes:
 
     # --------------------------------------------------------------------------------------------- reading
 
-    def load(self, p: Pointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
         """The element `index` from p, counted in elements of `kind`."""
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
         memory: Any = p.memory
         dtype = kind.dtype
@@ -152,20 +152,20 @@ class Lanes:
         return found if dtype.kind == "f" else found.item()
 
     def load_vector(
-        self, p: Pointer, index: Value, record: Record, mask: Mask, line: int
+        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
     ) -> tuple[Value, ...]:
         """All fields of a vector such as float4, in one access."""
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             kind: Any = record.fields[0].type
 
-            def part(i: int) -> Callable[[Pointer, Mask], Value]:
+            def part(i: int) -> Callable[[LanePointer, Mask], Value]:
                 return lambda q, m: self.load_vector(q, index, record, m, line)[i]
 
             return tuple([self._each(p, part(i), mask, kind.dtype) for i in range(len(record.fields))])
         self._element(p, index, record.size, mask, line, "load", record.align)
         return tuple([self._part(p, index, record, i, mask, line) for i in range(len(record.fields))])
 
-    def _part(self, p: Pointer, index: Value, record: Record, i: int, mask: Mask, line: int) -> Value:
+    def _part(self, p: LanePointer, index: Value, record: Record, i: int, mask: Mask, line: int) -> Value:
         """One field of a vector whose bounds have been checked."""
         kind: Any = record.fields[i].type
         count = record.size // kind.size
@@ -174,9 +174,9 @@ class Lanes:
 
     # --------------------------------------------------------------------------------------------- writing
 
-    def store(self, p: Pointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
         """Write `value` into the element `index` from p. Of several lanes the last one wins."""
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
             return
         index = self._element(p, index, kind.size, mask, line, "store")
@@ -249,16 +249,16 @@ class Lanes:
         view[tuple(spread[:-1])] = spread[-1]
 
     def store_vector(
-        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
     ) -> None:
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store_vector(q, index, value, record, m, line), mask, None)
             return
         self._element(p, index, record.size, mask, line, "store", record.align)
         self._store_parts(p, index, value, record, mask, line)
 
     def _store_parts(
-        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
     ) -> None:
         for i, field in enumerate(record.fields):
             kind: Any = field.type
@@ -267,7 +267,7 @@ class Lanes:
     # -------------------------------------------------------------------------------------------- checking
 
     def _element(
-        self, p: Pointer, index: Value, size: int, mask: Mask, line: int, kind: str, align: int = 0
+        self, p: LanePointer, index: Value, size: int, mask: Mask, line: int, kind: str, align: int = 0
     ) -> Index:
         """The number of an element in memory: checked in the lanes of `mask`, some valid one elsewhere."""
         memory: Any = p.memory
@@ -300,7 +300,7 @@ class Lanes:
     def _any(self, condition: Any, mask: Mask) -> bool:
         return bool(np.any(condition if mask is True else condition & mask))
 
-    def _fault(self, p: Pointer, offset: Index, size: int, mask: Mask, line: int, kind: str) -> Any:
+    def _fault(self, p: LanePointer, offset: Index, size: int, mask: Mask, line: int, kind: str) -> Any:
         """Raise for the first access that is out of bounds or misaligned, in the words of the report."""
         launch = self.launch
         recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
@@ -312,7 +312,11 @@ class Lanes:
         raise AssertionError(f"line {line}: an access was refused that is in bounds")
 
     def _each(
-        self, p: Pointer, act: Callable[[Pointer, Mask], Value], mask: Mask, dtype: np.dtype[Any] | None
+        self,
+        p: LanePointer,
+        act: Callable[[LanePointer, Mask], Value],
+        mask: Mask,
+        dtype: np.dtype[Any] | None,
     ) -> Value:
         """`act` for each memory that the lanes point into."""
         assert isinstance(p, Choice)
@@ -323,7 +327,7 @@ class Lanes:
             if not chosen.any():
                 continue
             chosen = True if chosen.all() else chosen
-            part = act(Pointer(memory, p.offset), chosen)
+            part = act(LanePointer(memory, p.offset), chosen)
             if dtype is not None:
                 value = part if value is None else select(chosen, part, value, dtype)
         return value
@@ -472,7 +476,7 @@ class Lanes:
     def atomic(
         self,
         name: str,
-        p: Pointer,
+        p: LanePointer,
         index: Value,
         values: tuple[Value, ...],
         kind: Scalar,
@@ -481,7 +485,7 @@ class Lanes:
         line: int,
     ) -> Value:
         """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             return self._each(
                 p, lambda q, m: self.atomic(name, q, index, values, kind, m, True, line), mask, kind.dtype
             )

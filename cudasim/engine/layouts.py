@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.lanes import Lanes, Launch, Triple, outcome
-from cudasim.engine.memory import Pointer, Value
+from cudasim.engine.memory import LanePointer, Value
 from cudasim.engine.values import Mask
 
 ndarray = np.ndarray
@@ -49,7 +49,7 @@ class Warp(Lanes):
         launch: Launch,
         block: Triple,
         number: int,
-        memories: dict[int, Pointer],
+        memories: dict[int, LanePointer],
         ballots: list[list[int]],
     ) -> None:
         first = 32 * number

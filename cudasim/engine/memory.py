@@ -14,7 +14,7 @@ from cudasim.device.allocation import poison
 from cudasim.language.types import Array, Record, Scalar, Type
 
 Value: TypeAlias = (
-    Any  # a bool, an int, a NumPy scalar (floats), an array over lanes, a Pointer, a tuple (record)
+    Any  # a bool, an int, a NumPy scalar (floats), an array over lanes, a LanePointer, a tuple (record)
 )
 Index: TypeAlias = Any  # an int, or an int64 array over lanes
 
@@ -121,7 +121,7 @@ class Nowhere(Memory):
     space = "null"
 
 
-class Pointer:
+class LanePointer:
     """A memory and an offset in bytes."""
 
     __slots__ = ("memory", "offset")
@@ -134,7 +134,7 @@ class Pointer:
         return self.memory.base + self.offset
 
 
-class Choice(Pointer):
+class Choice(LanePointer):
     """A pointer into different memories in different lanes: `which` says into which of `memories`."""
 
     __slots__ = ("memories", "which")
@@ -151,4 +151,4 @@ class Choice(Pointer):
         return bases[self.which] + self.offset
 
 
-NULL = Pointer(Nowhere("nullptr", 0, np.dtype(np.uint8)))
+NULL = LanePointer(Nowhere("nullptr", 0, np.dtype(np.uint8)))

@@ -10,7 +10,7 @@ import numpy as np
 from cudasim.engine.generate import Code
 from cudasim.engine.lanes import Launch, Triple
 from cudasim.engine.layouts import Blocks, Warp
-from cudasim.engine.memory import Pointer
+from cudasim.engine.memory import LanePointer
 from cudasim.engine.watched import Watched
 from cudasim.reports.recorder import Recorder
 
@@ -71,7 +71,7 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
         numbers.reverse()
     with np.errstate(all="ignore"):
         for block in blocks:
-            memories: dict[int, Pointer] = {}
+            memories: dict[int, LanePointer] = {}
             ballots: list[list[int]] = []
             warps = [Warp(launch, block, number, memories, ballots) for number in numbers]
             if not code.suspends:

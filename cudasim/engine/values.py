@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.engine.memory import Choice, Memory, Pointer, Value
+from cudasim.engine.memory import Choice, LanePointer, Memory, Value
 from cudasim.language.types import BOOL, HALF, Scalar
 
 Mask = Any  # True, False, or an array that is neither all True nor all False
@@ -79,14 +79,14 @@ def select(mask: Mask, new: Value, old: Value, dtype: np.dtype[Any]) -> Value:
     return np.where(mask, new, old)
 
 
-def select_pointer(mask: Mask, new: Pointer, old: Pointer) -> Pointer:
+def select_pointer(mask: Mask, new: LanePointer, old: LanePointer) -> LanePointer:
     if mask is True or new is old:
         return new
     if mask is False:
         return old
     offset = select(mask, new.offset, old.offset, np.dtype(np.int64))
-    if type(new) is Pointer and type(old) is Pointer and new.memory is old.memory:
-        return Pointer(new.memory, offset)
+    if type(new) is LanePointer and type(old) is LanePointer and new.memory is old.memory:
+        return LanePointer(new.memory, offset)
     memories: list[Memory] = []
     numbers = []
     for pointer in (new, old):
@@ -98,7 +98,7 @@ def select_pointer(mask: Mask, new: Pointer, old: Pointer) -> Pointer:
         numbers.append(places[pointer.which] if isinstance(pointer, Choice) else int(places[0]))
     which = select(mask, numbers[0], numbers[1], np.dtype(np.int64))
     if type(which) is not ndarray:
-        return Pointer(memories[which], offset)
+        return LanePointer(memories[which], offset)
     return Choice(
         memories, which, np.broadcast_to(offset, np.broadcast_shapes(np.shape(offset), which.shape))
     )
@@ -194,7 +194,7 @@ def to_bool(x: Value) -> Value:
     return x != 0 if type(x) is ndarray else bool(x != 0)
 
 
-def pointer_to_bool(p: Pointer) -> Value:
+def pointer_to_bool(p: LanePointer) -> Value:
     if isinstance(p, Choice):
         return np.array([memory.space != "null" for memory in p.memories])[p.which]
     return p.memory.space != "null"
@@ -288,24 +288,24 @@ def shift_right(a: Value, b: Value, dtype: np.dtype[Any]) -> Value:
     return moved if dtype.kind == "i" else np.where(far, dtype.type(0), moved)
 
 
-def advance(p: Pointer, nbytes: Value) -> Pointer:
+def advance(p: LanePointer, nbytes: Value) -> LanePointer:
     """A pointer, so many bytes on."""
     if isinstance(p, Choice):
         return Choice(p.memories, p.which, p.offset + nbytes)
-    return Pointer(p.memory, p.offset + nbytes)
+    return LanePointer(p.memory, p.offset + nbytes)
 
 
 # Where addresses of these lie that printf shows: as on a GPU, nothing in them looks like the null pointer.
 WINDOWS = {"shared": 1 << 40, "local": 2 << 40}
 
 
-def shown_address(p: Pointer) -> Value:
+def shown_address(p: LanePointer) -> Value:
     """The address that %p shows."""
     if isinstance(p, Choice):
         return p.address + np.array([WINDOWS.get(memory.space, 0) for memory in p.memories])[p.which]
     return p.address + WINDOWS.get(p.memory.space, 0)
 
 
-def distance(a: Pointer, b: Pointer) -> Value:
+def distance(a: LanePointer, b: LanePointer) -> Value:
     """The distance in bytes of two pointers."""
     return wide(a.address - b.address)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cudasim.engine.lanes import BOOLEAN
 from cudasim.engine.layouts import Blocks
-from cudasim.engine.memory import Index, Pointer, Value
+from cudasim.engine.memory import Index, LanePointer, Value
 from cudasim.engine.values import Mask, select, some, wide
 from cudasim.language.types import Record, Scalar
 from cudasim.reports.recorder import Recorder
@@ -24,7 +24,7 @@ class Watched(Blocks):
 
     def _record(
         self,
-        p: Pointer,
+        p: LanePointer,
         index: Value,
         size: int,
         mask: Mask,
@@ -49,20 +49,20 @@ class Watched(Blocks):
         low = -(-memory.low // size)
         return np.where(good, offset // size, low), good
 
-    def load(self, p: Pointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        if type(p) is not Pointer:
+    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+        if type(p) is not LanePointer:
             return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
         memory: Any = p.memory
         element, good = self._record(p, index, kind.size, mask, line, "load")
         if memory.high - memory.low < kind.size or good is False:
             return kind.dtype.type(0) if kind.is_float else 0
-        value = super().load(Pointer(memory), element, kind, True, line)
+        value = super().load(LanePointer(memory), element, kind, True, line)
         return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
 
     def load_vector(
-        self, p: Pointer, index: Value, record: Record, mask: Mask, line: int
+        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
     ) -> tuple[Value, ...]:
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             return super().load_vector(p, index, record, mask, line)
         memory: Any = p.memory
         element, good = self._record(p, index, record.size, mask, line, "load")
@@ -72,12 +72,12 @@ class Watched(Blocks):
             if memory.high - memory.low < record.size or good is False:
                 parts.append(kind.dtype.type(0) if kind.is_float else 0)
                 continue
-            value = self._part(Pointer(memory), element, record, i, True, line)
+            value = self._part(LanePointer(memory), element, record, i, True, line)
             parts.append(value if good is True else select(good, value, kind.dtype.type(0), kind.dtype))
         return tuple(parts)
 
-    def store(self, p: Pointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        if type(p) is not Pointer:
+    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+        if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
             return
         memory: Any = p.memory
@@ -88,21 +88,21 @@ class Watched(Blocks):
             self._write(memory, element, value, kind.dtype, good)
 
     def store_vector(
-        self, p: Pointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
     ) -> None:
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             super().store_vector(p, index, value, record, mask, line)
             return
         kinds: list[Any] = [field.type for field in record.fields]
         seen = [self.rows(part, kind.dtype) for part, kind in zip(value, kinds)]
         element, good = self._record(p, index, record.size, mask, line, "store", seen)
         if some(good):
-            self._store_parts(Pointer(p.memory), element, value, record, good, line)
+            self._store_parts(LanePointer(p.memory), element, value, record, good, line)
 
     def atomic(
         self,
         name: str,
-        p: Pointer,
+        p: LanePointer,
         index: Value,
         values: tuple[Value, ...],
         kind: Scalar,
@@ -110,7 +110,7 @@ class Watched(Blocks):
         wanted: bool,
         line: int,
     ) -> Value:
-        if type(p) is not Pointer:
+        if type(p) is not LanePointer:
             return super().atomic(name, p, index, values, kind, mask, wanted, line)
         reads = wanted or name != "atomicExch"
         element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)

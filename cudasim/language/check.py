@@ -51,7 +51,7 @@ class Checker:
 
     # --------------------------------------------------------------------------------------------- file scope
 
-    def unit(self, unit: syntax.Unit) -> None:
+    def unit(self, unit: syntax.TranslationUnit) -> None:
         for item in unit.items:
             if isinstance(item, syntax.FunctionDefinition):
                 self._function(item)

@@ -73,7 +73,7 @@ class OutputChecker:
     def _written(self, node: syntax.Node) -> tree.Expression:
         """An argument as it stands there."""
         if isinstance(node, syntax.Text):
-            return tree.Text(node.at, FORMAT, node.text.partition("\0")[0])
+            return tree.TextLiteral(node.at, FORMAT, node.text.partition("\0")[0])
         if isinstance(node, syntax.Braces):
             raise Fault(node.at, "expected an expression")
         value = self.expressions.rvalue(node)
@@ -101,7 +101,7 @@ class OutputChecker:
 
 def _kind(argument: tree.Expression) -> str:
     type_ = argument.type
-    if isinstance(argument, tree.Text):
+    if isinstance(argument, tree.TextLiteral):
         return "text"
     if type_ == HALF:
         return "half"

@@ -18,7 +18,7 @@ from cudasim.language.syntax import (
     Node,
     Specifiers,
     TemplateParameter,
-    Unit,
+    TranslationUnit,
 )
 
 
@@ -32,11 +32,11 @@ class Parser:
         self.declarations = DeclarationParser(self.expressions)
         self.statements = StatementParser(self.declarations)
 
-    def unit(self) -> Unit:
+    def unit(self) -> TranslationUnit:
         items: list[Node] = []
         while self.tokens.token.kind != "end":
             items += self._top()
-        return Unit(items)
+        return TranslationUnit(items)
 
     def _top(self, external_c: bool = False) -> list[Node]:
         tokens = self.tokens

@@ -330,7 +330,7 @@ class FunctionDefinition(Node):
 
 
 @dataclass(eq=False)
-class Unit:
+class TranslationUnit:
     """A whole source."""
 
     items: list[Node]

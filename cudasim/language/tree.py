@@ -45,7 +45,7 @@ class Literal(Expression):
 
 
 @dataclass(eq=False)
-class Text(Expression):
+class TextLiteral(Expression):
     """A string literal, which only printf takes."""
 
     value: str

@@ -9,7 +9,7 @@ import numpy as np
 
 from cudasim.reports.counters import Bools, Ints, bank_conflicts, requests
 
-__all__ = ["Event", "Picture", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
+__all__ = ["Instant", "Picture", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
 
 INK, MUTED, GRID, WRONG = "#1f2933", "#56616c", "#d5dade", "#c2480c"
 WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96", "#1f2933", "#c2480c", "#6b8fb3", "#8a7a3a")
@@ -38,7 +38,7 @@ class Request:
 
 
 @dataclass
-class Event:
+class Instant:
     """What the warps of one block did at one instant: `lanes` (warps,) took part, of `live`."""
 
     kind: str
@@ -52,7 +52,7 @@ class Trace:
     """What the pictures need: the first requests of each line, and the first events of the first block."""
 
     requests: dict[tuple[int, str, str], Request] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    events: list[Instant] = field(default_factory=list)
     MAX_EVENTS = 240
     MAX_WARPS = 4
 
@@ -64,7 +64,7 @@ class Trace:
     def request(self, request: Request) -> None:
         self.requests[request.line, request.kind, request.array] = request
 
-    def event(self, event: Event) -> None:
+    def event(self, event: Instant) -> None:
         if len(self.events) < self.MAX_EVENTS:
             self.events.append(event)
 
@@ -200,7 +200,7 @@ def bank_map(request: Request) -> str:
 # -------------------------------------------------------------------------------------------------- time line
 
 
-def timeline(events: list[Event]) -> str:
+def timeline(events: list[Instant]) -> str:
     """Warps downwards, steps to the right: accesses are ticks, barriers bars, red where one is missing."""
     warps = min(32, len(events[0].lanes))
     left, top, row = 60.0, 22.0, 14.0

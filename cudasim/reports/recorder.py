@@ -19,17 +19,17 @@ from cudasim.reports.findings import Findings
 from cudasim.reports.marks import all_set, set_bytes
 from cudasim.reports.messages import Triple
 from cudasim.reports.order import Order, lane_of
-from cudasim.reports.pictures import Event, Request, Trace
+from cudasim.reports.pictures import Instant, Request, Trace
 from cudasim.reports.races import KINDS, Conflicts, Shadow, bits
 from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
 
-__all__ = ["Memory", "Recorder"]
+__all__ = ["MemoryLike", "Recorder"]
 
 Array = NDArray[Any]
 Value = Array | Sequence[Array] | int | float | None
 
 
-class Memory(Protocol):
+class MemoryLike(Protocol):
     """What the recorder asks of a memory; with a `shape` as well, elements are named tile[2][1].
 
     Shared and local memory is told apart by the object: one for each array and chunk of blocks.
@@ -62,7 +62,7 @@ class _Line:
 class _State:
     """What is kept of one memory: who touched it, and which bytes have been written."""
 
-    memory: Memory
+    memory: MemoryLike
     shadow: Shadow | None
     stride: int
     written: NDArray[np.uint8] | None
@@ -87,7 +87,7 @@ class Recorder:
     # ----------------------------------------------------------------------------------------------- accesses
 
     def access(
-        self, line: int, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, warps: Ints,
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
         value: Value = None, reads: bool = True,
     ) -> Bools:  # fmt: skip
         """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
@@ -132,7 +132,7 @@ class Recorder:
         return allowed
 
     def _allowed(
-        self, line: int, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, warps: Ints
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints
     ) -> Bools:
         """The active lanes that stay within bounds and are aligned; the others are reported."""
         allowed = active
@@ -163,7 +163,7 @@ class Recorder:
         return allowed
 
     def _count_access(
-        self, here: _Line, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, at: Ints
+        self, here: _Line, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, at: Ints
     ) -> Ints | None:
         """Count one access; gives the bank conflicts of each warp, of shared memory."""
         counters = here.counters
@@ -200,7 +200,7 @@ class Recorder:
         return bank_conflicts(offset, size, active)
 
     def _draw(
-        self, line: int, kind: str, memory: Memory, offset: Ints, size: int, active: Bools, warps: Ints,
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
         conflicts: Ints | None,
     ) -> None:  # fmt: skip
         """Keep what the pictures need: few rows, few times."""
@@ -238,11 +238,11 @@ class Recorder:
                 alive = self._exists.sum(axis=1)
                 alive[warps[rows]] = live[rows].sum(axis=1)
             if lanes.any():
-                self._trace.event(Event(kind, line, lanes, alive))
+                self._trace.event(Instant(kind, line, lanes, alive))
 
     # -------------------------------------------------------------------------------------- state of memories
 
-    def _state(self, memory: Memory) -> _State:
+    def _state(self, memory: MemoryLike) -> _State:
         key = ("global", memory.base) if memory.space == "global" else (memory.space, id(memory))
         if key not in self._states:
             copies = {"shared": self._count, "local": self._count * self._per_block * LANES}.get(
@@ -261,7 +261,7 @@ class Recorder:
             self._states[key] = _State(memory, shadow, stride, written)
         return self._states[key]
 
-    def _copy(self, memory: Memory, state: _State, lanes: Ints) -> Ints | int:
+    def _copy(self, memory: MemoryLike, state: _State, lanes: Ints) -> Ints | int:
         """Where each lane's copy of the memory begins in its state."""
         if memory.space == "shared":
             return (lanes // (self._per_block * LANES) - self._first) * state.stride
@@ -270,7 +270,7 @@ class Recorder:
         return 0
 
     def _check_written(
-        self, line: int, kind: str, memory: Memory, state: _State, at: Ints, size: int, lanes: Ints,
+        self, line: int, kind: str, memory: MemoryLike, state: _State, at: Ints, size: int, lanes: Ints,
         offset: Ints, chosen: Array | None,
     ) -> None:  # fmt: skip
         assert state.written is not None
@@ -302,7 +302,14 @@ class Recorder:
     # -------------------------------------------------------------------------------------------------- races
 
     def _report_races(
-        self, line: int, kind: str, memory: Memory, offset: Ints, lanes: Ints, instant: int, found: Conflicts
+        self,
+        line: int,
+        kind: str,
+        memory: MemoryLike,
+        offset: Ints,
+        lanes: Ints,
+        instant: int,
+        found: Conflicts,
     ) -> None:
         racing = np.flatnonzero(found.marks)
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
@@ -501,10 +508,10 @@ class Recorder:
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
         here.came[warps] |= active
 
-    def _index(self, memory: Memory, offset: int) -> int:
+    def _index(self, memory: MemoryLike, offset: int) -> int:
         return (offset - memory.low) // memory.dtype.itemsize
 
-    def _element(self, memory: Memory, index: int) -> str:
+    def _element(self, memory: MemoryLike, index: int) -> str:
         if getattr(memory, "single", False) and index == 0:
             return memory.name
         return messages.element(memory.name, index, getattr(memory, "shape", None))

@@ -22,7 +22,7 @@ import cudasim
 from cudasim import CompileError, KernelFault, RawKernel, RawModule, backend, profile, simulate
 from cudasim.device import stand_in
 from cudasim.errors import LaunchError
-from cudasim.through_cupy import Copies, merged
+from cudasim.through_cupy import GpuCopies, merged
 
 ADD = 'extern "C" __global__ void add(const float* x, float* y, int n) {\n' + (
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += x[i];\n}"
@@ -355,7 +355,7 @@ def test_only_what_arguments_reach_is_copied(cupy: Fake) -> None:
 
 def test_arguments_that_overlap_share_a_copy_and_addresses_stay(cupy: Fake) -> None:
     x, y = ramp(cupy, 300), ramp(cupy, 8)
-    copies = Copies((x[:200], x[100:], x[280:].view(np.int32), y, 7))
+    copies = GpuCopies((x[:200], x[100:], x[280:].view(np.int32), y, 7))
     a, b, c, d, n = copies.args
     assert a.data.mem is b.data.mem is c.data.mem and d.data.mem is not a.data.mem and n == 7
     for copy, array in zip((a, b, c, d), (x, x[100:], x[280:], y)):
@@ -370,7 +370,7 @@ def test_arguments_that_overlap_share_a_copy_and_addresses_stay(cupy: Fake) -> N
 def test_neighbours_in_one_allocation_are_copied_apart_and_simulated_together(cupy: Fake) -> None:
     x = ramp(cupy, 100)
     cupy.heap.read.clear()
-    copies = Copies((x[:10], x[30:40]))
+    copies = GpuCopies((x[:10], x[30:40]))
     start = x.data.ptr
     assert cupy.heap.read == [(start, start + 40), (start + 120, start + 160)]
     a, b = copies.args

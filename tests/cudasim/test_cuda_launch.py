@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cudasim.arguments import Arguments, Bound, check_arguments, record_dtype
 from cudasim.device.stand_in import cp
 from cudasim.errors import At, LaunchError
 from cudasim.language.tree import Function, Variable
@@ -30,7 +31,7 @@ from cudasim.language.types import (
     Record,
     Type,
 )
-from cudasim.launch import Bound, bind, check_arguments, check_limits, record_dtype, typed
+from cudasim.launch import check_limits
 
 
 def kernel(*parameters: tuple[Type, str]) -> Function:
@@ -41,6 +42,11 @@ def kernel(*parameters: tuple[Type, str]) -> Function:
 
 def taking(kind: Type) -> Function:
     return kernel((kind, "a"))
+
+
+def bind(function: Function, args: Any) -> list[Any]:
+    """What the simulator gets for each argument."""
+    return Arguments(function, args).bound
 
 
 def message(error: type[Exception], call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
@@ -351,7 +357,7 @@ def test_a_void_or_an_array_of_one_of_the_same_dtype_is_a_record() -> None:
 def test_what_cupy_gets_has_the_types_of_the_parameters() -> None:
     x = cp.zeros(2, cp.float32)
     f = kernel((Pointer(FLOAT), "x"), (INT, "n"), (ULLONG, "m"), (DOUBLE, "s"), (VECTORS["int2"], "v"))
-    got = typed(f, (x, 3, 2**63, 0.5, (1, 2)))
+    got = Arguments(f, (x, 3, 2**63, 0.5, (1, 2))).typed()
     assert got[0] is x
     assert [type(value) for value in got[1:4]] == [np.int32, np.uint64, np.float64]
     assert got[4].shape == (1,) and got[4].nbytes == 8

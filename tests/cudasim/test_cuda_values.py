@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cudasim.engine import mathematics
-from cudasim.engine.memory import NULL, Choice, Memory, Pointer
+from cudasim.engine.memory import NULL, Choice, LanePointer, Memory
 from cudasim.engine.values import (
     conversion,
     i32,
@@ -165,12 +165,12 @@ def test_selecting_keeps_the_type() -> None:
 def test_pointers_of_two_memories() -> None:
     mask = np.array([True, False])
     one, two = (Memory(name, 8, np.dtype(np.float32), base) for name, base in (("a", 512), ("b", 1024)))
-    choice = select_pointer(mask, Pointer(one, 4), Pointer(two, 0))
+    choice = select_pointer(mask, LanePointer(one, 4), LanePointer(two, 0))
     assert isinstance(choice, Choice) and choice.address.tolist() == [516, 1024]
-    again = select_pointer(~mask, Pointer(two, 4), choice)
+    again = select_pointer(~mask, LanePointer(two, 4), choice)
     assert isinstance(again, Choice) and again.address.tolist() == [516, 1028]
-    same = select_pointer(mask, Pointer(one, 4), Pointer(one, 0))
-    assert type(same) is Pointer and same.memory is one and same.offset.tolist() == [4, 0]
+    same = select_pointer(mask, LanePointer(one, 4), LanePointer(one, 0))
+    assert type(same) is LanePointer and same.memory is one and same.offset.tolist() == [4, 0]
     assert select_pointer(mask, NULL, NULL) is NULL
 
 
