@@ -32,6 +32,8 @@ def told_of(function: Function, condition: str) -> tuple[str, str]:
 
 
 class IntrinsicWriter:
+    """Calls of built-in functions; their arguments are expressions."""
+
     def __init__(self, code: Emitter, expressions: ExpressionWriter) -> None:
         self.code, self.expressions = code, expressions
 

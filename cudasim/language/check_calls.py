@@ -37,11 +37,14 @@ class Candidate:
 
 
 class CallChecker:
+    """Calls of functions, the source's own and those that are built in."""
+
     def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
         self.context, self.expressions = context, expressions
         self.output = OutputChecker(context, expressions)
 
     def call(self, node: syntax.CallOf) -> Value:
+        """A call of any kind."""
         at = node.at
         callee = self.expressions.value(node.function)
         if callee.function is None:
@@ -89,7 +92,7 @@ class CallChecker:
         for template in callee.function.templates:
             bindings = deduced(self.expressions, template.definition, explicit or [], arguments)
             if bindings is not None:
-                f = self.context.file.instance(template, bindings, function.at)
+                f = self.context.file.functions.instance(template, bindings, function.at)
                 result.append(Candidate(f.parameters, len(f.parameters) - f.defaults, f, True))
         return result
 
@@ -178,15 +181,16 @@ class CallChecker:
     def _user_call(self, chosen: Candidate, arguments: list[Value], at: At) -> Value:
         target = chosen.target
         assert isinstance(target, FunctionName)
-        self.context.file.may_call(self.context.function, target, at)
+        self.context.file.functions.may_call(self.context.function, target, at)
         passed = [self.passed(value, parameter) for value, parameter in zip(arguments, target.parameters)]
         for parameter in target.definition_parameters()[len(arguments) :]:
             assert parameter.default is not None
-            passed.append(self.context.file.default_argument(target, parameter))
+            passed.append(self.context.file.functions.default_argument(target, parameter))
         assert target.function is not None
         return Value(tree.Call(at, target.returns, target.function, passed))
 
     def passed(self, value: Value, parameter: ParameterType) -> tree.Expression:
+        """An argument as the function gets it."""
         at = (value.place or value.expression).at  # type: ignore[union-attr]
         if parameter.reference == "plain":
             return address(value, at)
@@ -246,6 +250,7 @@ class CallChecker:
         return Value(tree.MakeRecord(node.at, record, parts))
 
     def template_name(self, node: syntax.Name) -> Value:
+        """A template with its arguments, before it is called."""
         meaning = self.context.scope.find(node.name)
         if not isinstance(meaning, Overloads) or not meaning.templates:
             raise Fault(node.at, f"'{node.name}' is not a template")

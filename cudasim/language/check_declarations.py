@@ -25,11 +25,14 @@ _SHARED_HINT = (
 
 
 class DeclarationChecker:
+    """Declarations in a function; of those at file scope, the types and __shared__ variables."""
+
     def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
         self.context, self.types = context, expressions.types
         self.expressions, self.initials = expressions, expressions.initials
 
     def local(self, node: syntax.Declaration) -> list[tree.Statement]:
+        """The variables of a declaration in a function."""
         words = node.specifiers.words
         if "typedef" in words:
             self.typedef(node)
@@ -75,6 +78,7 @@ class DeclarationChecker:
             )
 
     def struct(self, node: syntax.StructDefinition) -> None:
+        """The layout of a struct; its name becomes a type."""
         fields: list[Field] = []
         offset, align = 0, 1
         if node.align is not None:
@@ -109,6 +113,7 @@ class DeclarationChecker:
     # ------------------------------------------------------------------------------------------------ shared
 
     def shared_variable(self, node: syntax.Declaration, one: syntax.One) -> VariableName:
+        """What the name of a __shared__ variable means."""
         declarator, words = one.declarator, node.specifiers.words
         at = declarator.at
         written = self._shared_type(node.specifiers, declarator)

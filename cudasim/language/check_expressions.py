@@ -10,7 +10,7 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, syntax, tree
 from cudasim.language.check_calls import CallChecker
 from cudasim.language.check_context import Context
-from cudasim.language.check_hints import first_at, type_hint
+from cudasim.language.check_hints import first_at
 from cudasim.language.check_initials import InitialChecker
 from cudasim.language.check_types import TypeChecker
 from cudasim.language.conversion import (
@@ -18,14 +18,22 @@ from cudasim.language.conversion import (
     address,
     as_bool,
     cast,
-    implicit,
     index_value,
     number,
-    points_alike,
     rvalue,
     take,
 )
 from cudasim.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
+from cudasim.language.operators import (
+    arithmetic,
+    as_pointer,
+    assigned,
+    binary,
+    composite,
+    compound,
+    dereferenced,
+    modifiable,
+)
 from cudasim.language.preprocess import ASSERT
 from cudasim.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
 from cudasim.language.types import (
@@ -50,33 +58,6 @@ from cudasim.language.types import (
 
 OTHERS = ("__ldg", "printf", ASSERT)  # built in, and not listed as functions with types
 SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
-
-
-def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
-    if node.type == HALF:
-        raise half.arithmetic(at)
-    if isinstance(node.type, Scalar):
-        return node.type
-    if isinstance(node.type, Record):
-        hint = "CUDA has no arithmetic on vectors; compute with each member: a.x, a.y, ..."
-        raise Fault(at, f"no operator '{op}' matches an operand of type '{node.type}'", hint)
-    hint = "write * or [...] to use what the pointer points to" if isinstance(node.type, Pointer) else ""
-    raise Fault(at, f"expression must have arithmetic type, and it has type '{node.type}'", hint)
-
-
-def root(place: tree.Place) -> str:
-    """The storage of the variable that an element or a member belongs to."""
-    node: object = place
-    while not isinstance(node, tree.VariablePlace):
-        if isinstance(node, tree.MemberPlace):
-            node = node.record
-        elif isinstance(node, tree.Deref | tree.PointerAdd):
-            node = node.pointer
-        elif isinstance(node, tree.Decay):
-            node = node.place
-        else:
-            return ""
-    return node.variable.storage
 
 
 class ExpressionChecker:
@@ -222,7 +203,7 @@ class ExpressionChecker:
             return Value(tree.Unary(at, BOOL, "!", self.condition(node.operand)))
         operand = self.rvalue(node.operand)
         if op == "*":
-            return self.deref(operand, at)
+            return dereferenced(operand, at)
         if op == "+" and isinstance(operand.type, Pointer):
             return Value(operand)
         type_ = promoted(arithmetic(operand, at, op))
@@ -230,16 +211,6 @@ class ExpressionChecker:
             raise Fault(at, f"expression must have integral type, and it has type '{type_}'")
         operand = number(operand, type_)
         return Value(operand if op == "+" else tree.Unary(at, type_, op, operand))
-
-    def deref(self, pointer: tree.Expression, at: At) -> Value:
-        if not isinstance(pointer.type, Pointer):
-            message = f"operand of '*' must be a pointer, and it has type '{pointer.type}'"
-            raise Fault(at, message)
-        if isinstance(pointer.type.to, Void):
-            raise Fault(
-                at, "a pointer to void cannot be read or written", "cast it to a pointer to what it holds"
-            )
-        return Value(place=tree.Deref(at, pointer.type.to, pointer), const=pointer.type.const)
 
     def _address_of(self, node: syntax.Prefix) -> Value:
         value = self.value(node.operand)
@@ -257,35 +228,12 @@ class ExpressionChecker:
             )
         return Value(address(value, node.at))
 
-    def modifiable(self, value: Value, at: At) -> tree.Place:
-        if value.place is None:
-            if value.lost:
-                raise unsupported(at, "changing the result of an assignment or of ?:")
-            if not value.special and (value.type == HALF or isinstance(value.type, Record)):
-                raise unsupported(at, "changing a value that is not stored")  # C++ allows it of classes
-            name = (
-                f"'{value.name}' cannot be changed"
-                if value.special or value.name
-                else "a value that is not stored"
-            )
-            raise Fault(at, "expression must be a modifiable lvalue", name)
-        if value.const:
-            hint = f"'{value.name}' is const" if value.name else "it is const: it can only be read"
-            raise Fault(at, "expression must be a modifiable lvalue", hint)
-        if root(value.place) == "constant":
-            raise unsupported(at, "writing to __constant__ memory in a kernel", "the host fills it")
-        if isinstance(value.place.type, Array):
-            raise Fault(
-                at, "expression must be a modifiable lvalue", "an array is changed element by element"
-            )
-        return value.place
-
     def _postfix(self, node: syntax.Postfix) -> Value:
         return self._increment(node, True)
 
     def _increment(self, node: syntax.Prefix | syntax.Postfix, postfix: bool) -> Value:
         value = self.operand(node.operand)
-        place = self.modifiable(value, first_at(node.operand))
+        place = modifiable(value, first_at(node.operand))
         if place.type == BOOL:
             raise Fault(node.at, f"'{node.op}' of a bool is not allowed")
         if not isinstance(place.type, Scalar | Pointer) or place.type == Pointer(VOID):
@@ -303,82 +251,7 @@ class ExpressionChecker:
             return Value(tree.Comma(at, right.type, left, right), lost=value.place is not None)
         if op in ("&&", "||"):
             return Value(tree.Logical(at, BOOL, op, self.condition(node.left), self.condition(node.right)))
-        return self.binary(op, self.operand(node.left), self.operand(node.right), at)
-
-    def binary(self, op: str, left: Value, right: Value, at: At) -> Value:
-        a, b = rvalue(left), rvalue(right)
-        if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
-            if op in ("==", "!=", "<", "<=", ">", ">="):
-                return Value(self._compare_pointers(op, left, right, at))
-            if op in ("+", "-"):
-                return Value(self._pointer_arithmetic(op, a, b, at))
-        x, y = arithmetic(a, at, op), arithmetic(b, at, op)
-        if op in ("<<", ">>"):
-            self._integers(op, x, y, at)
-            return Value(tree.Binary(at, promoted(x), op, number(a, promoted(x)), number(b, promoted(y))))
-        if op in ("%", "&", "|", "^"):
-            self._integers(op, x, y, at)
-        type_ = common(x, y)
-        result: Type = BOOL if op in ("==", "!=", "<", "<=", ">", ">=") else type_
-        return Value(tree.Binary(at, result, op, number(a, type_), number(b, type_)))
-
-    def _integers(self, op: str, x: Scalar, y: Scalar, at: At) -> None:
-        for type_ in (x, y):
-            if not type_.is_integer:
-                hint = "use fmodf(x, y) for the remainder of floats" if op == "%" else ""
-                message = f"expression must have integral type, and an operand of '{op}' has type '{type_}'"
-                raise Fault(at, message, hint)
-
-    def _compare_pointers(self, op: str, left: Value, right: Value, at: At) -> tree.Expression:
-        a, b = rvalue(left), rvalue(right)
-        if op not in ("==", "!=") and (left.null or right.null):
-            raise unsupported(at, f"a pointer compared with 0 by '{op}'", "compare with == or !=")
-        type_ = self.composite(left, right)
-        if type_ is None:
-            hint = "write * or [...] to compare what a pointer points to"
-            raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')", hint)
-        return tree.Binary(at, BOOL, op, self._as_pointer(left, type_), self._as_pointer(right, type_))
-
-    def _as_pointer(self, value: Value, type_: Pointer) -> tree.Expression:
-        result = implicit(value, type_)
-        assert result is not None
-        return result
-
-    def composite(self, left: Value, right: Value) -> Pointer | None:
-        """The type that both pointers become, or a pointer and 0."""
-        a, b = rvalue(left).type, rvalue(right).type
-        if left.null and right.null:
-            return Pointer(VOID)
-        if left.null or right.null:
-            other = b if left.null else a
-            return other if isinstance(other, Pointer) else None
-        if not (isinstance(a, Pointer) and isinstance(b, Pointer)):
-            return None
-        const = a.const or b.const
-        for to in (Pointer(a.to, const), Pointer(b.to, const)):
-            if points_alike(a, to) and points_alike(b, to):
-                return to
-        return None
-
-    def _pointer_arithmetic(self, op: str, a: tree.Expression, b: tree.Expression, at: At) -> tree.Expression:
-        if isinstance(a.type, Pointer) and isinstance(b.type, Pointer):
-            if op == "-" and a.type.to == b.type.to and not isinstance(a.type.to, Void):
-                return tree.PointerDifference(at, LONG, a, b)
-            if op == "-":
-                raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')")
-            raise Fault(at, "two pointers cannot be added", "a pointer and a number can")
-        if isinstance(b.type, Pointer):
-            if op == "-":
-                raise Fault(at, f"expression must have arithmetic type, and it has type '{b.type}'")
-            a, b = b, a
-        assert isinstance(a.type, Pointer)
-        if isinstance(a.type.to, Void):
-            raise Fault(
-                at,
-                "arithmetic with a pointer to void is not allowed",
-                "cast it to a pointer to what it holds",
-            )
-        return tree.PointerAdd(at, a.type, a, index_value(Value(b), b.at), op == "-")
+        return binary(op, self.operand(node.left), self.operand(node.right), at)
 
     def _ternary(self, node: syntax.Ternary) -> Value:
         test = self.condition(node.test)
@@ -396,14 +269,14 @@ class ExpressionChecker:
                 raise unsupported(node.at, f"?: of '{a.type}' and '{b.type}'", hint)
             type_ = common(a.type, b.type)
             return Value(tree.Conditional(node.at, type_, test, number(a, type_), number(b, type_)))
-        pointer = self.composite(yes, no)
+        pointer = composite(yes, no)
         if pointer is None:
             raise Fault(
                 node.at,
                 f"operand types are incompatible ('{a.type}' and '{b.type}')",
                 "both arms of ?: need one type",
             )
-        left, right = self._as_pointer(yes, pointer), self._as_pointer(no, pointer)
+        left, right = as_pointer(yes, pointer), as_pointer(no, pointer)
         return Value(tree.Conditional(node.at, pointer, test, left, right))
 
     # ------------------------------------------------------------------------------------------- assignments
@@ -411,7 +284,7 @@ class ExpressionChecker:
     def _assignment(self, node: syntax.Assignment) -> Value:
         value = self.operand(node.left)
         at = node.at
-        place = self.modifiable(value, first_at(node.left))
+        place = modifiable(value, first_at(node.left))
         if isinstance(node.right, syntax.Braces):
             if node.op:
                 raise Fault(node.right.at, "expected an expression")
@@ -421,32 +294,8 @@ class ExpressionChecker:
             )
         right = self.operand(node.right)
         if not node.op:
-            return Value(tree.Assign(at, place.type, place, self.assigned(right, place.type, at)), lost=True)
-        return Value(self._compound(node.op, place, right, at), lost=True)
-
-    def assigned(self, value: Value, to: Type, at: At) -> tree.Expression:
-        result = implicit(value, to)
-        if result is not None and to == HALF and rvalue(value).type in (LONG, ULONG):
-            message = "more than one operator '=' matches: half is not made of a long"
-            raise Fault(at, message, "convert it: (float)n")
-        if result is None:
-            source = rvalue(value).type
-            message = f"a value of type '{source}' cannot be assigned to an entity of type '{to}'"
-            raise Fault(at, message, type_hint(source, to))
-        return result
-
-    def _compound(self, op: str, place: tree.Place, right: Value, at: At) -> tree.Expression:
-        type_ = place.type
-        if isinstance(type_, Pointer):
-            if op not in ("+", "-") or isinstance(type_.to, Void):
-                raise Fault(at, f"'{op}=' of a pointer of type '{type_}' is not allowed")
-            return tree.Assign(at, type_, place, index_value(right, at), op, type_)
-        left = tree.Load(at, type_, place)
-        result = self.binary(op, Value(left), right, at).expression
-        if not isinstance(result, tree.Binary):
-            source = result.type if result else type_
-            raise Fault(at, f"a value of type '{source}' cannot be assigned to an entity of type '{type_}'")
-        return tree.Assign(at, type_, place, result.right, op, result.type)
+            return Value(tree.Assign(at, place.type, place, assigned(right, place.type, at)), lost=True)
+        return Value(compound(node.op, place, right, at), lost=True)
 
     # ------------------------------------------------------------------------------------ indices and members
 
@@ -468,7 +317,7 @@ class ExpressionChecker:
         if isinstance(a.type.to, Void):
             raise Fault(node.at, "a pointer to void has no elements", "cast it to a pointer to what it holds")
         pointer = tree.PointerAdd(node.at, a.type, a, index_value(index, node.index.at))
-        value = self.deref(pointer, node.at)
+        value = dereferenced(pointer, node.at)
         value.name = base.name
         return value
 
@@ -481,7 +330,7 @@ class ExpressionChecker:
                 raise Fault(
                     node.at, f"expression must have pointer type, and it has type '{pointer.type}'", hint
                 )
-            base = self.deref(pointer, node.at)
+            base = dereferenced(pointer, node.at)
         record = base.type
         if not isinstance(record, Record):
             hint = "write -> instead of ." if isinstance(record, Pointer) else "only structs have members"

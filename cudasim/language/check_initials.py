@@ -17,10 +17,13 @@ Initial = tree.Expression | list[object]
 
 
 class InitialChecker:
+    """First values of variables, and values in braces."""
+
     def __init__(self, expressions: ExpressionChecker) -> None:
         self.expressions = expressions
 
     def initial(self, type_: Type, one: syntax.One) -> Initial:
+        """The first value of a variable; of an array, the list of its elements' values."""
         node = one.initial
         assert node is not None
         if isinstance(node, syntax.Braces):
@@ -37,6 +40,7 @@ class InitialChecker:
         return self.converted(self.expressions.operand(node), type_, first_at(node))
 
     def converted(self, value: Value, type_: Type, at: At) -> tree.Expression:
+        """A value in the type of the variable that it is for."""
         result = implicit(value, type_)
         if result is None:
             source = rvalue(value).type
@@ -52,6 +56,7 @@ class InitialChecker:
         )
 
     def make(self, node: syntax.Make) -> Value:
+        """`type{...}` and `type(...)`."""
         written = self.expressions.types.type_name(node.type)
         braces = syntax.Braces(node.at, node.parts)
         if isinstance(written.type, Void) and not node.parts:
@@ -71,6 +76,7 @@ class InitialChecker:
         return tree.MakeRecord(node.at, DIM3, parts)
 
     def braces_value(self, node: syntax.Braces, to: Type) -> tree.Expression:
+        """What stands in braces, as one value."""
         if to == DIM3:
             return self._dim3(node)
         if isinstance(to, Record):
@@ -91,6 +97,7 @@ class InitialChecker:
         return self._element(to, node.parts[0])
 
     def zero(self, to: Type, at: At) -> tree.Expression:
+        """What empty braces stand for."""
         if isinstance(to, Record):
             return tree.MakeRecord(at, to, [self.zero(field.type, at) for field in to.fields])
         value = implicit(Value(tree.Literal(at, UINT, 0), null=True), to)

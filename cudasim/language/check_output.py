@@ -25,6 +25,8 @@ _WORDS = {
 
 
 class OutputChecker:
+    """Calls of printf and assert."""
+
     def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
         self.context, self.expressions = context, expressions
 

@@ -18,6 +18,8 @@ from cudasim.language.types import Scalar, Void, promoted
 
 
 class StatementChecker:
+    """The statements of one function, or those at file scope."""
+
     def __init__(self, context: Context) -> None:
         self.context, self.expressions = context, ExpressionChecker(context)
         self.types, self.initials = self.expressions.types, self.expressions.initials

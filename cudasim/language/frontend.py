@@ -63,7 +63,7 @@ def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
     for template in meaning.templates:
         bindings = explicit_only(checker.top.expressions, template.definition, node.arguments or [])
         if bindings is not None:
-            made = checker.instance(template, bindings, start)
+            made = checker.functions.instance(template, bindings, start)
             if made.kernel:
                 return made
     raise wrong("fits no __global__ template of the source")

@@ -25,10 +25,13 @@ END_HINT = "a statement ends with ;"
 
 
 class DeclarationParser:
+    """Declarations of variables, types and structs."""
+
     def __init__(self, expressions: ExpressionParser) -> None:
         self.tokens, self.types, self.expressions = expressions.tokens, expressions.types, expressions
 
     def typed_specifiers(self) -> Specifiers:
+        """Specifiers that name a type."""
         specifiers = self.types.specifiers()
         if specifiers.base is None:
             raise self._no_type(specifiers)
@@ -57,6 +60,7 @@ class DeclarationParser:
         return Fault(token.at, "this declaration has no type", hint)
 
     def follows(self) -> bool:
+        """Whether a declaration begins here, and no expression."""
         tokens = self.tokens
         if not tokens.starts_type():
             return False
@@ -71,6 +75,7 @@ class DeclarationParser:
     def rest(
         self, at: At, specifiers: Specifiers, first: Declarator, hint: str = "a statement ends with ;"
     ) -> Declaration:
+        """A declaration, of which the first declarator has been taken."""
         kind = "type" if "typedef" in specifiers.words else "other"
         ones = [self.one(first, kind)]
         while self.tokens.takes(","):
@@ -79,6 +84,7 @@ class DeclarationParser:
         return Declaration(at, specifiers, ones)
 
     def one(self, declarator: Declarator, kind: str) -> One:
+        """A variable with its first value, if it has one; its declarator has been taken."""
         tokens = self.tokens
         tokens.declare(declarator.name, kind)
         if tokens.takes("="):
@@ -100,6 +106,7 @@ class DeclarationParser:
         return One(declarator)
 
     def end(self, hint: str = "a statement ends with ;") -> None:
+        """The semicolon."""
         tokens = self.tokens
         if tokens.takes(";"):
             return
@@ -143,6 +150,7 @@ class DeclarationParser:
         return Alias(at, name.text, type_)
 
     def struct_follows(self) -> bool:
+        """Whether the definition of a struct begins here."""
         tokens = self.tokens
         i = 1 if tokens.sees("typedef") else 0
         if tokens.ahead(i).text != "struct" or tokens.ahead(i).kind != "name":
@@ -153,6 +161,7 @@ class DeclarationParser:
         return tokens.ahead(i).text == "{" or tokens.ahead(i + 1).text in ("{", ":", ";", "final")
 
     def struct(self) -> list[Node]:
+        """The definition of a struct, and the declaration that it begins, if any."""
         tokens = self.tokens
         at = tokens.at
         typedef = tokens.takes("typedef")

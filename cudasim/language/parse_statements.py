@@ -31,6 +31,8 @@ FOR_HINT = "the three parts of a for are separated by ;"
 
 
 class StatementParser:
+    """Statements; those that declare something go to the parser of declarations."""
+
     def __init__(self, declarations: DeclarationParser) -> None:
         self.declarations, self.expressions = declarations, declarations.expressions
         self.tokens, self.types = declarations.tokens, declarations.types
@@ -41,6 +43,7 @@ class StatementParser:
         }  # fmt: skip
 
     def block(self, scope: bool = True) -> BlockOf:
+        """Statements between braces, in a scope of their own unless told otherwise."""
         tokens = self.tokens
         opened = tokens.must("{").at
         if scope:
@@ -63,6 +66,7 @@ class StatementParser:
             raise Fault(self.tokens.at, "a __global__ function cannot stand inside another function", hint)
 
     def statements(self) -> list[Node]:
+        """One statement, or a struct with the variables that are declared along with it."""
         if self.declarations.struct_follows():
             return self.declarations.struct()
         return [self.statement()]
