@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from made_course import answer, graded, new_course, save
 
+import cudasim
 from coursekit import notebooks
 from coursekit.exercises import exercise as made_exercise
 from coursekit.grading.assemble import assemble, load_chapter
 from coursekit.grading.control import Conditions, control
 from coursekit.grading.flow import Flow
 from coursekit.grading.sandbox import Box
+from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.pieces import SourceError
 
@@ -237,6 +240,15 @@ def test_a_solution_without_markers_would_show_its_answer(course):
     cell.source = cell.source.replace("    // BEGIN SOLUTION\n", "").replace("    // END SOLUTION\n", "")
     with pytest.raises(SourceError, match="// BEGIN SOLUTION"):
         made_exercise(notebook, path)
+
+
+def test_a_grade_depends_on_the_simulator(course, chapter, tmp_path, monkeypatch):
+    shutil.copytree(Path(cudasim.__file__).parent, tmp_path / "cudasim")
+    monkeypatch.setattr(cudasim, "__file__", str(tmp_path / "cudasim" / "__init__.py"))
+    before = fingerprint(course, chapter, ())
+    assert fingerprint(course, chapter, ()) == before
+    (tmp_path / "cudasim" / "launch.py").write_text("")
+    assert fingerprint(course, chapter, ()) != before
 
 
 class FakeKernel:

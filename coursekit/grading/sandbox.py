@@ -37,6 +37,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cudasim
 from coursekit.errors import CourseError
 
 PACKAGES = (
@@ -425,7 +426,7 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
     if any(imports_simulator(path) for path in library.glob("*.py")):
-        simulator = source.parent / "cudasim"
+        simulator = Path(cudasim.__file__).parent
         shutil.copytree(simulator, folder / "cudasim", ignore=shutil.ignore_patterns("__pycache__"))
     open_to_all(folder)
     return folder

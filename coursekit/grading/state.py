@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import cudasim
 from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.errors import CourseError
@@ -24,7 +25,8 @@ FOLDER = ".coursekit"
 def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
     """A text that changes with everything but seed and submissions that a grade depends on."""
     beside = [chapter.path.parent / kind / f"{chapter.path.stem}.py" for kind in ("misconceptions", "judges")]
-    machinery = sorted([*Path(__file__).parent.glob("*.py"), *course.library.rglob("*.py")])
+    simulator = Path(cudasim.__file__).parent.rglob("*.py")
+    machinery = sorted([*Path(__file__).parent.glob("*.py"), *course.library.rglob("*.py"), *simulator])
     digest = hashlib.sha256(f"{sys.version} {version('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
