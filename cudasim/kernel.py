@@ -194,21 +194,12 @@ class Kernel:
             )
         if self.refusal is not None:
             self.on_gpu(grid, block, args, shared_mem=shared_mem, stream=stream)
-        elif machine(self.name, args) == SIMULATE:
-            simulate(self, grid, block, args, shared_mem)
+        elif (where := machine(self.name, args)) == SIMULATE:
+            _run(self, where, grid, block, args, shared_mem)
         else:
             grid3, block3 = self.limits(grid, block, shared_mem)
-            most = self.max_threads_per_block
-            through_cupy.launch(
-                self.name,
-                self.on_gpu,
-                most,
-                grid3,
-                block3,
-                Arguments(self.function, args).typed(),
-                shared_mem,
-                stream,
-            )
+            most, given = self.max_threads_per_block, Arguments(self.function, args).typed()
+            through_cupy.launch(self.name, self.on_gpu, most, grid3, block3, given, shared_mem, stream)
 
     def limits(self, grid: Any, block: Any, shared_mem: int) -> tuple[Dim3, Dim3]:
         """Grid and block along x, y and z. Raises LaunchError where they or the shared memory cannot be."""
@@ -422,7 +413,20 @@ def simulate(
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     kernel = _kernel("simulate", kernel)
-    where = machine(kernel.name, args)
+    _run(kernel, machine(kernel.name, args), grid, block, args, shared_mem, schedule, max_steps)
+
+
+def _run(
+    kernel: Kernel,
+    where: str,
+    grid: Any,
+    block: Any,
+    args: Any,
+    shared_mem: int,
+    schedule: str = "lockstep",
+    max_steps: int = MAX_STEPS,
+) -> None:
+    """A simulation of arguments that are there where `machine` has found them."""
     launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse")
     with _simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
         code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
