@@ -224,12 +224,7 @@ def record_dtype(kind: Record) -> np.dtype[Any]:
     """The structured dtype with the fields, the offsets and the size of a record."""
     parts = [(field.name, _dtype(field.type), field.offset) for field in kind.fields]
     names, formats, offsets = zip(*parts) if parts else ((), (), ())
-    layout = {
-        "names": list(names),
-        "formats": list(formats),
-        "offsets": list(offsets),
-        "itemsize": kind.size,
-    }
+    layout = {"names": list(names), "formats": list(formats), "offsets": list(offsets), "itemsize": kind.size}
     made: np.dtype[Any] = np.dtype(layout)  # type: ignore[call-overload]
     return made
 

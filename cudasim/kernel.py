@@ -27,12 +27,7 @@ from cudasim.engine.survey import reachable, shared_variables
 from cudasim.errors import CompileError, KernelFault, LaunchTypeError
 from cudasim.language.frontend import compile_source
 from cudasim.language.tree import Function, Program, Variable
-from cudasim.launch import (
-    MAX_THREADS,
-    Dim3,
-    check_limits,
-    machine,
-)
+from cudasim.launch import MAX_THREADS, Dim3, check_limits, machine
 from cudasim.reports.recorder import Recorder
 from cudasim.reports.report import Report
 

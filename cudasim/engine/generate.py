@@ -16,12 +16,7 @@ from cudasim.engine.emitter import Emitter
 from cudasim.engine.memory import NULL, LanePointer, element_of
 from cudasim.engine.statements import StatementWriter
 from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
-from cudasim.language.tree import (
-    Function,
-    Program,
-    Variable,
-    VariablePlace,
-)
+from cudasim.language.tree import Function, Program, Variable, VariablePlace
 from cudasim.language.types import Void
 
 TOO_DEEP = "the source is nested too deeply"

@@ -9,11 +9,7 @@ from cudasim.engine.emitter import Emitter
 from cudasim.engine.printing import Format
 from cudasim.engine.survey import BARRIERS
 from cudasim.language import half
-from cudasim.language.tree import (
-    Function,
-    Intrinsic,
-    TextLiteral,
-)
+from cudasim.language.tree import Function, Intrinsic, TextLiteral
 from cudasim.language.types import Pointer as PointerType
 from cudasim.language.types import Scalar
 

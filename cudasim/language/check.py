@@ -8,12 +8,7 @@ from cudasim.language.check_context import Context
 from cudasim.language.check_functions import FunctionChecker
 from cudasim.language.check_statements import StatementChecker
 from cudasim.language.constant import fold
-from cudasim.language.scope import (
-    FunctionName,
-    Scope,
-    TypeMeaning,
-    VariableName,
-)
+from cudasim.language.scope import FunctionName, Scope, TypeMeaning, VariableName
 from cudasim.language.tree import Variable
 from cudasim.language.types import HALF, Array, Record, Scalar, Type, Void
 

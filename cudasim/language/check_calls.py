@@ -15,14 +15,7 @@ from cudasim.language.intrinsics import INTRINSICS, SAME_TYPE, Signature
 from cudasim.language.preprocess import ASSERT
 from cudasim.language.scope import FunctionName, Overloads, ParameterType
 from cudasim.language.templates import deduced
-from cudasim.language.types import (
-    HALF,
-    VECTORS,
-    Array,
-    Pointer,
-    Record,
-    Void,
-)
+from cudasim.language.types import HALF, VECTORS, Array, Pointer, Record, Void
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker

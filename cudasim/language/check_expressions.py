@@ -13,16 +13,7 @@ from cudasim.language.check_context import Context
 from cudasim.language.check_hints import first_at
 from cudasim.language.check_initials import InitialChecker
 from cudasim.language.check_types import TypeChecker
-from cudasim.language.conversion import (
-    Value,
-    address,
-    as_bool,
-    cast,
-    index_value,
-    number,
-    rvalue,
-    take,
-)
+from cudasim.language.conversion import Value, address, as_bool, cast, index_value, number, rvalue, take
 from cudasim.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
 from cudasim.language.operators import (
     arithmetic,

@@ -10,14 +10,7 @@ from cudasim.language.check_context import Context
 from cudasim.language.check_expressions import ExpressionChecker
 from cudasim.language.check_statements import StatementChecker
 from cudasim.language.intrinsics import INTRINSICS
-from cudasim.language.scope import (
-    FunctionName,
-    Overloads,
-    ParameterType,
-    Scope,
-    TemplateName,
-    VariableName,
-)
+from cudasim.language.scope import FunctionName, Overloads, ParameterType, Scope, TemplateName, VariableName
 from cudasim.language.templates import Bindings, key, spelled
 from cudasim.language.tree import Variable
 from cudasim.language.types import Array, Pointer, Type, Void

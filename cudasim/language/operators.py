@@ -5,14 +5,7 @@ from __future__ import annotations
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import half, tree
 from cudasim.language.check_hints import type_hint
-from cudasim.language.conversion import (
-    Value,
-    implicit,
-    index_value,
-    number,
-    points_alike,
-    rvalue,
-)
+from cudasim.language.conversion import Value, implicit, index_value, number, points_alike, rvalue
 from cudasim.language.types import (
     BOOL,
     HALF,
@@ -169,9 +162,7 @@ def _pointer_arithmetic(op: str, a: tree.Expression, b: tree.Expression, at: At)
     assert isinstance(a.type, Pointer)
     if isinstance(a.type.to, Void):
         raise Fault(
-            at,
-            "arithmetic with a pointer to void is not allowed",
-            "cast it to a pointer to what it holds",
+            at, "arithmetic with a pointer to void is not allowed", "cast it to a pointer to what it holds"
         )
     return tree.PointerAdd(at, a.type, a, index_value(Value(b), b.at), op == "-")
 

@@ -66,10 +66,7 @@ class DeclarationParser:
             return False
         after = tokens.ahead()
         if after.text == "(":
-            return tokens.ahead(2).text in ("*", "&") or tokens.token.text in (
-                "alignas",
-                "__align__",
-            )
+            return tokens.ahead(2).text in ("*", "&") or tokens.token.text in ("alignas", "__align__")
         return after.text != "{" or tokens.token.text == "struct"
 
     def rest(
@@ -199,9 +196,7 @@ class DeclarationParser:
                 "__device__", "__host__", "~", "template", "public", "private", "operator", "using"
             ):
                 raise unsupported(
-                    tokens.at,
-                    "structs with methods",
-                    "write a __device__ function that takes the struct",
+                    tokens.at, "structs with methods", "write a __device__ function that takes the struct"
                 )
             if tokens.takes(";"):
                 continue

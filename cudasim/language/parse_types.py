@@ -167,9 +167,7 @@ class TypeParser:
         if named is None and not is_name:
             if tokens.token.kind == "name" and not tokens.sees("const", "volatile"):
                 raise Fault(
-                    tokens.at,
-                    "expected an identifier",
-                    f"{tokens.token.text!r} is a word of the language",
+                    tokens.at, "expected an identifier", f"{tokens.token.text!r} is a word of the language"
                 )
             return ""
         if named is False:

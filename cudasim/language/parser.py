@@ -77,9 +77,7 @@ class Parser:
         if not tokens.sees("{"):
             if tokens.sees("template"):
                 raise Fault(
-                    tokens.at,
-                    'this declaration may not have extern "C" linkage',
-                    "a template has no C name",
+                    tokens.at, 'this declaration may not have extern "C" linkage', "a template has no C name"
                 )
             return self._top(is_c)
         opened = tokens.next().at
@@ -89,9 +87,7 @@ class Parser:
                 raise tokens.expected("}", opened)
             if tokens.sees("template") and is_c:
                 raise Fault(
-                    tokens.at,
-                    'this declaration may not have extern "C" linkage',
-                    "a template has no C name",
+                    tokens.at, 'this declaration may not have extern "C" linkage', "a template has no C name"
                 )
             items += self._top(is_c)
         tokens.place += 1
