@@ -74,8 +74,8 @@ class ExpressionChecker:
             syntax.Index: self._index,
             syntax.Dot: self._dot,
             syntax.Cast: self._cast,
-            syntax.Make: self.initials.make,
-            syntax.CallOf: self.calls.call,
+            syntax.Make: self._make,
+            syntax.CallOf: self._callof,
             syntax.SizeOf: self._sizeof,
         }
 
@@ -367,6 +367,12 @@ class ExpressionChecker:
         take(value.place)
         pointer = tree.Reinterpret(node.at, Pointer(to, const), address(value, node.at))
         return Value(place=tree.Deref(node.at, to, pointer), const=const)
+
+    def _make(self, node: syntax.Make) -> Value:
+        return self.initials.make(node)
+
+    def _callof(self, node: syntax.CallOf) -> Value:
+        return self.calls.call(node)
 
     def _sizeof(self, node: syntax.SizeOf) -> Value:
         if isinstance(node.what, syntax.TypeName):
