@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.cuda import ADD, NAIVE, REDUCE, TILED, TRANSPOSE
 from benchmarks.machine import machine
+from cudasim.backend import missing_for_gpu
+from cudasim.device import stand_in
 from minilib.cuda import RawKernel, profile
-from minilib.cuda.backend import missing_for_gpu
-from minilib.cuda.device import stand_in
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 ROUNDS, WARM_UPS = 20, 3

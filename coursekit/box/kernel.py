@@ -23,7 +23,7 @@ from typing import Any
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
 CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
-    r"|collections|dataclasses|contextlib|types|typing|(coursekit|minilib)(\..*)?"
+    r"|collections|dataclasses|contextlib|types|typing|(coursekit|cudasim|minilib)(\..*)?"
     r"|numpy(\.(random|linalg|fft|testing))?|IPython\.(display|core\.display(_functions|hook|pub)?)",
 ).fullmatch
 REQUEST = "# coursekit: "
@@ -171,8 +171,9 @@ class State:
         yield from (sys.path, sys.meta_path, sys.path_hooks)
 
     def containers(self) -> Iterator[Any]:
-        """What the set-up cells and minilib keep: registries, for example."""
-        spaces = [self.names, *(vars(m) for name, m in self.modules.items() if name.startswith("minilib"))]
+        """What the set-up cells and the library keep: registries, for example."""
+        library = (vars(m) for name, m in self.modules.items() if name.startswith(("cudasim", "minilib")))
+        spaces = [self.names, *library]
         for space in spaces:
             for name, value in space.items():
                 if (

@@ -1,6 +1,6 @@
 """What hidden tests call to show what a CUDA kernel does: in three schedules, and what its report counts.
 
-Runs in the grader's box, in a kernel process where no student's Python has run. Knows `minilib.cuda` alone.
+Runs in the grader's box, in a kernel process where no student's Python has run. Knows `cudasim` alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from coursekit.box.probe import encode, show
-from minilib.cuda import KernelFault, cp, profile, simulate
+from cudasim import KernelFault, cp, profile, simulate
 
 SCHEDULES = ("lockstep", "forward", "reverse")
 STOPPED = "stopped"  # the fault of a loop that was cut off

@@ -37,6 +37,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cudasim
 from coursekit.errors import CourseError
 
 PACKAGES = (
@@ -407,7 +408,8 @@ def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
 def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
-    `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it.
+    `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it;
+    `cudasim` comes with modules that import it.
     """
     source = Path(__file__).parents[1]
     no_bytecode = shutil.ignore_patterns("__pycache__")
@@ -423,6 +425,9 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
             shutil.copytree(path, library / name, ignore=no_bytecode)
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
+    if any(imports_simulator(path) for path in library.glob("*.py")):
+        simulator = Path(cudasim.__file__).parent
+        shutil.copytree(simulator, folder / "cudasim", ignore=no_bytecode)
     open_to_all(folder)
     return folder
 
@@ -464,6 +469,15 @@ def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
             yield from _run_nodes(child)
+
+
+def imports_simulator(path: Path) -> bool:
+    """Whether the module at `path` imports `cudasim`."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return any(
+        isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "cudasim" for alias in node.names)
+        for node in nodes
+    )
 
 
 def minilib_names(node: ast.AST, library: Path) -> set[str]:

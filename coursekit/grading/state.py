@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import cudasim
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import read_record, write_record
@@ -26,7 +27,8 @@ def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str
     stem = chapter.path.stem
     names = (f"misconceptions/{stem}.py", f"misconceptions/{stem}.cu", f"judges/{stem}.py")
     beside = [chapter.path.parent / name for name in names]
-    machinery = sorted([*Path(__file__).parents[1].rglob("*.py"), *course.library.rglob("*.py")])
+    packages = (Path(__file__).parents[1], course.library, Path(cudasim.__file__).parent)
+    machinery = sorted(path for folder in packages for path in folder.rglob("*.py"))
     digest = hashlib.sha256(f"{sys.version} {installed('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())

@@ -179,7 +179,7 @@ def gpu() -> Row:
     card = _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
     if not card:
         return Row("GPU", "none found; kernels are simulated on the CPU", OPTIONAL)
-    from minilib.cuda.backend import SIMULATE, VARIABLE, missing_for_gpu  # standard library alone, too
+    from cudasim.backend import SIMULATE, VARIABLE, missing_for_gpu  # standard library alone, too
 
     wanted = os.environ.get(VARIABLE, "")
     if wanted == SIMULATE:

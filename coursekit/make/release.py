@@ -19,7 +19,7 @@ from coursekit.make import drift, exercises, promote
 from coursekit.notebooks import HIDDEN, SOLUTION
 
 # Folders and files that students get. No solutions, misconceptions, judges, or tests of answers.
-FOLDERS = ("chapters", "exercises", "minilib", "coursekit")
+FOLDERS = ("chapters", "exercises", "minilib", "cudasim", "coursekit")
 FILES = ("Makefile", "README.md", "pyproject.toml", "environment.yml", "LICENSE")
 EXTRAS = (".gitignore", "benchmarks/results")  # where there are any: chapters show recorded results
 

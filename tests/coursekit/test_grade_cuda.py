@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from coursekit.make.pieces import SourceError
+from coursekit.make.definitions import SourceError
 from made_course import answer, graded, new_course, save
 
+import cudasim
 from coursekit import notebooks
 from coursekit.grading.assemble import assemble, load_chapter
 from coursekit.grading.control import Conditions, control
 from coursekit.grading.flow import Flow
 from coursekit.grading.sandbox import Box
+from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.exercises import exercise as made_exercise
 
@@ -69,7 +72,7 @@ extern "C" __global__ void flip(const float* x, float* y, int n) {
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = new_course(tmp_path_factory.mktemp("course"))
-    (course.library / "cuda").symlink_to(ROOT / "minilib" / "cuda")
+    (course.library / "cuda.py").symlink_to(ROOT / "minilib" / "cuda.py")
     (course.solutions / "misconceptions").mkdir()
     (course.solutions / "misconceptions" / "04_kernels.cu").write_text(MISTAKES)
     path = save(
@@ -129,7 +132,7 @@ ANSWERS = {
     "stub with more space": {
         "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")
     },
-    "python instead": {"4.1": "import minilib.cuda.kernel\nminilib.cuda.kernel.simulate = print"},
+    "python instead": {"4.1": "import cudasim.kernel\ncudasim.kernel.simulate = print"},
     "python in the magic's line": {"4.1": f"%%cuda {{__import__('os')._exit(1)}}\n{RIGHT}"},
     "patched from another answer": {
         "4.1": body("if (i < n) y[i] = x[i];"),
@@ -237,6 +240,15 @@ def test_a_solution_without_markers_would_show_its_answer(course):
     cell.source = cell.source.replace("    // BEGIN SOLUTION\n", "").replace("    // END SOLUTION\n", "")
     with pytest.raises(SourceError, match="// BEGIN SOLUTION"):
         made_exercise(notebook, path)
+
+
+def test_a_grade_depends_on_the_simulator(course, chapter, tmp_path, monkeypatch):
+    shutil.copytree(Path(cudasim.__file__).parent, tmp_path / "cudasim")
+    monkeypatch.setattr(cudasim, "__file__", str(tmp_path / "cudasim" / "__init__.py"))
+    before = fingerprint(course, chapter, ())
+    assert fingerprint(course, chapter, ()) == before
+    (tmp_path / "cudasim" / "launch.py").write_text("")
+    assert fingerprint(course, chapter, ()) != before
 
 
 class FakeKernel:

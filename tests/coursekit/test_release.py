@@ -25,9 +25,8 @@ def full_course(folder: Path) -> Course:
     course = scalar_course(folder)
     for name in ("Makefile", "README.md", "environment.yml", "LICENSE", ".gitignore"):
         (folder / name).write_text(f"{name}\n")
-    shutil.copytree(
-        REPOSITORY / "coursekit", folder / "coursekit", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for name in ("coursekit", "cudasim"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in (
         "solutions/misconceptions",
         "solutions/judges",
@@ -63,7 +62,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> None:
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
-    assert {name for name in names if not name.startswith("coursekit/")} == {
+    assert {name for name in names if not name.startswith(("coursekit/", "cudasim/"))} == {
         ".gitignore",
         "LICENSE",
         "Makefile",
@@ -76,7 +75,8 @@ def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> Non
         "minilib/scalar.py",
         "pyproject.toml",
     }
-    assert "coursekit/box/probe.py" in names and not any("__pycache__" in name for name in names)
+    assert {"coursekit/box/probe.py", "cudasim/kernel.py"} <= names
+    assert not any("__pycache__" in name for name in names)
 
 
 def test_no_file_of_a_bundle_holds_an_answer_or_a_hidden_test(bundle: Path) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.arguments import Arguments, is_device_array
+from cudasim.backend import GPU
+from cudasim.kernel import Kernel, _simulated
+from cudasim.launch import machine
 from minilib.cuda import profile, simulate
-from minilib.cuda.backend import GPU
-from minilib.cuda.kernel import Kernel, _simulated
-from minilib.cuda.launch import is_device_array, machine
 
 RTOL, ATOL = 1e-4, 1e-5
 
@@ -62,13 +63,15 @@ def launch_on_both(
     kernel: Kernel, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None
 ) -> None:
     """As a launch on the GPU; raises AssertionError where the simulator gets something else."""
-    if machine(kernel.name, args) != GPU or kernel.refusal is not None:
+    where = machine(kernel.name, args)
+    if where != GPU or kernel.refusal is not None:
         _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
         return
-    with _simulated(kernel, args, keep=False) as copies, redirect_stdout(StringIO()):
-        simulate(kernel, grid, block, copies, shared_mem)
+    arguments = Arguments(kernel.function, args)
+    with _simulated(kernel, arguments, where, keep=False) as copies, redirect_stdout(StringIO()):
+        simulate(kernel, grid, block, copies.given, shared_mem)
     _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
-    told = difference(held(args), held(copies), any_order=True)
+    told = difference(held(args), held(copies.given), any_order=True)
     assert told is None, f"{kernel.name}: {told}"
     launched.append(kernel.name)
 

@@ -13,7 +13,7 @@ import pytest
 import minilib.cuda
 from minilib.cuda import CompileError, RawKernel, RawModule, backend, profile, simulate
 
-# The file is tried with the CuPy of tests/fake_cupy.py, too.
+# The file is tried with the CuPy of tests/cudasim/helpers/fake_cupy.py, too.
 FAKE = type(sys.modules.get("cupy")).__module__ == "fake_cupy"
 
 ADD = (
@@ -31,7 +31,7 @@ def test_cp_is_cupy() -> None:
 @pytest.mark.skipif(FAKE, reason="asks in another process")
 def test_a_gpu_is_found_without_being_asked_for() -> None:
     code = "from minilib.cuda import backend, cp; print(backend(), cp.__name__)"
-    root = str(Path(minilib.cuda.__file__).parents[2])
+    root = str(Path(minilib.cuda.__file__).parents[1])
     env = {name: value for name, value in os.environ.items() if name != "MINILIB_CUDA"}
     done = subprocess.run([sys.executable, "-c", code], cwd=root, env=env, capture_output=True, text=True)
     assert done.stdout == "gpu cupy\n", done.stderr

@@ -11,10 +11,10 @@ from cuda_agree import simulated
 from cuda_cases import CASES, Case
 from cuda_random import make
 
+from cudasim.device import stand_in
+from cudasim.kernel import Kernel
 from gpu.both import difference, held, launch_on_both, to_gpu
 from minilib.cuda import RawKernel, RawModule, profile
-from minilib.cuda.device import stand_in
-from minilib.cuda.kernel import Kernel
 
 RANDOM = int(os.environ.get("GPU_RANDOM_KERNELS", "200"))
 
@@ -58,7 +58,7 @@ def run(seed: int, *options: str) -> tuple[list[Any], list[Any]]:
 def test_a_random_kernel_gives_the_same_on_both(seed: int) -> None:
     """Without the one rounding of a product and a sum, so that only what is `inexact` may differ by much."""
     found = difference(*run(seed, "--fmad=false"), rtol=1e-4, atol=1e-6)
-    assert found is None, f"{found}; see make({seed}, {seed % 3 == 0}) in tests/cuda_random.py"
+    assert found is None, f"{found}; see make({seed}, {seed % 3 == 0}) of cuda_random.py"
 
 
 @pytest.mark.parametrize("seed", range(0, RANDOM, 10))

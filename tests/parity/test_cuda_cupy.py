@@ -9,7 +9,7 @@ import importlib.util
 import os
 
 import pytest
-from test_cuda_gpu import lesson
+from cuda_lesson import lesson
 
 FOLDER = os.environ.get("MINILIB_CUPY", "")
 pytestmark = pytest.mark.skipif(

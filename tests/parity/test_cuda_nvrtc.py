@@ -9,13 +9,13 @@ from pathlib import Path
 import nvrtc
 import pytest
 
-from minilib.cuda.errors import CompileError
-from minilib.cuda.language.frontend import compile_source
-from minilib.cuda.language.lexer import Token, tokens
+from cudasim.errors import CompileError
+from cudasim.language.frontend import compile_source
+from cudasim.language.lexer import Token, tokens
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
 
-HERE = Path(__file__).parents[1]
+HERE = Path(nvrtc.__file__).parent
 # The last two are there for the front end alone: a bit of everything in the language.
 KERNELS = [*sorted((HERE / "cuda_kernels").glob("*.cu")), HERE / "cuda_language.cu", HERE / "cuda_half.cu"]
 INSTANCES = {"flip_template": ["flip<float, 32>", "flip<int, 64>"]}

@@ -1,0 +1,101 @@
+"""A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
+
+Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
+gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every
+access is recorded, operations are counted).
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from cudasim.engine import values
+from cudasim.engine.emitter import Emitter
+from cudasim.engine.memory import NULL, LanePointer, element_of
+from cudasim.engine.statements import StatementWriter
+from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
+from cudasim.language.tree import Function, Program, Variable, VariablePlace
+from cudasim.language.types import Void
+
+TOO_DEEP = "the source is nested too deeply"
+
+
+class Generator:
+    """Makes the source of one program: a kernel and what it calls."""
+
+    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
+        self.code = Emitter(program, kernel, mode)
+        self.statements = StatementWriter(self.code)
+
+    def define(self, function: Function) -> None:
+        code = self.code
+        code.function = function
+        code.region, code.mask = 0, "m"
+        code.unset = set()
+        arguments = [code.name(p) for p in function.parameters]
+        with code.indented(f"def {code.name(function)}({', '.join(['L', 'm', *arguments])}):"):
+            for p in function.parameters:
+                code.regions[p] = 0
+                if p.taken:
+                    dtype = code.constant(element_of(p.type), "d")
+                    name = code.name(p)
+                    code.emit(f"given = {name}")
+                    code.emit(f"{name} = L.local({code.constant(p, 's')}, {p.type.size}, {dtype})")
+                    self.statements.places.write(VariablePlace(p.at, p.type, p), "given")
+            assert function.body is not None
+            for variable in shared_in(function):
+                self.declare_shared(variable)
+            if not isinstance(function.returns, Void):
+                code.emit(f"result = {code.poison(function.returns)}")
+            self.statements.statement(function.body)
+            if not isinstance(function.returns, Void):
+                code.emit("return result")
+        code.emit("")
+
+    def declare_shared(self, variable: Variable) -> None:
+        code = self.code
+        dtype = code.constant(element_of(variable.type), "d")
+        key = code.constant(variable, "s")
+        if variable.storage == "dynamic":
+            code.emit(f"{code.name(variable)} = L.dynamic({key}, {dtype})")
+        else:
+            code.emit(f"{code.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
+
+    def source(self) -> str:
+        for function in reachable(self.code.kernel):
+            self.define(function)
+        return "\n".join(self.code.lines) + "\n"
+
+
+class Code:
+    """A kernel as Python: `run(L, mask, *arguments)`; a generator where it `suspends`."""
+
+    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
+        generator = Generator(program, kernel, mode)
+        made = generator.code
+        try:
+            self.text = generator.source()
+        except RecursionError:
+            raise made.unsupported(TOO_DEEP, kernel) from None
+        self.suspends = mode == "warps" and suspends(kernel)
+        self.sharing = bool(shared_variables(kernel))
+        self.waits, self.local_bytes = made.waits, made.local_bytes
+        self.variables: dict[Variable, LanePointer] = {}  # at file scope; filled before a run
+        namespace: dict[str, Any] = {
+            **{name: item for name, item in vars(values).items() if not name.startswith("_")},
+            **made.constants,
+            "NULL": NULL,
+            "G": self.variables,
+        }
+        file = f"<{program.name}: {kernel.name}, {mode}>"
+        linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
+        try:
+            exec(compile(self.text, file, "exec"), namespace)
+        except SyntaxError as error:  # Python's limits: 20 loops and 100 blocks within each other
+            why = f"loops or branches that are nested so deeply ({error.msg})"
+            raise made.unsupported(why, kernel) from None
+        except (RecursionError, MemoryError):
+            raise made.unsupported(TOO_DEEP, kernel) from None
+        self.run: Callable[..., Any] = namespace[made.name(kernel)]

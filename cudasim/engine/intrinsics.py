@@ -1,0 +1,132 @@
+"""Calls of built-in functions as Python: barriers, votes, atomics, output, mathematics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cudasim.engine import mathematics
+from cudasim.engine.emitter import Emitter
+from cudasim.engine.printing import Format
+from cudasim.engine.survey import BARRIERS
+from cudasim.language import half
+from cudasim.language.tree import Function, Intrinsic, TextLiteral
+from cudasim.language.types import Pointer as PointerType
+from cudasim.language.types import Scalar
+
+if TYPE_CHECKING:
+    from cudasim.engine.expressions import ExpressionWriter
+
+SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
+VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
+FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
+
+
+def told_of(function: Function, condition: str) -> tuple[str, str]:
+    """Of an assert: the function as a compiler calls it, and the text of the condition."""
+    parameters = ", ".join(str(p.type).replace(" *", "*") for p in function.parameters)
+    return f"{function.returns} {function.name}({parameters})", condition
+
+
+class IntrinsicWriter:
+    """Calls of built-in functions; their arguments are expressions."""
+
+    def __init__(self, code: Emitter, expressions: ExpressionWriter) -> None:
+        self.code, self.expressions = code, expressions
+
+    def intrinsic(self, node: Intrinsic) -> str:
+        code = self.code
+        name, line, mask = node.name, node.at.line, code.mask
+        if name in BARRIERS:
+            return self.barrier(node)
+        if name == "printf":
+            return self.printf(node)
+        if name == "assert":
+            told = code.constant(told_of(code.function, node.text), "s")
+            code.emit(f"L.assertion({self.expressions.text(node.arguments[0])}, {told}, {mask}, {line})")
+            return "None"
+        if name == "__syncwarp" or name in FENCES:
+            lanes = [self.expressions.text(a) for a in node.arguments]
+            if code.watched and name == "__syncwarp":
+                code.emit(f"L.syncwarp({lanes[0] if lanes else '0xffffffff'}, {mask}, {line})")
+            elif code.watched and name != "__threadfence_block":
+                code.emit(f"L.fence({mask}, {line})")
+            return "None"
+        if name.startswith("atomic"):
+            return self.atomic(node, True)
+        arguments = [self.expressions.text(a) for a in node.arguments]
+        if name in SHUFFLES:
+            kind = node.type
+            if not isinstance(kind, Scalar):
+                raise code.unsupported(f"{name} of {kind}", node)
+            rest = ", ".join(arguments)
+            return code.temp(f"L.shuffle({name!r}, {rest}, {code.constant(kind, 'k')}, {mask}, {line})")
+        if name in VOTES:
+            rest = ", ".join(arguments) if arguments else "0xffffffff, True"
+            return code.temp(f"L.vote({name!r}, {rest}, {mask}, {line})")
+        function = mathematics.FUNCTIONS.get(name)
+        if function is None:
+            raise code.unsupported(name, node)
+        assert isinstance(node.type, Scalar)
+        operand = node.arguments[0].type if node.arguments else node.type
+        floating = isinstance(operand, Scalar) and operand.is_float
+        flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf") else 1  # and __fmaf_rn, its like
+        if name not in half.FUNCTIONS:  # conversions cost nothing
+            code.tally(node, *((flops, 0) if floating else (0, 1)))
+        call = f"{code.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
+        return code.wrapped(call, node.type)
+
+    def barrier(self, node: Intrinsic) -> str:
+        """__syncthreads, and its like that count the threads for which something holds."""
+        code = self.code
+        test = code.temp(self.expressions.text(node.arguments[0])) if node.arguments else ""
+        code.flush()
+        if code.watched:
+            code.emit(f"L.barrier({node.name!r}, {code.mask}, {node.at.line})")
+        if not test:
+            if code.mode == "warps":
+                code.emit("yield")
+            return "None"
+        out = code.fresh()
+        if code.mode == "warps":
+            code.emit(f"{out} = L.vote_in_block({test}, {code.mask})")
+            code.emit("yield")
+            code.emit(f"{out} = L.outcome({node.name!r}, {out})")
+        else:
+            code.emit(f"{out} = L.block_vote({node.name!r}, {test}, {code.mask})")
+        return out
+
+    def printf(self, node: Intrinsic) -> str:
+        """Texts stand in the table of constants, and never in the source that is made."""
+        code = self.code
+        values = []
+        for argument in node.arguments:
+            if isinstance(argument, TextLiteral):
+                values.append(code.constant(argument.value, "s"))
+            elif isinstance(argument.type, PointerType):
+                values.append(f"shown_address({self.expressions.text(argument)})")
+            else:
+                values.append(self.expressions.text(argument))
+        given = "".join([value + ", " for value in values])
+        code.emit(f"L.printf({code.constant(Format(node.text), 's')}, ({given}), {code.mask})")
+        return str(len(values))
+
+    def atomic(self, node: Intrinsic, wanted: bool) -> str:
+        code = self.code
+        kind = node.arguments[0].type
+        assert isinstance(kind, PointerType)
+        if not isinstance(kind.to, Scalar):
+            raise code.unsupported(f"{node.name} of {kind.to}", node)
+        base, index, unit = self.expressions.places.path(node.arguments[0])
+        if unit != kind.to.size:
+            base, index = f"advance({base}, wide({index}) * {unit})", "0"
+        given = "".join([self.expressions.text(a) + ", " for a in node.arguments[1:]])
+        call = (
+            f"L.atomic({node.name!r}, {base}, {index}, ({given}), {code.constant(kind.to, 'k')}, "
+            f"{code.mask}, {wanted}, {node.at.line})"
+        )
+        if not wanted:
+            code.emit(call)
+            return "None"
+        out = code.fresh()
+        code.emit(f"{out} = {call}")
+        return out

@@ -1,0 +1,249 @@
+"""Places that hold values: Python variables, and memory at an address that is worked out once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cudasim.engine.emitter import Emitter
+from cudasim.language.tree import (
+    AddressOf,
+    Decay,
+    Deref,
+    Expression,
+    Literal,
+    MemberPlace,
+    Place,
+    PointerAdd,
+    Variable,
+    VariablePlace,
+)
+from cudasim.language.types import Array, Record, Scalar, Type, Void
+from cudasim.language.types import Pointer as PointerType
+
+if TYPE_CHECKING:
+    from cudasim.engine.expressions import ExpressionWriter
+
+
+def in_memory(variable: Variable) -> bool:
+    """Whether a variable is memory that a pointer can point to, and no Python variable."""
+    return variable.storage not in ("register", "param") or variable.taken
+
+
+class PlaceWriter:
+    """Reading and writing places; their indices are expressions."""
+
+    def __init__(self, code: Emitter, expressions: ExpressionWriter) -> None:
+        self.code, self.expressions = code, expressions
+
+    def path(self, node: Expression) -> tuple[str, str, int]:
+        """A pointer as (base pointer, index, stride in bytes): p[i][j] is one access to one index."""
+        terms: list[tuple[str, int]] = []
+        base = self._collect(node, terms)
+        kind = node.type
+        assert isinstance(kind, PointerType)
+        return (base, *self._combined(terms, kind.to))
+
+    def _combined(self, terms: list[tuple[str, int]], kind: Type) -> tuple[str, int]:
+        unit = kind.element.size if isinstance(kind, Array) else 1 if isinstance(kind, Void) else kind.size
+        if any(stride % unit for _, stride in terms):
+            unit = 1
+        parts = []
+        for text, stride in terms:
+            times = stride // unit
+            if text == "1":
+                parts.append(str(times))
+            elif times == 1 and len(terms) == 1:
+                parts.append(text)
+            else:
+                parts.append(f"wide({text})" if times == 1 else f"wide({text}) * {times}")
+        return (" + ".join(parts) or "0"), unit
+
+    def _collect(self, node: Expression, terms: list[tuple[str, int]]) -> str:
+        if isinstance(node, PointerAdd):
+            base = self._collect(node.pointer, terms)
+            assert isinstance(node.pointer.type, PointerType)
+            to = node.pointer.type.to
+            stride = 1 if isinstance(to, Void) else to.size
+            index = self.expressions.text(node.index)
+            if isinstance(node.index, Literal):
+                if node.index.value:
+                    terms.append(("1", (-1 if node.negative else 1) * stride * int(node.index.value)))
+            else:
+                terms.append((index, -stride if node.negative else stride))
+            return base
+        if isinstance(node, Decay | AddressOf):
+            return self._collect_place(node.place, terms)
+        return self.expressions.text(node)
+
+    def _collect_place(self, place: Place, terms: list[tuple[str, int]]) -> str:
+        if isinstance(place, Deref):
+            return self._collect(place.pointer, terms)
+        if isinstance(place, MemberPlace):
+            base = self._collect_place(place.record, terms)
+            assert isinstance(place.record.type, Record)
+            field = place.record.type.field(place.field)
+            assert field is not None
+            if field.offset:
+                terms.append(("1", field.offset))
+            return base
+        assert isinstance(place, VariablePlace)
+        return self.variable_name(place.variable)
+
+    def variable_name(self, variable: Variable) -> str:
+        if variable.storage in ("constant", "device"):
+            return f"G[{self.code.constant(variable, 'g')}]"
+        return self.code.name(variable)
+
+    def pointer_to(self, place: Place) -> str:
+        """A pointer to a place in memory, as a value."""
+        terms: list[tuple[str, int]] = []
+        base = self._collect_place(place, terms)
+        if not terms:
+            return base
+        index, unit = self._combined(terms, place.type)
+        return (
+            f"advance({base}, ({index}) * {unit})"
+            if len(terms) > 1 or terms[0][0] == "1"
+            else (f"advance({base}, wide({index}) * {unit})")
+        )
+
+    def register(self, place: Place) -> tuple[Variable, list[int]] | None:
+        """The Python variable that holds a place, and the numbers of the fields that lead to it."""
+        if isinstance(place, VariablePlace):
+            return None if in_memory(place.variable) else (place.variable, [])
+        if isinstance(place, MemberPlace):
+            found = self.register(place.record)
+            if found is None:
+                return None
+            assert isinstance(place.record.type, Record)
+            names = [f.name for f in place.record.type.fields]
+            return found[0], [*found[1], names.index(place.field)]
+        return None
+
+    def prepared(self, place: Place) -> tuple[str, str, int] | None:
+        """The address of a place that is used twice; None for a Python variable."""
+        if self.register(place):
+            return None
+        terms: list[tuple[str, int]] = []
+        base = self.code.temp(self._collect_place(place, terms))
+        index, unit = self._combined(terms, place.type)
+        return base, index if index.isdigit() else self.code.temp(f"wide({index})"), unit
+
+    def access(self, place: Place, at: tuple[str, str, int] | None, kind: Type) -> tuple[str, str]:
+        """Pointer and index, in elements of `kind`, of a place in memory."""
+        if at is None:
+            terms: list[tuple[str, int]] = []
+            base = self._collect_place(place, terms)
+            at = (base, *self._combined(terms, place.type))
+        base, index, unit = at
+        if unit == kind.size:
+            return base, index
+        if index == "0":
+            return base, index
+        return f"advance({base}, wide({index}) * {unit})", "0"
+
+    def read(self, place: Place, at: tuple[str, str, int] | None = None) -> str:
+        code = self.code
+        found = self.register(place)
+        if found:
+            variable, path = found
+            if code.watched and variable in code.unset:
+                given = self.marks(variable, path)
+                label = ".".join([variable.name, *self.field_names(variable.type, path)])
+                joined = given[0]
+                for mark in given[1:]:
+                    joined = f"join({joined}, {mark})"
+                code.emit(f"L.unset({label!r}, {joined}, {code.mask}, {place.at.line})")
+            return code.name(variable) + "".join(f"[{i}]" for i in path)
+        kind = place.type
+        line = place.at.line
+        if isinstance(kind, Record):
+            base, index = self.access(place, at, kind)
+            if kind.vector and kind.size == kind.align:
+                record = code.constant(kind, "r")
+                return code.temp(f"L.load_vector({base}, {index}, {record}, {code.mask}, {line})")
+            pointer = code.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
+            parts = [self.load_field(pointer, f.type, f.offset, line) for f in kind.fields]
+            return "(" + "".join(part + ", " for part in parts) + ")"
+        base, index = self.access(place, at, kind)
+        if isinstance(kind, PointerType):
+            raise code.unsupported("a pointer that lies in memory", place)
+        assert isinstance(kind, Scalar)
+        return code.temp(f"L.load({base}, {index}, {code.constant(kind, 'k')}, {code.mask}, {line})")
+
+    def load_field(self, pointer: str, kind: Type, offset: int, line: int) -> str:
+        code = self.code
+        if isinstance(kind, Record):
+            parts = [self.load_field(pointer, f.type, offset + f.offset, line) for f in kind.fields]
+            return "(" + "".join(part + ", " for part in parts) + ")"
+        to = f"advance({pointer}, {offset})" if offset else pointer
+        return code.temp(f"L.load({to}, 0, {code.constant(kind, 'k')}, {code.mask}, {line})")
+
+    def write(self, place: Place, value: str, at: tuple[str, str, int] | None = None) -> None:
+        code = self.code
+        found = self.register(place)
+        kind = place.type
+        if found:
+            variable, path = found
+            self.set(variable, value, kind, path)
+            return
+        line = place.at.line
+        base, index = self.access(place, at, kind)
+        if isinstance(kind, Record):
+            if kind.vector and kind.size == kind.align:
+                record = code.constant(kind, "r")
+                code.emit(f"L.store_vector({base}, {index}, {value}, {record}, {code.mask}, {line})")
+                return
+            pointer = code.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
+            self.store_fields(pointer, code.temp(value), kind, 0, line)
+            return
+        if isinstance(kind, PointerType):
+            raise code.unsupported("a pointer that lies in memory", place)
+        code.emit(f"L.store({base}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
+
+    def store_fields(self, pointer: str, value: str, record: Record, offset: int, line: int) -> None:
+        code = self.code
+        for i, f in enumerate(record.fields):
+            part = f"{value}[{i}]"
+            if isinstance(f.type, Record):
+                self.store_fields(pointer, part, f.type, offset + f.offset, line)
+                continue
+            to = f"advance({pointer}, {offset + f.offset})"
+            code.emit(f"L.store({to}, 0, {part}, {code.constant(f.type, 'k')}, {code.mask}, {line})")
+
+    def set(self, variable: Variable, value: str, kind: Type, path: list[int]) -> None:
+        """Assign to a Python variable, or a field of one.
+
+        Lanes outside of the mask keep the old value, unless nobody can read it there any more.
+        """
+        code = self.code
+        name = code.name(variable)
+        kept = code.regions.get(variable) != code.region
+        if path:
+            old = name + "".join(f"[{i}]" for i in path)
+            new = code.select(code.mask, value, old, kind) if kept else value
+            code.emit(f"{name} = {self.replaced(name, path, new)}")
+        else:
+            code.emit(f"{name} = {code.select(code.mask, value, name, kind) if kept else value}")
+        if code.watched and variable in code.unset:
+            for mark in self.marks(variable, path):
+                code.emit(f"{mark} = join({mark}, {code.mask})")
+
+    def marks(self, variable: Variable, path: list[int]) -> list[str]:
+        """The masks of those who have written to a variable: of a record, one for each field."""
+        name = self.code.name(variable) + "_set"
+        if not isinstance(variable.type, Record):
+            return [name]
+        return [f"{name}{i}" for i in (path[:1] or range(len(variable.type.fields)))]
+
+    def field_names(self, kind: Type, path: list[int]) -> list[str]:
+        """The names of the fields that a path leads through."""
+        if not path or not isinstance(kind, Record):
+            return []
+        field = kind.fields[path[0]]
+        return [field.name, *self.field_names(field.type, path[1:])]
+
+    def replaced(self, text: str, path: list[int], new: str) -> str:
+        first, *rest = path
+        inner = self.replaced(f"{text}[{first}]", rest, new) if rest else new
+        return f"(*{text}[:{first}], {inner}, *{text}[{first + 1}:])"

@@ -1,0 +1,267 @@
+"""Variables in functions, and types that are declared."""
+
+from __future__ import annotations
+
+from cudasim.errors import Fault, unsupported
+from cudasim.language import syntax, tree
+from cudasim.language.check_context import Context
+from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_hints import first_at
+from cudasim.language.check_initials import Initial
+from cudasim.language.check_types import Written
+from cudasim.language.constant import fold
+from cudasim.language.conversion import Value, address, rvalue
+from cudasim.language.scope import Overloads, TypeMeaning, VariableName
+from cudasim.language.tree import Variable
+from cudasim.language.types import HALF, Array, Field, Pointer, Record, Scalar, Void
+
+MOST_STRUCT = 4096  # bytes
+MOST_LOCAL = 1 << 19  # bytes, of one variable: what a GPU has for all that is local to a thread
+
+_SHARED_HINT = (
+    "a __shared__ array has a length that is known when compiling; "
+    "for one that the launch chooses write extern __shared__ float name[];"
+)
+
+
+class DeclarationChecker:
+    """Declarations in a function; of those at file scope, the types and __shared__ variables."""
+
+    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
+        self.context, self.types = context, expressions.types
+        self.expressions, self.initials = expressions, expressions.initials
+
+    def local(self, node: syntax.Declaration) -> list[tree.Statement]:
+        """The variables of a declaration in a function."""
+        words = node.specifiers.words
+        if "typedef" in words:
+            self.typedef(node)
+            return []
+        for word in ("__device__", "__constant__"):
+            if word in words and "__shared__" not in words:
+                message = f"a '{word}' variable declaration is not allowed inside a function body"
+                raise Fault(words[word], message, "it stands outside of all functions")
+        for word in (
+            "__global__",
+            "__host__",
+            "inline",
+            "__forceinline__",
+            "__launch_bounds__",
+            "__noinline__",
+        ):
+            if word in words:
+                raise Fault(words[word], f"'{word}' is not allowed on a variable")
+        result: list[tree.Statement] = []
+        if node.specifiers.base == "auto" and len(node.ones) > 1:
+            raise unsupported(node.at, "several variables in one declaration with auto")
+        for one in node.ones:
+            if one.declarator.parts and isinstance(one.declarator.parts[0], syntax.FunctionPart):
+                name = one.declarator.name
+                hint = f"a variable without a value is {name}, one that is zero {name}{{}}"
+                raise Fault(one.declarator.at, f"'{name}' is a function, declared within another one", hint)
+            statement = self._shared(node, one) if "__shared__" in words else self._automatic(node, one)
+            result += [statement] if statement else []
+        return result
+
+    def typedef(self, node: syntax.Declaration) -> None:
+        for one in node.ones:
+            written = self.types.written(node.specifiers, one.declarator)
+            if one.style:
+                raise Fault(one.declarator.at, "a typedef has no initial value")
+            if written.reference or written.auto:
+                raise unsupported(one.declarator.at, "typedefs of references")
+            old = self.context.scope.names.get(one.declarator.name)
+            if isinstance(old, TypeMeaning) and (old.type, old.const) == (written.type, written.const):
+                continue
+            self.context.declare(
+                one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at
+            )
+
+    def struct(self, node: syntax.StructDefinition) -> None:
+        """The layout of a struct; its name becomes a type."""
+        fields: list[Field] = []
+        offset, align = 0, 1
+        if node.align is not None:
+            align = self.types.constant_integer(node.align, "an alignment is a power of two")
+            if align <= 0 or align & (align - 1):
+                raise Fault(node.align.at, "an alignment is a power of two")
+        for declaration in node.fields:
+            if declaration.specifiers.words:
+                word, at = next(iter(declaration.specifiers.words.items()))
+                raise unsupported(at, f"'{word}' in a struct")
+            for one in declaration.ones:
+                written = self.types.written(declaration.specifiers, one.declarator)
+                type_, at = written.type, one.declarator.at
+                if isinstance(type_, Array):
+                    raise unsupported(at, "arrays in a struct", "use an array of structs, or single members")
+                if written.reference or written.const or written.auto:
+                    raise unsupported(at, "members of a struct that are const, auto or references")
+                if isinstance(type_, Void):
+                    raise Fault(at, "incomplete type is not allowed")
+                if any(field.name == one.declarator.name for field in fields):
+                    raise Fault(at, f"'{one.declarator.name}' has already been declared in the current scope")
+                offset = -(-offset // type_.align) * type_.align
+                fields.append(Field(one.declarator.name, type_, offset))
+                offset, align = offset + type_.size, max(align, type_.align)
+        if not fields:
+            raise unsupported(node.at, "structs without members")
+        if offset > MOST_STRUCT:
+            raise unsupported(node.at, f"structs of more than {MOST_STRUCT:,} bytes")
+        record = Record(node.name, tuple(fields), -(-offset // align) * align, align)
+        self.context.declare(node.name, TypeMeaning(record), node.at)
+
+    # ------------------------------------------------------------------------------------------------ shared
+
+    def shared_variable(self, node: syntax.Declaration, one: syntax.One) -> VariableName:
+        """What the name of a __shared__ variable means."""
+        declarator, words = one.declarator, node.specifiers.words
+        at = declarator.at
+        written = self._shared_type(node.specifiers, declarator)
+        if one.style:
+            hint = "let one thread write the first value, then call __syncthreads()"
+            raise Fault(at, "an initializer is not allowed for a __shared__ variable", hint)
+        if written.const:
+            raise Fault(at, f"const variable '{declarator.name}' requires an initializer")
+        open_ended = isinstance(written.type, Array) and written.type.length is None
+        if "extern" in words and not open_ended:
+            raise unsupported(at, "extern __shared__ variables other than arrays without a length")
+        if open_ended and "extern" not in words:
+            raise Fault(
+                at, "incomplete type is not allowed", "write a length, or extern __shared__ float name[];"
+            )
+        if open_ended and isinstance(self.context.file.scope.names.get(declarator.name), Overloads):
+            message = f"declaration is incompatible with previous '{declarator.name}', which is a function"
+            raise Fault(at, message, "what is extern needs a name of its own")
+        storage = "dynamic" if open_ended else "shared"
+        return VariableName(Variable(declarator.name, written.type, storage, at), written.type, False)
+
+    def _shared_type(self, specifiers: syntax.Specifiers, declarator: syntax.Declarator) -> Written:
+        try:
+            written = self.types.written(specifiers, declarator)
+        except Fault as fault:
+            if fault.message == "expression must have a constant value":
+                fault.hint = _SHARED_HINT
+            raise
+        if written.reference or written.auto or isinstance(written.type, Void):
+            raise Fault(declarator.at, "a __shared__ variable needs a type that can be stored")
+        return written
+
+    def _shared(self, node: syntax.Declaration, one: syntax.One) -> tree.Statement:
+        meaning = self.shared_variable(node, one)
+        self.context.declare(one.declarator.name, meaning, one.declarator.at)
+        return tree.Declare(one.declarator.at, meaning.variable)
+
+    # --------------------------------------------------------------------------------------------- automatic
+
+    def _automatic(self, node: syntax.Declaration, one: syntax.One) -> tree.Statement | None:
+        declarator, words = one.declarator, node.specifiers.words
+        at, name = declarator.at, declarator.name
+        written = self.types.written(node.specifiers, declarator)
+        if "extern" in words:
+            raise unsupported(at, "extern variables other than __shared__")
+        constexpr = "constexpr" in words
+        if "static" in words and not (constexpr or written.const):
+            raise unsupported(at, "static variables in functions")
+        if written.auto:
+            written = self._auto(written, one)
+        if written.reference:
+            return self._reference(written, one)
+        const = written.const or constexpr
+        if isinstance(written.type, Void):
+            raise Fault(at, f"incomplete type is not allowed: '{name}' cannot be void")
+        if written.type == HALF and words.keys() & {"constexpr", "static"}:
+            message = "expression must have a constant value: a half is made by a running kernel"
+            raise Fault(at, message, "write const half")
+        if const and not one.style:
+            raise Fault(
+                at, f"const variable '{name}' requires an initializer", f"as in const ... {name} = 1;"
+            )
+        storage = "local" if isinstance(written.type, Array) else "register"
+        variable = Variable(name, written.type, storage, at, const)
+        meaning = VariableName(variable, written.type, const)
+        self.context.declare(name, meaning, at)
+        if written.type.size > MOST_LOCAL:
+            hint = "use global memory, or shared memory"
+            raise unsupported(at, f"a local variable of more than {MOST_LOCAL:,} bytes", hint)
+        if not one.style:
+            if isinstance(written.type, Array) and written.type.length is None:
+                raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")
+            return tree.Declare(at, variable)
+        initial = self.initials.initial(written.type, one)
+        if isinstance(written.type, Array) and written.type.length is None:
+            assert isinstance(initial, list)
+            variable.type = meaning.type = Array(written.type.of, len(initial))
+        if const:
+            self._remember(meaning, initial, constexpr, one)
+        return tree.Declare(at, variable, initial)
+
+    def _remember(self, meaning: VariableName, initial: Initial, constexpr: bool, one: syntax.One) -> None:
+        """Keeps the value of a constant that is known."""
+        if not isinstance(meaning.type, Scalar) or isinstance(initial, list):
+            return
+        value = fold(initial)
+        if value is None and constexpr:
+            hint = "a constexpr is worked out when compiling; use const for a value of the running kernel"
+            assert one.initial is not None
+            self.types.no_calls(Value(initial), one.initial)
+            raise Fault(first_at(one.initial), "expression must have a constant value", hint)
+        if value is not None and (meaning.type.is_integer or constexpr):
+            meaning.constant = value
+
+    def _auto(self, written: Written, one: syntax.One) -> Written:
+        at = one.declarator.at
+        if one.initial is None:
+            raise Fault(
+                at, "a variable of type 'auto' requires an initializer", "write = and its first value"
+            )
+        if isinstance(one.initial, syntax.Braces):
+            raise unsupported(at, "auto with braces")
+        value = self.expressions.operand(one.initial)
+        const = written.const
+        if written.reference:
+            type_ = value.type
+            const = const or value.const
+        else:
+            type_ = rvalue(value).type
+        if isinstance(written.type, Pointer):
+            if not isinstance(type_, Pointer) or isinstance(written.type.to, Pointer):
+                raise Fault(at, f"cannot deduce 'auto *' from a value of type '{type_}'")
+            type_ = Pointer(type_.to, type_.const or written.type.const)
+        if isinstance(type_, Void):
+            raise Fault(at, "a variable cannot have type void", "the function returns nothing")
+        return Written(type_, const, written.reference)
+
+    def _reference(self, written: Written, one: syntax.One) -> tree.Statement:
+        declarator = one.declarator
+        at, name = declarator.at, declarator.name
+        if one.initial is None:
+            raise Fault(
+                at, f"reference variable '{name}' requires an initializer", "it stands for another variable"
+            )
+        if isinstance(one.initial, syntax.Braces):
+            raise unsupported(at, "references with braces")
+        if written.reference == "&&":
+            raise unsupported(at, "references with &&")
+        value = self.expressions.operand(one.initial)
+        if value.place is not None and value.type == written.type and (written.const or not value.const):
+            pointer = Pointer(written.type, written.const)
+            target = Value(place=value.place, const=written.const)
+            variable = Variable(name, pointer, "register", at, True)
+            self.context.declare(
+                name, VariableName(variable, written.type, written.const, reference=True), at
+            )
+            return tree.Declare(at, variable, address(target, at))
+        if not written.const:
+            hint = f"'{name}' could change it; write const before the type"
+            if value.lost:
+                raise unsupported(at, "a reference to the result of an assignment")
+            message = "initial value of reference to non-const must be an lvalue"
+            if value.place is not None:
+                source = f"{'const ' * value.const}{value.type}"
+                wanted = f"a reference of type '{written.type} &'"
+                message = f"{wanted} cannot be initialized with a value of type '{source}'"
+            raise Fault(at, message, hint)
+        initial = self.initials.converted(value, written.type, at)
+        variable = Variable(name, written.type, "register", at, True)
+        self.context.declare(name, VariableName(variable, written.type, True), at)
+        return tree.Declare(at, variable, initial)

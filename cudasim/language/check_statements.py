@@ -1,0 +1,233 @@
+"""Statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cudasim.errors import Fault, unsupported
+from cudasim.language import syntax, tree
+from cudasim.language.check_context import Context
+from cudasim.language.check_declarations import DeclarationChecker
+from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_hints import first_at, type_hint
+from cudasim.language.constant import fold, in_type
+from cudasim.language.conversion import as_bool, implicit, known, number, rvalue
+from cudasim.language.scope import TypeMeaning
+from cudasim.language.types import Scalar, Void, promoted
+
+
+class StatementChecker:
+    """The statements of one function, or those at file scope."""
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.expressions = context, ExpressionChecker(context)
+        self.types, self.initials = self.expressions.types, self.expressions.initials
+        self.declarations = DeclarationChecker(context, self.expressions)
+        self.loops = 0  # around the statement
+        self.switches = 0
+
+    def block(self, node: syntax.BlockOf, scope: bool = True) -> tree.Block:
+        if scope:
+            self.context.push()
+        statements: list[tree.Statement] = []
+        for inner in node.statements:
+            statements += self.statement(inner)
+        if scope:
+            self.context.pop()
+        return tree.Block(node.at, statements)
+
+    def statement(self, node: syntax.Node) -> list[tree.Statement]:
+        at = node.at
+        if isinstance(node, syntax.BlockOf):
+            return [self.block(node)]
+        if isinstance(node, syntax.ExpressionStatement):
+            return [tree.Evaluate(at, self.expressions.rvalue(node.expression))]
+        if isinstance(node, syntax.Declaration):
+            return self.declarations.local(node)
+        if isinstance(node, syntax.IfElse):
+            return [self._if(node)]
+        if isinstance(node, syntax.For):
+            return [self._for(node)]
+        if isinstance(node, syntax.While):
+            test = self.expressions.condition(node.test)
+            return [tree.Loop(at, [], test, None, self._body(node.body))]
+        if isinstance(node, syntax.DoWhile):
+            body = self._body(node.body)
+            return [tree.Loop(at, [], self.expressions.condition(node.test), None, body, "after")]
+        if isinstance(node, syntax.Jump):
+            return [self._jump(node)]
+        if isinstance(node, syntax.ReturnOf):
+            return [self._return(node)]
+        if isinstance(node, syntax.SwitchOf):
+            return [self._switch(node)]
+        return self._other(node)
+
+    def _other(self, node: syntax.Node) -> list[tree.Statement]:
+        if isinstance(node, syntax.Unroll):
+            if node.count is not None and isinstance(
+                node.statement, syntax.For | syntax.While | syntax.DoWhile
+            ):
+                self.types.constant_integer(
+                    node.count, "the number of #pragma unroll is known when compiling"
+                )
+            return self.statement(node.statement)
+        if isinstance(node, syntax.StaticAssert):
+            self.static_assert(node)
+        elif isinstance(node, syntax.Alias):
+            written = self.types.type_name(node.type)
+            self.context.declare(node.name, TypeMeaning(written.type, written.const), node.at)
+        elif isinstance(node, syntax.StructDefinition):
+            self.declarations.struct(node)
+        return []
+
+    def static_assert(self, node: syntax.StaticAssert) -> None:
+        test = fold(as_bool(self.expressions.value(node.test), first_at(node.test)))
+        if test is None:
+            raise Fault(
+                first_at(node.test),
+                "expression must have a constant value",
+                "static_assert is checked when compiling",
+            )
+        if not test:
+            raise Fault(node.at, "static assertion failed" + (f": {node.message}" if node.message else ""))
+
+    def _one(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
+        """A statement in a scope of its own."""
+        self.context.push()
+        self.context.scope.reserved = set(reserved)
+        if isinstance(node, syntax.BlockOf):
+            statements: list[tree.Statement] = [self.block(node, scope=False)]
+        else:
+            statements = self.statement(node)
+        self.context.pop()
+        return statements[0] if len(statements) == 1 else tree.Block(node.at, statements)
+
+    def _body(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
+        self.loops += 1
+        statement = self._one(node, reserved)
+        self.loops -= 1
+        return statement
+
+    def _if(self, node: syntax.IfElse) -> tree.Statement:
+        if node.initial is not None:
+            self.context.push()
+            first = self.statement(node.initial)
+            result = self._if(replace(node, initial=None))
+            self.context.pop()
+            return tree.Block(node.at, [*first, result])
+        test = self.expressions.condition(node.test)
+        if node.constexpr:
+            holds = fold(test)
+            if holds is None:
+                raise Fault(
+                    first_at(node.test),
+                    "expression must have a constant value",
+                    "if constexpr is decided when compiling",
+                )
+            chosen = node.yes if holds else node.no
+            if self.context.function is None or self.context.function.definition.template is None:
+                both = [self._one(arm) for arm in (node.yes, node.no) if arm is not None]
+                return both[0] if holds else both[1] if len(both) > 1 else tree.Block(node.at, [])
+            return self._one(chosen) if chosen is not None else tree.Block(node.at, [])
+        no = self._one(node.no) if node.no is not None else None
+        return tree.If(node.at, test, self._one(node.yes), no)
+
+    def _for(self, node: syntax.For) -> tree.Statement:
+        self.context.push()
+        initial: list[tree.Statement] = []
+        for inner in node.initial:
+            initial += self.statement(inner)
+        test = self.expressions.condition(node.test) if node.test is not None else None
+        step = self.expressions.rvalue(node.step) if node.step is not None else None
+        body = self._body(node.body, self.context.scope.names)
+        self.context.pop()
+        return tree.Loop(node.at, initial, test, step, body)
+
+    def _jump(self, node: syntax.Jump) -> tree.Statement:
+        if node.word == "break":
+            if not self.loops and not self.switches:
+                raise Fault(node.at, "a break statement may only be used within a loop or switch")
+            return tree.Break(node.at)
+        if not self.loops:
+            raise Fault(node.at, "a continue statement may only be used within a loop")
+        return tree.Continue(node.at)
+
+    def _return(self, node: syntax.ReturnOf) -> tree.Statement:
+        assert self.context.function is not None
+        to = self.context.function.returns
+        if node.value is None:
+            if not isinstance(to, Void):
+                raise unsupported(node.at, f"return without a value in a function that returns '{to}'")
+            return tree.Return(node.at)
+        if isinstance(node.value, syntax.Braces):
+            return tree.Return(node.at, self.initials.braces_value(node.value, to))
+        value = self.expressions.operand(node.value)
+        if isinstance(to, Void):
+            if isinstance(value.type, Void):
+                return tree.Block(node.at, [tree.Evaluate(node.at, rvalue(value)), tree.Return(node.at)])
+            hint = (
+                "a kernel returns nothing; write its results into an array"
+                if self.context.function.kernel
+                else ""
+            )
+            message = f"return value type '{rvalue(value).type}' does not match the function type 'void'"
+            raise Fault(first_at(node.value), message, hint)
+        result = implicit(value, to)
+        if result is None:
+            source = rvalue(value).type
+            message = f"return value type '{source}' does not match the function type '{to}'"
+            raise Fault(first_at(node.value), message, type_hint(source, to))
+        return tree.Return(node.at, result)
+
+    # ------------------------------------------------------------------------------------------------ switch
+
+    def _switch(self, node: syntax.SwitchOf) -> tree.Statement:
+        value = self.expressions.rvalue(node.value)
+        if not isinstance(value.type, Scalar) or not value.type.is_integer:
+            raise Fault(
+                first_at(node.value),
+                "expression must have integral or enum type",
+                f"it has type '{value.type}'",
+            )
+        type_ = promoted(value.type)
+        cases: list[tree.Case] = []
+        seen: set[int] = set()
+        self.context.push()
+        self.switches += 1
+        for inner in node.body:
+            if isinstance(inner, syntax.CaseLabel):
+                self._label(inner, type_, cases, seen)
+                continue
+            if not cases:
+                raise unsupported(inner.at, "a statement of a switch before its first case")
+            cases[-1].statements += self.statement(inner)
+        self.switches -= 1
+        self.context.pop()
+        return tree.Switch(node.at, number(value, type_), cases)
+
+    def _label(self, node: syntax.CaseLabel, type_: Scalar, cases: list[tree.Case], seen: set[int]) -> None:
+        if not cases or cases[-1].statements:
+            cases.append(tree.Case([], False, []))
+        case = cases[-1]
+        if node.value is None:
+            if any(other.default for other in cases):
+                raise Fault(node.at, "default label has already appeared in this switch")
+            case.default = True
+            return
+        written = self.expressions.value(node.value)
+        found = known(written)
+        if found is None or isinstance(found, float):
+            raise Fault(
+                node.value.at,
+                "expression must have a constant value",
+                "a case is an integer that is known when compiling",
+            )
+        value = in_type(found, type_)
+        if value != found:
+            raise Fault(node.value.at, f"invalid narrowing conversion: {found} is no value of '{type_}'")
+        assert value is not None
+        if int(value) in seen:
+            raise Fault(node.value.at, f"case label value {int(value)} has already appeared in this switch")
+        seen.add(int(value))
+        case.values.append(int(value))

@@ -1,0 +1,292 @@
+"""Values, and what one type may become: implicitly, by a cast, and how well that fits an overload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cudasim.errors import At, Fault, unsupported
+from cudasim.language import tree
+from cudasim.language.constant import fold, in_type
+from cudasim.language.scope import Overloads
+from cudasim.language.types import (
+    BOOL,
+    DIM3,
+    DOUBLE,
+    FLOAT,
+    HALF,
+    INT,
+    UINT,
+    ULLONG,
+    VECTORS,
+    VOID,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    Void,
+    promoted,
+)
+
+
+@dataclass(eq=False)
+class Value:
+    """What an expression stands for: a value, a place, a function, or threadIdx and its like (`special`).
+
+    `const`: the place must not be written. `constant`: the place holds a number that is known. `null`: it
+    is 0 or nullptr as written. `lost`: C++ could write to it, the tree cannot.
+    """
+
+    expression: tree.Expression | None = None
+    place: tree.Place | None = None
+    const: bool = False
+    constant: bool | int | float | None = None
+    null: bool = False
+    function: Overloads | None = None
+    name: str = ""
+    special: str = ""
+    lost: bool = False
+
+    @property
+    def type(self) -> Type:
+        if self.place is not None:
+            return self.place.type
+        assert self.expression is not None
+        return self.expression.type
+
+
+def rvalue(value: Value) -> tree.Expression:
+    """The value itself; an array becomes a pointer to its first element."""
+    if value.place is None:
+        assert value.expression is not None
+        return value.expression
+    at, type_ = value.place.at, value.place.type
+    if isinstance(type_, Array):
+        return tree.Decay(at, Pointer(type_.of, value.const), value.place)
+    if value.constant is not None:
+        return tree.Literal(at, type_, value.constant)
+    return tree.Load(at, type_, value.place)
+
+
+def take(place: tree.Place) -> None:
+    """Somebody wants the address of `place`: its variable must live in memory."""
+    while isinstance(place, tree.MemberPlace):
+        place = place.record
+    if isinstance(place, tree.VariablePlace):
+        place.variable.taken = True
+
+
+def address(value: Value, at: At) -> tree.Expression:
+    assert value.place is not None
+    take(value.place)
+    if isinstance(value.place, tree.Deref):
+        pointer = value.place.pointer
+        if pointer.type == Pointer(value.type, value.const):
+            return pointer
+    return tree.AddressOf(at, Pointer(value.type, value.const), value.place)
+
+
+def number(node: tree.Expression, to: Type) -> tree.Expression:
+    """A number in another type; known numbers stay literals."""
+    if node.type == to:
+        return node
+    if isinstance(node, tree.Literal) and isinstance(to, Scalar):
+        value = in_type(node.value, to)
+        if value is not None and not (isinstance(node.value, float) and to.is_integer):
+            return tree.Literal(node.at, to, value)
+    return tree.Convert(node.at, to, node)
+
+
+def null_pointer(at: At, to: Type) -> tree.Expression:
+    return tree.Reinterpret(at, to, tree.Literal(at, ULLONG, 0))
+
+
+NULL_TYPE = Void()
+
+
+def points_alike(source: Pointer, to: Pointer) -> bool:
+    """Whether a pointer becomes the other by adding const, or by forgetting what it points to."""
+    if source.const and not to.const:
+        return False
+    if isinstance(to.to, Void) or source.to == to.to:
+        return True
+    inner, outer = source.to, to.to
+    return (
+        isinstance(inner, Pointer)
+        and isinstance(outer, Pointer)
+        and to.const
+        and inner.to == outer.to
+        and outer.const >= inner.const
+    )
+
+
+def implicit(value: Value, to: Type) -> tree.Expression | None:
+    """The value in the type `to` where C++ converts without a cast, else None."""
+    node = rvalue(value)
+    source = node.type
+    if isinstance(to, Scalar) and isinstance(source, Scalar) and not (value.null and value.name == "nullptr"):
+        return number(node, to)
+    if isinstance(to, Pointer):
+        if value.null:
+            return null_pointer(node.at, to)
+        if isinstance(source, Pointer) and points_alike(source, to):
+            return node if source == to else tree.Reinterpret(node.at, to, node)
+        return None
+    if to == BOOL and isinstance(source, Pointer) and value.name != "nullptr":
+        return tree.Convert(node.at, BOOL, node)
+    if to == DIM3 and isinstance(source, Scalar):
+        x = number(node, UINT)
+        return tree.MakeRecord(node.at, DIM3, [x, *(tree.Literal(node.at, UINT, 1) for _ in "yz")])
+    if {source, to} == {DIM3, VECTORS["uint3"]}:
+        return _same_parts(node, to)
+    return node if source == to and not isinstance(to, Void) else None
+
+
+def _same_parts(node: tree.Expression, to: Type) -> tree.Expression:
+    """A uint3 as a dim3, or the other way round."""
+    if isinstance(node, tree.MakeRecord):
+        return tree.MakeRecord(node.at, to, node.parts)
+    return tree.MakeRecord(node.at, to, [tree.Member(node.at, UINT, node, axis) for axis in "xyz"])
+
+
+def quality(value: Value, to: Type, reference: str = "") -> int | None:
+    """How well an argument fits a parameter: 0 exactly, 1 by promotion, 2 to 4 by conversion, None never."""
+    if reference == "plain":
+        return 0 if value.place is not None and value.type == to and not value.const else None
+    if reference == "const" and value.place is not None and value.type == to:
+        return 0
+    if value.function is not None or implicit(value, to) is None:
+        return None
+    source = rvalue(value).type
+    if source == to or (isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to):
+        return 0
+    if isinstance(source, Scalar) and isinstance(to, Scalar):
+        if HALF in (source, to):  # by a constructor, or an operator of the class
+            return 4
+        return 1 if (promoted(source) == to and source != to) or (source, to) == (FLOAT, DOUBLE) else 2
+    return 3 if isinstance(source, Pointer) and to == BOOL else 2
+
+
+def as_bool(value: Value, at: At) -> tree.Expression:
+    """The condition of an if, of a loop, of ! && || ?:"""
+    if value.function is not None:
+        hint = "call it: write () behind its name"
+        raise unsupported(at, f"the function '{value.name}' is used as a condition", hint)
+    node = rvalue(value)
+    if node.type == BOOL:
+        return node
+    if isinstance(node.type, Scalar):
+        return number(node, BOOL) if isinstance(node, tree.Literal) else tree.Convert(node.at, BOOL, node)
+    if isinstance(node.type, Pointer):
+        return tree.Convert(node.at, BOOL, node)
+    raise Fault(
+        at, "expression must have bool type (or be convertible to bool)", f"its type is '{node.type}'"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ casts
+
+
+def cast(value: Value, to: Type, style: str, at: At) -> tree.Expression:
+    """(T)x, T(x), static_cast<T>(x), reinterpret_cast<T>(x), const_cast<T>(x)."""
+    if isinstance(to, Void) and style in ("c", "call", "static"):
+        return tree.Convert(at, VOID, rvalue(value)) if value.type != VOID else rvalue(value)
+    node = rvalue(value)
+    result = _cast(value, node, to, style)
+    if result is None:
+        words = {"reinterpret": "reinterpret_cast", "static": "static_cast", "const": "const_cast"}
+        if _loses_const(node.type, to) and style in ("static", "reinterpret"):
+            raise Fault(at, f"{words[style]} cannot cast away const", f"cast to 'const {to}'")
+        name = words.get(style, "a cast")
+        raise Fault(
+            at, f"invalid type conversion: {name} from '{node.type}' to '{to}'", _cast_hint(node.type, to)
+        )
+    result.at = at
+    return result
+
+
+def _cast_hint(source: Type, to: Type) -> str:
+    if isinstance(source, Record) or isinstance(to, Record):
+        return "structs are not converted; take the members, or cast a pointer to them"
+    if isinstance(source, Pointer) and isinstance(to, Pointer):
+        return "between pointers to different types, use reinterpret_cast"
+    if isinstance(source, Pointer):
+        return "write * or [...] to read what the pointer points to"
+    return ""
+
+
+def _loses_const(source: Type, to: Type) -> bool:
+    return isinstance(source, Pointer) and isinstance(to, Pointer) and source.const and not to.const
+
+
+def _cast(value: Value, node: tree.Expression, to: Type, style: str) -> tree.Expression | None:
+    source = node.type
+    if style == "const":
+        same = isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to
+        return tree.Reinterpret(node.at, to, node) if same else None
+    if style == "reinterpret":
+        if isinstance(source, Scalar):
+            if source == to and source.is_integer:
+                return tree.Convert(node.at, to, node)
+            return _pointer_from(node, to)
+        return None if _loses_const(source, to) else _of_pointer(node, to)
+    known = implicit(value, to)
+    if known is not None:
+        return (
+            known
+            if known is not node
+            else tree.Convert(node.at, to, node)
+            if isinstance(to, Scalar)
+            else node
+        )
+    if style == "static":
+        from_void = isinstance(source, Pointer) and isinstance(source.to, Void) and isinstance(to, Pointer)
+        return tree.Reinterpret(node.at, to, node) if from_void and not _loses_const(source, to) else None
+    return _pointer_from(node, to) if isinstance(source, Scalar) else _of_pointer(node, to)
+
+
+def _pointer_from(node: tree.Expression, to: Type) -> tree.Expression | None:
+    if not (isinstance(to, Pointer) and isinstance(node.type, Scalar) and node.type.is_integer):
+        return None
+    return tree.Reinterpret(node.at, to, number(node, ULLONG))
+
+
+def _of_pointer(node: tree.Expression, to: Type) -> tree.Expression | None:
+    if not isinstance(node.type, Pointer):
+        return None
+    if isinstance(to, Pointer):
+        return tree.Reinterpret(node.at, to, node)
+    if isinstance(to, Scalar) and to.is_integer:
+        if to.size < 8:
+            raise unsupported(node.at, f"a pointer as '{to}'", "use unsigned long long")
+        return number(tree.Reinterpret(node.at, ULLONG, node), to)
+    return None
+
+
+def index_value(value: Value, at: At) -> tree.Expression:
+    """An index: any integer."""
+    node = rvalue(value)
+    if node.type == HALF:
+        raise unsupported(at, "a half as an index", "convert it: (int)x")
+    if isinstance(node.type, Scalar) and node.type.is_integer:
+        return node if node.type.rank >= INT.rank else number(node, INT)
+    hint = "convert it: (int)x" if isinstance(node.type, Scalar) else ""
+    message = f"expression must have integral type, and it has type '{node.type}'"
+    raise Fault(at, message, hint)
+
+
+def known(value: Value) -> bool | int | float | None:
+    if value.function is not None or (value.place is None and value.expression is None):
+        return None
+    return fold(rvalue(value))
+
+
+def has_call(node: object) -> bool:
+    """Whether a function is called in an expression."""
+    if isinstance(node, tree.Call):
+        return True
+    if isinstance(node, list):
+        return any(has_call(part) for part in node)
+    if isinstance(node, tree.Expression | tree.Place):
+        return any(has_call(part) for part in vars(node).values())
+    return False

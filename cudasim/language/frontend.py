@@ -1,0 +1,69 @@
+"""From source to a checked program: `compile_source`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cudasim.errors import At, CompileError, Fault
+from cudasim.language import syntax, tree
+from cudasim.language.check import Checker
+from cudasim.language.lexer import tokens
+from cudasim.language.parse_expressions import ExpressionParser
+from cudasim.language.parse_tokens import Tokens
+from cudasim.language.parser import Parser
+from cudasim.language.preprocess import preprocess
+from cudasim.language.scope import FunctionName, Overloads
+from cudasim.language.templates import explicit_only
+
+
+def compile_source(
+    source: str, name: str = "kernel.cu", options: Iterable[str] = (), name_expressions: Iterable[str] = ()
+) -> tree.Program:
+    """Reads CUDA C and checks it.
+
+    `options` are NVRTC's (-D and -U count, the others have no meaning here). `name_expressions` are the
+    instances of templates that are wanted, as CuPy takes them: "scale<float>"; `Program.kernels` lists them
+    under these names. Raises CompileError at the first mistake.
+    """
+    try:
+        parser = Parser(Tokens(preprocess(source, options)))
+        unit = parser.unit()
+        checker = Checker()
+        checker.unit(unit)
+        kernels = {text: _named(text, parser, checker) for text in name_expressions}
+        return checker.program(name, source, kernels)
+    except Fault as fault:
+        kind = "unsupported" if fault.unsupported else "error"
+        raise CompileError(kind, fault.message, fault.at, name, source, fault.hint) from None
+    except RecursionError:
+        message = "unsupported: the source is nested too deeply"
+        raise CompileError("unsupported", message, At(1, 1), name, source) from None
+
+
+def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
+    """The kernel that a name expression means."""
+    start = At(1, 1)
+
+    def wrong(why: str) -> Fault:
+        return Fault(
+            start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
+        )
+
+    inner = Tokens([token.moved(start) for token in tokens(text)])
+    inner.scopes = [parser.tokens.scopes[0]]
+    inner.takes("&")
+    node = ExpressionParser(inner).assignment()
+    if inner.token.kind != "end" or not isinstance(node, syntax.Name):
+        raise wrong("is not the name of a kernel")
+    meaning = checker.scope.find(node.name)
+    if not isinstance(meaning, Overloads):
+        raise wrong(f"names no function: identifier '{node.name}' is undefined")
+    if node.arguments is None and meaning.functions:
+        return meaning.functions[0]
+    for template in meaning.templates:
+        bindings = explicit_only(checker.top.expressions, template.definition, node.arguments or [])
+        if bindings is not None:
+            made = checker.functions.instance(template, bindings, start)
+            if made.kernel:
+                return made
+    raise wrong("fits no __global__ template of the source")

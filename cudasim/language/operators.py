@@ -1,0 +1,195 @@
+"""Operators on values that have been checked: which types they take, what they give."""
+
+from __future__ import annotations
+
+from cudasim.errors import At, Fault, unsupported
+from cudasim.language import half, tree
+from cudasim.language.check_hints import type_hint
+from cudasim.language.conversion import Value, implicit, index_value, number, points_alike, rvalue
+from cudasim.language.types import (
+    BOOL,
+    HALF,
+    LONG,
+    ULONG,
+    VOID,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    Void,
+    common,
+    promoted,
+)
+
+
+def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
+    """The type of an operand that is a number; raises Fault for all else."""
+    if node.type == HALF:
+        raise half.arithmetic(at)
+    if isinstance(node.type, Scalar):
+        return node.type
+    if isinstance(node.type, Record):
+        hint = "CUDA has no arithmetic on vectors; compute with each member: a.x, a.y, ..."
+        raise Fault(at, f"no operator '{op}' matches an operand of type '{node.type}'", hint)
+    hint = "write * or [...] to use what the pointer points to" if isinstance(node.type, Pointer) else ""
+    raise Fault(at, f"expression must have arithmetic type, and it has type '{node.type}'", hint)
+
+
+def root(place: tree.Place) -> str:
+    """The storage of the variable that an element or a member belongs to."""
+    node: object = place
+    while not isinstance(node, tree.VariablePlace):
+        if isinstance(node, tree.MemberPlace):
+            node = node.record
+        elif isinstance(node, tree.Deref | tree.PointerAdd):
+            node = node.pointer
+        elif isinstance(node, tree.Decay):
+            node = node.place
+        else:
+            return ""
+    return node.variable.storage
+
+
+def dereferenced(pointer: tree.Expression, at: At) -> Value:
+    """What a pointer points to, as a place."""
+    if not isinstance(pointer.type, Pointer):
+        message = f"operand of '*' must be a pointer, and it has type '{pointer.type}'"
+        raise Fault(at, message)
+    if isinstance(pointer.type.to, Void):
+        raise Fault(
+            at, "a pointer to void cannot be read or written", "cast it to a pointer to what it holds"
+        )
+    return Value(place=tree.Deref(at, pointer.type.to, pointer), const=pointer.type.const)
+
+
+def modifiable(value: Value, at: At) -> tree.Place:
+    """The place of a value that may be changed."""
+    if value.place is None:
+        if value.lost:
+            raise unsupported(at, "changing the result of an assignment or of ?:")
+        if not value.special and (value.type == HALF or isinstance(value.type, Record)):
+            raise unsupported(at, "changing a value that is not stored")  # C++ allows it of classes
+        name = (
+            f"'{value.name}' cannot be changed"
+            if value.special or value.name
+            else "a value that is not stored"
+        )
+        raise Fault(at, "expression must be a modifiable lvalue", name)
+    if value.const:
+        hint = f"'{value.name}' is const" if value.name else "it is const: it can only be read"
+        raise Fault(at, "expression must be a modifiable lvalue", hint)
+    if root(value.place) == "constant":
+        raise unsupported(at, "writing to __constant__ memory in a kernel", "the host fills it")
+    if isinstance(value.place.type, Array):
+        raise Fault(at, "expression must be a modifiable lvalue", "an array is changed element by element")
+    return value.place
+
+
+def binary(op: str, left: Value, right: Value, at: At) -> Value:
+    """`left op right`, for all operators but `,` `&&` and `||`."""
+    a, b = rvalue(left), rvalue(right)
+    if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
+        if op in ("==", "!=", "<", "<=", ">", ">="):
+            return Value(_compare_pointers(op, left, right, at))
+        if op in ("+", "-"):
+            return Value(_pointer_arithmetic(op, a, b, at))
+    x, y = arithmetic(a, at, op), arithmetic(b, at, op)
+    if op in ("<<", ">>"):
+        _integers(op, x, y, at)
+        return Value(tree.Binary(at, promoted(x), op, number(a, promoted(x)), number(b, promoted(y))))
+    if op in ("%", "&", "|", "^"):
+        _integers(op, x, y, at)
+    type_ = common(x, y)
+    result: Type = BOOL if op in ("==", "!=", "<", "<=", ">", ">=") else type_
+    return Value(tree.Binary(at, result, op, number(a, type_), number(b, type_)))
+
+
+def _integers(op: str, x: Scalar, y: Scalar, at: At) -> None:
+    for type_ in (x, y):
+        if not type_.is_integer:
+            hint = "use fmodf(x, y) for the remainder of floats" if op == "%" else ""
+            message = f"expression must have integral type, and an operand of '{op}' has type '{type_}'"
+            raise Fault(at, message, hint)
+
+
+def _compare_pointers(op: str, left: Value, right: Value, at: At) -> tree.Expression:
+    a, b = rvalue(left), rvalue(right)
+    if op not in ("==", "!=") and (left.null or right.null):
+        raise unsupported(at, f"a pointer compared with 0 by '{op}'", "compare with == or !=")
+    type_ = composite(left, right)
+    if type_ is None:
+        hint = "write * or [...] to compare what a pointer points to"
+        raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')", hint)
+    return tree.Binary(at, BOOL, op, as_pointer(left, type_), as_pointer(right, type_))
+
+
+def as_pointer(value: Value, type_: Pointer) -> tree.Expression:
+    """A pointer, or 0, as a pointer of a type that `composite` gave."""
+    result = implicit(value, type_)
+    assert result is not None
+    return result
+
+
+def composite(left: Value, right: Value) -> Pointer | None:
+    """The type that both pointers become, or a pointer and 0."""
+    a, b = rvalue(left).type, rvalue(right).type
+    if left.null and right.null:
+        return Pointer(VOID)
+    if left.null or right.null:
+        other = b if left.null else a
+        return other if isinstance(other, Pointer) else None
+    if not (isinstance(a, Pointer) and isinstance(b, Pointer)):
+        return None
+    const = a.const or b.const
+    for to in (Pointer(a.to, const), Pointer(b.to, const)):
+        if points_alike(a, to) and points_alike(b, to):
+            return to
+    return None
+
+
+def _pointer_arithmetic(op: str, a: tree.Expression, b: tree.Expression, at: At) -> tree.Expression:
+    if isinstance(a.type, Pointer) and isinstance(b.type, Pointer):
+        if op == "-" and a.type.to == b.type.to and not isinstance(a.type.to, Void):
+            return tree.PointerDifference(at, LONG, a, b)
+        if op == "-":
+            raise Fault(at, f"operand types are incompatible ('{a.type}' and '{b.type}')")
+        raise Fault(at, "two pointers cannot be added", "a pointer and a number can")
+    if isinstance(b.type, Pointer):
+        if op == "-":
+            raise Fault(at, f"expression must have arithmetic type, and it has type '{b.type}'")
+        a, b = b, a
+    assert isinstance(a.type, Pointer)
+    if isinstance(a.type.to, Void):
+        raise Fault(
+            at, "arithmetic with a pointer to void is not allowed", "cast it to a pointer to what it holds"
+        )
+    return tree.PointerAdd(at, a.type, a, index_value(Value(b), b.at), op == "-")
+
+
+def assigned(value: Value, to: Type, at: At) -> tree.Expression:
+    """A value in the type of what it is assigned to."""
+    result = implicit(value, to)
+    if result is not None and to == HALF and rvalue(value).type in (LONG, ULONG):
+        message = "more than one operator '=' matches: half is not made of a long"
+        raise Fault(at, message, "convert it: (float)n")
+    if result is None:
+        source = rvalue(value).type
+        message = f"a value of type '{source}' cannot be assigned to an entity of type '{to}'"
+        raise Fault(at, message, type_hint(source, to))
+    return result
+
+
+def compound(op: str, place: tree.Place, right: Value, at: At) -> tree.Expression:
+    """`place op= right`."""
+    type_ = place.type
+    if isinstance(type_, Pointer):
+        if op not in ("+", "-") or isinstance(type_.to, Void):
+            raise Fault(at, f"'{op}=' of a pointer of type '{type_}' is not allowed")
+        return tree.Assign(at, type_, place, index_value(right, at), op, type_)
+    left = tree.Load(at, type_, place)
+    result = binary(op, Value(left), right, at).expression
+    if not isinstance(result, tree.Binary):
+        source = result.type if result else type_
+        raise Fault(at, f"a value of type '{source}' cannot be assigned to an entity of type '{type_}'")
+    return tree.Assign(at, type_, place, result.right, op, result.type)

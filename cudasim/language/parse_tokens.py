@@ -1,0 +1,149 @@
+"""The parser's view of the tokens: which comes next, which must come, which names are types."""
+
+from __future__ import annotations
+
+from cudasim.errors import At, Fault, unsupported
+from cudasim.language.lexer import Token
+from cudasim.language.types import DIM3, LONG, ULONG, VECTORS, Type
+
+TYPE_WORDS = {"void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "auto"}
+STORAGE_WORDS = {
+    "static", "extern", "inline", "constexpr", "typedef", "__global__", "__device__", "__host__",
+    "__shared__", "__constant__", "__forceinline__",
+    "__noinline__", "__inline__", "__inline",
+    "__launch_bounds__",
+    "__restrict__", "__restrict", "__align__", "alignas", "register", "thread_local", "friend", "virtual",
+    "explicit", "mutable", "__managed__", "__grid_constant__", "__cluster_dims__",
+    "__maxnreg__",
+}  # fmt: skip
+STATEMENT_WORDS = {
+    "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "goto",
+}  # fmt: skip
+OTHER_WORDS = {
+    "true", "false", "nullptr", "sizeof", "alignof", "static_cast", "reinterpret_cast", "const_cast",
+    "dynamic_cast", "static_assert", "template", "typename", "class", "struct", "union", "enum", "using",
+    "namespace", "const", "volatile", "new", "delete", "throw", "try", "catch", "asm", "__asm__", "__asm",
+    "operator", "decltype", "typeid", "this", "public", "private", "protected", "noexcept", "export", "and",
+    "or",
+    "not", "xor", "bitand", "bitor", "compl", "and_eq", "or_eq", "xor_eq", "not_eq", "wchar_t", "char16_t",
+    "char32_t", "__volatile__", "__attribute__", "__declspec", "__alignof__",
+}  # fmt: skip
+KEYWORDS = TYPE_WORDS | STORAGE_WORDS | STATEMENT_WORDS | OTHER_WORDS
+TYPE_START = TYPE_WORDS | STORAGE_WORDS | {
+    "const", "volatile", "struct", "typename", "enum", "union", "class", "decltype", "wchar_t",
+    "char16_t", "char32_t",
+}  # fmt: skip
+
+BUILT_IN_TYPES: dict[str, Type] = {**VECTORS, "dim3": DIM3, "size_t": ULONG, "ptrdiff_t": LONG}
+
+REFUSED_WORDS = {
+    "goto": "goto", "asm": "inline PTX (asm)", "__asm__": "inline PTX (asm)", "__asm": "inline PTX (asm)",
+    "new": "new", "delete": "delete", "throw": "exceptions", "try": "exceptions",
+    "operator": "operators of your own",
+    "decltype": "decltype", "typeid": "typeid", "enum": "enum", "union": "union", "class": "class",
+    "namespace": "namespace", "wchar_t": "wchar_t", "char16_t": "char16_t", "char32_t": "char32_t",
+    "__attribute__": "__attribute__", "dynamic_cast": "dynamic_cast", "__managed__": "__managed__",
+    "__grid_constant__": "__grid_constant__", "__cluster_dims__": "__cluster_dims__",
+    "__maxnreg__": "__maxnreg__",
+    "thread_local": "thread_local", "this": "classes with methods", "noexcept": "noexcept",
+}  # fmt: skip
+OPENING = {")": "(", "]": "[", "}": "{"}
+TOKEN_HINTS = {
+    ";": "a statement ends with ;",
+    ")": "a ( before it is not closed",
+    "]": "a [ before it is not closed",
+}
+
+
+class Tokens:
+    """The tokens and a scope of names: "type", "template" or "other"."""
+
+    def __init__(self, stream: list[Token]) -> None:
+        self.stream, self.place = stream, 0
+        self.scopes: list[dict[str, str]] = [dict.fromkeys(BUILT_IN_TYPES, "type")]
+        self.no_greater = False  # inside <...>, where > is a bracket
+
+    # ----------------------------------------------------------------------------------------------- tokens
+
+    @property
+    def token(self) -> Token:
+        return self.stream[self.place]
+
+    @property
+    def at(self) -> At:
+        return self.token.at
+
+    def ahead(self, count: int = 1) -> Token:
+        return self.stream[min(self.place + count, len(self.stream) - 1)]
+
+    def next(self) -> Token:
+        token = self.token
+        if token.kind != "end":
+            self.place += 1
+        return token
+
+    def sees(self, *texts: str) -> bool:
+        return self.token.text in texts and self.token.kind in ("mark", "name")
+
+    def takes(self, *texts: str) -> bool:
+        if self.sees(*texts):
+            self.place += 1
+            return True
+        return False
+
+    def after_last(self) -> At:
+        """The place behind the last token that was taken."""
+        last = self.stream[max(self.place - 1, 0)]
+        return At(last.at.line, last.at.column + len(last.text))
+
+    def must(self, text: str, opened: At | None = None, hint: str = "") -> Token:
+        if self.sees(text):
+            return self.next()
+        raise self.expected(text, opened, hint)
+
+    def expected(self, text: str, opened: At | None = None, hint: str = "") -> Fault:
+        """What is missing is shown behind the last token where the next one stands on another line."""
+        last = self.stream[max(self.place - 1, 0)]
+        at = self.after_last() if self.place and last.at.line != self.at.line else self.at
+        if text == "}" and opened is not None:
+            hint = hint or f"the '{{' of line {opened.line} is never closed"
+        elif opened is not None:
+            hint = hint or f"it closes the '{OPENING[text]}' of line {opened.line}, column {opened.column}"
+        return Fault(at, f"expected a '{text}'", hint or TOKEN_HINTS.get(text, ""))
+
+    def close_angle(self) -> None:
+        """Takes one >, also the first half of >>."""
+        if self.token.kind == "mark" and self.token.text in (">>", ">=", ">>="):
+            rest = Token("mark", self.token.text[1:], At(self.at.line, self.at.column + 1))
+            self.stream[self.place] = rest
+            return
+        self.must(">")
+
+    def identifier(self, what: str = "an identifier") -> Token:
+        if self.token.kind != "name" or self.token.text in KEYWORDS:
+            if self.token.text == "operator":
+                raise unsupported(self.at, "operator overloading", "write a function with a name")
+            hint = f"{self.token.text!r} is a word of the language" if self.token.text in KEYWORDS else ""
+            raise Fault(self.at, f"expected {what}", hint)
+        return self.next()
+
+    def refuse_word(self) -> None:
+        if self.token.kind == "name" and self.token.text in REFUSED_WORDS:
+            raise unsupported(self.at, REFUSED_WORDS[self.token.text])
+
+    # ------------------------------------------------------------------------------------------------ names
+
+    def declare(self, name: str, kind: str = "other") -> None:
+        if name:
+            self.scopes[-1][name] = kind
+
+    def kind_of(self, name: str) -> str:
+        """ "type", "template", "other", or "" where the name is unknown."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), "")
+
+    def is_type(self, token: Token) -> bool:
+        return token.kind == "name" and self.kind_of(token.text) == "type"
+
+    def starts_type(self, token: Token | None = None) -> bool:
+        token = token or self.token
+        return token.kind == "name" and (token.text in TYPE_START or self.is_type(token))

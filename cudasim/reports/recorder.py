@@ -1,0 +1,552 @@
+"""The recorder of a profiled launch: checks every access, counts what it costs, and finds races.
+
+All that happens comes as matrices (warps, 32). Warps and blocks are numbered over the whole grid, x fastest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cudasim.reports import messages
+from cudasim.reports.counters import LANES, Bools, Counters, Ints, alignment, bank_conflicts, requests
+from cudasim.reports.findings import Findings
+from cudasim.reports.marks import all_set, set_bytes
+from cudasim.reports.messages import Triple
+from cudasim.reports.order import Order, lane_of
+from cudasim.reports.pictures import Instant, Request, Trace
+from cudasim.reports.races import KINDS, Conflicts, Shadow, bits
+from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
+
+__all__ = ["MemoryLike", "Recorder"]
+
+Array = NDArray[Any]
+Value = Array | Sequence[Array] | int | float | None
+
+
+class MemoryLike(Protocol):
+    """What the recorder asks of a memory; with a `shape` as well, elements are named tile[2][1].
+
+    Shared and local memory is told apart by the object: one for each array and chunk of blocks.
+    """
+
+    name: str
+    space: str  # "global", "shared" (one copy per block), "local" (one per thread), "constant"
+    nbytes: int  # of one copy
+    dtype: np.dtype[Any]
+    base: int
+    low: int
+    high: int
+
+    @property
+    def initialised(self) -> bool | Bools:
+        """Whether its bytes were written before the launch; of global memory also byte by byte."""
+
+
+@dataclass
+class _Line:
+    """What is kept of one source line beside its counters."""
+
+    counters: LineCounters
+    came: Bools  # (warps, 32)
+    shared: dict[str, int] = field(default_factory=dict)
+    touched: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # by the base of the allocation
+
+
+@dataclass
+class _State:
+    """What is kept of one memory: who touched it, and which bytes have been written."""
+
+    memory: MemoryLike
+    shadow: Shadow | None
+    stride: int
+    written: NDArray[np.uint8] | None
+
+
+class Recorder:
+    def __init__(self, program_name: str, source: str, grid: Triple, block: Triple) -> None:
+        self.program, self.source, self.grid, self.block = program_name, source, grid, block
+        self._blocks, self._threads = math.prod(grid), math.prod(block)
+        self._per_block = -(-self._threads // LANES)  # warps
+        self._order = Order(self._blocks, self._per_block)
+        # Lanes of the last warp beyond the block's last thread do not exist.
+        self._exists = np.arange(self._per_block * LANES).reshape(-1, LANES) < self._threads
+        self._first, self._count = 0, self._blocks  # blocks of the chunk
+        self._lines: dict[int, _Line] = {}
+        self._found = Findings(source, grid, block)
+        self._states: dict[tuple[str, int], _State] = {}
+        self._shared: dict[int, int] = {}
+        self._shared_bytes = 0
+        self._trace = Trace()
+
+    # ----------------------------------------------------------------------------------------------- accesses
+
+    def access(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
+        value: Value = None, reads: bool = True,
+    ) -> Bools:  # fmt: skip
+        """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
+        `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a
+        vector (None: unknown). Not `reads`: an atomic that wants nothing of what was there.
+        Returns the active lanes that may go on: in bounds and aligned."""
+        active = self._matrix(active, warps)
+        if offset.shape != active.shape:
+            offset = np.broadcast_to(offset, active.shape)
+        here = self._line(line)
+        self._come(here, active, warps)
+        allowed = self._allowed(line, kind, memory, offset, size, active, warps)
+        instant = self._order.tick(line)
+        flat = allowed.ravel()
+        if not flat.any():
+            return allowed
+        chosen = None if flat.all() else np.flatnonzero(flat)
+        lanes = (warps[:, None] * LANES + np.arange(LANES)).ravel()
+        at = offset.ravel()
+        if chosen is not None:
+            lanes, at = lanes[chosen], at[chosen]
+        conflicts = self._count_access(here, kind, memory, offset, size, allowed, at)
+        self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
+        if memory.space == "constant":
+            return allowed
+        state = self._state(memory)
+        at = at + self._copy(memory, state, lanes)
+        if state.written is not None:
+            asks = kind if reads else "store"
+            self._check_written(line, asks, memory, state, at, size, lanes, offset.ravel(), chosen)
+        if state.shadow is not None:
+            if isinstance(value, int | float):
+                value = np.asarray(value).astype(memory.dtype)
+            data = bits(value, chosen, active.shape, size) if kind == "store" else None
+            key = (memory.space, memory.base)
+            if kind == "atomic" and memory.space == "global" and self._order.has_fences:
+                self._order.atomic(instant, lanes, [(key, position) for position in at.tolist()])
+            found = state.shadow.access(kind, at, size, lanes, instant, data, key)
+            if found is not None:
+                flat_offset = offset.ravel() if chosen is None else offset.ravel()[chosen]
+                self._report_races(line, kind, memory, flat_offset, lanes, instant, found)
+        return allowed
+
+    def _allowed(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints
+    ) -> Bools:
+        """The active lanes that stay within bounds and are aligned; the others are reported."""
+        allowed = active
+        bad = active & ((offset < memory.low) | (offset > memory.high - size))
+        if bad.any():
+            i, who = self._found.example(bad, warps)
+            item = memory.dtype.itemsize
+            index = (int(offset.flat[i]) - memory.low) // item
+            if memory.space == "null":
+                text = messages.null(who, kind)
+            else:
+                text = messages.bounds(
+                    self._element(memory, index), memory.name, who, kind, index, max(1, size // item),
+                    (memory.high - memory.low) // item,
+                )  # fmt: skip
+            self._found.find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
+            allowed = allowed & ~bad
+        align = alignment(size)
+        if align > 1:
+            bad = allowed & (((offset + memory.base) & (align - 1)) != 0)
+            if bad.any():
+                i, who = self._found.example(bad, warps)
+                index = self._index(memory, int(offset.flat[i]))
+                address = int(offset.flat[i]) + memory.base
+                text = messages.misaligned(self._element(memory, index), who, kind, size, align, address)
+                self._found.find("misaligned", "misaligned", line, text, who, bad, memory.name, index)
+                allowed = allowed & ~bad
+        return allowed
+
+    def _count_access(
+        self, here: _Line, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, at: Ints
+    ) -> Ints | None:
+        """Count one access; gives the bank conflicts of each warp, of shared memory."""
+        counters = here.counters
+        if memory.space == "shared":
+            here.shared[memory.name] = memory.nbytes
+            self._shared[id(memory)] = memory.nbytes
+        if kind == "atomic" or memory.space not in ("global", "shared"):
+            counters.atomics += len(at) if kind == "atomic" else 0
+            return None
+        if memory.space == "shared":
+            conflicts = self._bank_conflicts(offset, size, active)
+            counters.bank_conflicts += int(conflicts.sum())
+            return conflicts
+        counts = requests(offset, size, active)
+        for name, count in zip(("requests", "sectors", "lines", "sectors_ideal"), counts):
+            name = f"global_{kind}_{name}"
+            setattr(counters, name, getattr(counters, name) + count)
+        if kind == "load":
+            counters.bytes_read += size * len(at)
+        else:
+            counters.bytes_written += size * len(at)
+        if memory.base not in here.touched:
+            here.touched[memory.base] = np.zeros(-(-memory.nbytes // 16) * 16, dtype=np.uint8)
+        set_bytes(here.touched[memory.base], at, size)
+        return None
+
+    def _bank_conflicts(self, offset: Ints, size: int, active: Bools) -> Ints:
+        # Mostly all blocks do the same, and one is enough.
+        rows, block = len(offset), self._per_block
+        if rows > block and rows % block == 0 and active.all():
+            blocks = offset.reshape(-1, block, LANES)
+            if (blocks == blocks[0]).all():
+                return np.tile(bank_conflicts(blocks[0], size, active[:block]), rows // block)
+        return bank_conflicts(offset, size, active)
+
+    def _draw(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
+        conflicts: Ints | None,
+    ) -> None:  # fmt: skip
+        """Keep what the pictures need: few rows, few times."""
+        self._event(kind, line, active, warps)
+        if memory.space not in ("global", "shared"):
+            return
+        worst = 0 if conflicts is None else int(conflicts.max())
+        if self._trace.wants(line, kind, memory.name, worst):
+            rows = np.flatnonzero(active.any(axis=1))[: Trace.MAX_WARPS]
+            if conflicts is not None and worst:
+                rows = np.array([int(conflicts.argmax())])
+            self._trace.request(
+                Request(
+                    line,
+                    kind,
+                    memory.name,
+                    memory.space,
+                    size,
+                    memory.dtype.itemsize,
+                    memory.low,
+                    offset[rows],
+                    active[rows],
+                    warps[rows],
+                    worst,
+                )
+            )
+
+    def _event(self, kind: str, line: int, active: Bools, warps: Ints, live: Bools | None = None) -> None:
+        if len(self._trace.events) < Trace.MAX_EVENTS and self._first == 0:
+            rows = np.flatnonzero(warps < self._per_block)
+            lanes = np.zeros(self._per_block, dtype=np.int64)
+            lanes[warps[rows]] = active[rows].sum(axis=1)
+            alive = lanes
+            if live is not None:
+                alive = self._exists.sum(axis=1)
+                alive[warps[rows]] = live[rows].sum(axis=1)
+            if lanes.any():
+                self._trace.event(Instant(kind, line, lanes, alive))
+
+    # -------------------------------------------------------------------------------------- state of memories
+
+    def _state(self, memory: MemoryLike) -> _State:
+        key = ("global", memory.base) if memory.space == "global" else (memory.space, id(memory))
+        if key not in self._states:
+            copies = {"shared": self._count, "local": self._count * self._per_block * LANES}.get(
+                memory.space, 1
+            )
+            shadow = None
+            if memory.space != "local":
+                shadow = Shadow(memory.nbytes, copies, self._order, memory.space == "shared")
+            stride = -(-memory.nbytes // 16) * 16
+            written = None
+            if isinstance(memory.initialised, np.ndarray):
+                written = np.zeros(stride, dtype=np.uint8)
+                written[: memory.nbytes] = memory.initialised
+            elif not memory.initialised:
+                written = np.zeros(stride * copies, dtype=np.uint8)
+            self._states[key] = _State(memory, shadow, stride, written)
+        return self._states[key]
+
+    def _copy(self, memory: MemoryLike, state: _State, lanes: Ints) -> Ints | int:
+        """Where each lane's copy of the memory begins in its state."""
+        if memory.space == "shared":
+            return (lanes // (self._per_block * LANES) - self._first) * state.stride
+        if memory.space == "local":
+            return (lanes - self._first * self._per_block * LANES) * state.stride
+        return 0
+
+    def _check_written(
+        self, line: int, kind: str, memory: MemoryLike, state: _State, at: Ints, size: int, lanes: Ints,
+        offset: Ints, chosen: Array | None,
+    ) -> None:  # fmt: skip
+        assert state.written is not None
+        if kind != "store":
+            bad = ~all_set(state.written, at, size)
+            if bad.any():
+                i = int(bad.argmax())
+                who = self._found.actor(int(lanes[i]))
+                index = self._index(memory, int(offset[i if chosen is None else chosen[i]]))
+                text = (
+                    f"{who} {messages.DOES[kind]} {self._element(memory, index)} before anything was written "
+                    f"there. {messages.GARBAGE[memory.space]}."
+                )
+                self._found.find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
+        if kind != "load":
+            set_bytes(state.written, at, size)
+
+    def chunk(self, first_block: int, blocks: int) -> None:
+        """`blocks` blocks from `first_block` on begin; their shared and local memory is fresh."""
+        self._first, self._count = first_block, blocks
+        self._order.chunk(first_block, blocks)
+        self._states = {key: state for key, state in self._states.items() if key[0] == "global"}
+        self._end_shared()
+
+    def _end_shared(self) -> None:
+        self._shared_bytes = max(self._shared_bytes, sum(self._shared.values()))
+        self._shared = {}
+
+    # -------------------------------------------------------------------------------------------------- races
+
+    def _report_races(
+        self,
+        line: int,
+        kind: str,
+        memory: MemoryLike,
+        offset: Ints,
+        lanes: Ints,
+        instant: int,
+        found: Conflicts,
+    ) -> None:
+        racing = np.flatnonzero(found.marks)
+        marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
+        others = lane_of(marks)
+        other_lines = self._order.line(marks)
+        one_warp = others >> 5 == mine >> 5
+        # One finding for each (line, kind): all accesses of a finding have one code.
+        codes = other_lines * 4 + np.where(same_value, 2, one_warp)
+        for code in np.unique(codes).tolist():
+            members = np.flatnonzero(codes == code)
+            first = int(members[0])
+            i = int(racing[first])
+            name = "same-value" if code & 2 else "warp" if code & 1 else memory.space
+            other_line = code >> 2
+            me, other = self._found.actor(int(mine[first])), self._found.actor(int(others[first]))
+            index = self._index(memory, int(offset[i]))
+            text = messages.race(
+                self._element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
+                bool(code & 2), int(marks[first]) >> 32 == instant,
+                self._order.waits_for_fence(int(mine[first])),
+            )  # fmt: skip
+            race = Race(
+                name, text, line, self._found.source_line(line), memory.name, index, me.block, me.thread,
+                len(members), other_line, other.block, other.thread,
+            )  # fmt: skip
+            self._found.add("races", race, other_line)
+
+    # --------------------------------------------------------------------------- barriers, warps and branches
+
+    def barrier(
+        self, line: int, active: Bools, warps: Ints, exited: Bools, name: str = "__syncthreads"
+    ) -> None:
+        """`__syncthreads()` and its like: `active` lanes arrive, `exited` ones have returned before."""
+        active = self._matrix(active, warps)
+        here = self._line(line)
+        self._come(here, active, warps)
+        exists = self._exists[warps % self._per_block]
+        live = exists & ~np.broadcast_to(exited, active.shape)
+        self._event("barrier", line, active, warps, live)
+        at_barrier = np.zeros(self._blocks, dtype=bool)
+        at_barrier[warps[active.any(axis=1)] // self._per_block] = True
+        blocks = np.flatnonzero(at_barrier)
+        if len(blocks) == 0:
+            return
+        here.counters.barriers += len(blocks)
+        self._order.barrier(blocks)
+        meeting = at_barrier[warps // self._per_block][:, None]
+        self._check_barrier(line, name, active, live & meeting, warps, blocks)
+        returned = exists & ~live & meeting
+        if returned.any():
+            _, who = self._found.example(returned, warps)
+            mine = warps // self._per_block == self._found.number(who.block)
+            text = messages.early_return(who, name, int(returned[mine].sum()))
+            self._found.find("notes", "early-return", line, text, who, returned)
+
+    def _check_barrier(
+        self, line: int, name: str, active: Bools, live: Bools, warps: Ints, blocks: Ints
+    ) -> None:
+        """Every live thread of a block that has threads at a barrier must be there."""
+        missing = live & ~active
+        absent = 0
+        if len(warps) < len(blocks) * self._per_block:  # warps that did not even come
+            there = np.zeros((self._blocks, self._per_block), dtype=bool)
+            there.flat[warps] = True
+            gone = (blocks[:, None] * self._per_block + np.arange(self._per_block))[~there[blocks]]
+            if len(gone):
+                warps = np.concatenate([warps, gone])
+                exists = self._exists[gone % self._per_block]
+                missing, live = np.concatenate([missing, exists]), np.concatenate([live, exists])
+                absent = len(gone)
+        if not missing.any():
+            return
+        _, who = self._found.example(missing, warps)
+        mine = warps // self._per_block == self._found.number(who.block)
+        arrived = int(active[mine[: len(mine) - absent]].sum())
+        text = messages.barrier_divergence(who, name, arrived, int(live[mine].sum()))
+        bad = np.zeros(self._blocks, dtype=bool)
+        bad[warps[missing.any(axis=1)] // self._per_block] = True
+        self._found.find("barrier_divergence", "barrier-divergence", line, text, who, bad)
+
+    def syncwarp(self, line: int, mask: Array, active: Bools, warps: Ints, exited: Bools) -> None:
+        """`__syncwarp(mask)`: orders the lanes of the mask that execute it."""
+        active = self._matrix(active, warps)
+        self.warp_intrinsic(line, "__syncwarp", mask, active, warps, exited)
+        masks = np.broadcast_to(np.asarray(mask, dtype=np.uint32), active.shape)
+        waiting = active & _lane_bits(masks, np.arange(LANES))
+        while waiting.any():  # once, if all lanes of a warp have one mask
+            rows = np.flatnonzero(waiting.any(axis=1))
+            first = waiting[rows].argmax(axis=1)
+            group = waiting[rows] & (masks[rows] == masks[rows, first][:, None])
+            self._order.syncwarp(warps[rows], group)
+            waiting = waiting.copy()
+            waiting[rows] &= ~group
+
+    def warp_intrinsic(
+        self, line: int, name: str, mask: Array, active: Bools, warps: Ints, exited: Bools,
+        source_lane: Array | None = None,
+    ) -> None:  # fmt: skip
+        """A shuffle, vote or `__syncwarp`: all live lanes of the mask must execute it. `source_lane` (W, 32):
+        the lane that a shuffle reads, -1 for the lane itself."""
+        active = self._matrix(active, warps)
+        self._come(self._line(line), active, warps)
+        live = self._exists[warps % self._per_block] & ~np.broadcast_to(exited, active.shape)
+        masks = np.broadcast_to(np.asarray(mask, dtype=np.uint32), active.shape)
+        named = np.bitwise_or.reduce(np.where(active, masks, np.uint32(0)), axis=1)
+        missing = _lane_bits(named[:, None], np.arange(LANES)) & live & ~active
+        if missing.any():
+            i, who = self._found.example(missing, warps)
+            lanes = messages.lanes_text(np.flatnonzero(missing[i // LANES]).tolist())
+            text = (
+                f"the mask {int(named[i // LANES]):#010x} of {name} names lanes of warp "
+                f"{who.warp % self._per_block} that do not execute it: {lanes}. {who} is one of them. "
+                "Call it where all lanes of the mask pass, or name only those that do."
+            )
+            self._found.find("warp_sync", "warp-sync", line, text, who, missing)
+        outside = active & ~_lane_bits(masks, np.arange(LANES))
+        if outside.any():
+            i, who = self._found.example(outside, warps)
+            text = (
+                f"{who} calls {name} with the mask {int(masks.flat[i]):#010x}, which lacks its own lane "
+                f"{i % LANES}. The mask must name every lane that calls."
+            )
+            self._found.find("warp_sync", "warp-sync", line, text, who, outside, other=1)
+        if source_lane is not None:
+            self._check_source(line, name, np.broadcast_to(source_lane, active.shape), active, warps)
+
+    def _check_source(self, line: int, name: str, source: Array, active: Bools, warps: Ints) -> None:
+        reads = active & (source >= 0)
+        answers = np.take_along_axis(active, np.where(reads, source, 0) % LANES, axis=1)
+        bad = reads & ~answers
+        if bad.any():
+            i, who = self._found.example(bad, warps)
+            text = (
+                f"{who} (lane {i % LANES}) reads lane {int(source.flat[i])} with {name}, but that lane does "
+                "not execute it, so the value is undefined. Let the whole warp call it."
+            )
+            self._found.find("warp_sync", "warp-sync", line, text, who, bad, other=2)
+
+    def fence(self, line: int, active: Bools, warps: Ints) -> None:
+        """`__threadfence()`."""
+        active = self._matrix(active, warps)
+        self._come(self._line(line), active, warps)
+        lanes = (warps[:, None] * LANES + np.arange(LANES))[active]
+        if len(lanes):
+            self._order.fence(lanes)
+
+    def branch(self, line: int, taken: Bools, active: Bools, warps: Ints) -> None:
+        """An if, a loop's test or a switch: divergent in each warp whose active lanes disagree."""
+        active = self._matrix(active, warps)
+        here = self._line(line)
+        self._come(here, active, warps)
+        taken = np.broadcast_to(taken, active.shape)
+        divergent = (active & taken).any(axis=1) & (active & ~taken).any(axis=1)
+        here.counters.divergent_branches += int(divergent.sum())
+
+    def count(self, line: int, flops: int, int_ops: int, lanes: int) -> None:
+        """`lanes` lanes each do so many operations."""
+        counters = self._line(line).counters
+        counters.flops += int(flops) * int(lanes)
+        counters.int_ops += int(int_ops) * int(lanes)
+
+    def uninitialised(self, line: int, name: str, bad: Bools, warps: Ints) -> None:
+        """A variable is read before it was written, in the lanes `bad`."""
+        bad = self._matrix(bad, warps)
+        if bad.any():
+            _, who = self._found.example(bad, warps)
+            text = f"{who} reads the variable {name} before it has a value. Give it one where it is declared."
+            self._found.find("uninitialised", "uninitialised", line, text, who, bad, name)
+
+    def arithmetic(self, line: int, message: str, bad: Bools, warps: Ints) -> None:
+        """Division by zero, in the lanes `bad`."""
+        bad = self._matrix(bad, warps)
+        if bad.any():
+            _, who = self._found.example(bad, warps)
+            self._found.find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
+
+    def assertion(self, line: int, condition: str, bad: Bools, warps: Ints) -> Finding:
+        """An assert whose condition does not hold in the lanes `bad`; its finding."""
+        _, who = self._found.example(bad, warps)
+        text = f"{who}: the assertion `{condition}` failed."
+        return self._found.find("asserts", "assert", line, text, who, bad, other=condition)
+
+    # ------------------------------------------------------------------------------------------------ helpers
+
+    def _matrix(self, active: Bools, warps: Ints) -> Bools:
+        if isinstance(active, np.ndarray) and active.shape == (len(warps), LANES):
+            return active
+        return np.broadcast_to(np.asarray(active, dtype=bool), (len(warps), LANES))
+
+    def _line(self, line: int) -> _Line:
+        if line not in self._lines:
+            counters = LineCounters(line=line, source=self._found.source_line(line))
+            self._lines[line] = _Line(counters, np.zeros((self._blocks * self._per_block, LANES), dtype=bool))
+        return self._lines[line]
+
+    def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
+        here.came[warps] |= active
+
+    def _index(self, memory: MemoryLike, offset: int) -> int:
+        return (offset - memory.low) // memory.dtype.itemsize
+
+    def _element(self, memory: MemoryLike, index: int) -> str:
+        if getattr(memory, "single", False) and index == 0:
+            return memory.name
+        return messages.element(memory.name, index, getattr(memory, "shape", None))
+
+    # ------------------------------------------------------------------------------------------------- report
+
+    def report(self, outputs: list[Array | None]) -> Report:
+        """All that was found and counted. `outputs`: the array arguments after the run."""
+        self._end_shared()
+        lines = Lines()
+        total = Counters()
+        everything: dict[int, NDArray[np.uint8]] = {}
+        for number in sorted(self._lines):
+            kept = self._lines[number]
+            counters = lines[number] = kept.counters
+            counters.threads, counters.warps = int(kept.came.sum()), int(kept.came.any(axis=1).sum())
+            counters.shared_bytes = sum(kept.shared.values())
+            counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
+            for base, touched in kept.touched.items():
+                everything[base] = everything[base] | touched if base in everything else touched
+            for name, count in counters.totals().items():
+                setattr(total, name, getattr(total, name) + count)
+        total.threads, total.warps = self._blocks * self._threads, self._blocks * self._per_block
+        total.shared_bytes = self._shared_bytes
+        total.unique_bytes = sum(int(np.count_nonzero(t)) for t in everything.values())
+        findings: dict[str, Any] = {
+            name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
+            for name, found in self._found.sections.items()
+        }
+        return Report(
+            program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
+            lines=lines, trace=self._trace, **findings, **total.totals(),
+        )  # fmt: skip
+
+
+def _lane_bits(masks: Array, lanes: Array) -> Bools:
+    bit: Bools = (masks >> lanes.astype(np.uint32)) & np.uint32(1) != 0
+    return bit

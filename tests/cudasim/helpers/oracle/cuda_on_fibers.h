@@ -1,0 +1,560 @@
+// CUDA C as C++: threads are fibers of one operating-system thread, blocks run one after the other.
+//
+// A second implementation beside cudasim, which shares no code with it. A fiber runs until it waits: at a
+// barrier for every thread of the block that has not returned, at a warp intrinsic for every such lane of the
+// mask. If nobody can go on, that is an error. Shared memory is poisoned before each block.
+// What the source may say beyond this header: see cuda_oracle.py, which includes it before the source.
+#pragma once
+
+#include <cassert>
+#include <csetjmp>
+#include <csignal>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <math.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <type_traits>
+#include <ucontext.h>
+#include <utility>
+
+// ---------------------------------------------------------------------------------------------------- vectors
+
+#define VECTOR(T, name, a2, a4)                                                                               \
+    struct name##1 { T x; };                                                                                  \
+    struct alignas(a2) name##2 { T x, y; };                                                                   \
+    struct name##3 { T x, y, z; };                                                                            \
+    struct alignas(a4) name##4 { T x, y, z, w; };                                                             \
+    inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                                \
+    inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                        \
+    inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+VECTOR(signed char, char, 2, 4)
+VECTOR(unsigned char, uchar, 2, 4)
+VECTOR(short, short, 4, 8)
+VECTOR(unsigned short, ushort, 4, 8)
+VECTOR(int, int, 8, 16)
+VECTOR(unsigned, uint, 8, 16)
+VECTOR(float, float, 8, 16)
+VECTOR(long long, longlong, 16, 16)
+VECTOR(unsigned long long, ulonglong, 16, 16)
+VECTOR(double, double, 16, 16)
+#undef VECTOR
+
+struct dim3 { unsigned x = 1, y = 1, z = 1; };
+
+// ----------------------------------------------------------------------------------------------------- fibers
+
+namespace fibers {
+
+constexpr unsigned STACK = 128 << 10, MOST_THREADS = 1024, POISON = 0x7fedcba9;  // a NaN, and a large integer
+
+// One warp intrinsic under way: who has come, with what.
+struct Meeting {
+    const char *what;
+    unsigned mask, arrived, left;
+    uint64_t value[32];
+    bool open, used;
+};
+
+struct Fiber {
+    uint3 thread;
+    unsigned warp, lane;
+    bool done, started;
+    unsigned barrier;  // the number of the barrier it waits for; 0: none
+    Meeting *meeting;  // the meeting it waits for
+    jmp_buf here;
+    ucontext_t start;
+};
+
+struct Block {
+    unsigned threads, live, waiting, passed, line, sum, all_sum;
+    unsigned live_lanes[32];
+    Meeting meetings[32][64];
+};
+
+inline Fiber fiber[MOST_THREADS];
+inline Block block;
+inline Fiber *self;
+inline uint3 block_index;
+inline dim3 block_size, grid_size;
+inline char *stacks;
+inline jmp_buf scheduler;
+inline sigjmp_buf launch;
+inline char *message;
+inline void (*body)();
+inline bool moved;  // somebody's wait has ended since the last look
+
+alignas(512) inline char dynamic_shared[232 << 10];
+
+// What the kernel prints, in the order in which its threads happen to run.
+inline char printed[1 << 20];
+inline size_t printed_size;
+
+[[noreturn]] inline void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int used = snprintf(message, 200, "block (%u, %u, %u)", block_index.x, block_index.y, block_index.z);
+    if (self)
+        used += snprintf(message + used, 200, ", thread (%u, %u, %u)", self->thread.x, self->thread.y,
+                         self->thread.z);
+    used += snprintf(message + used, 10, ": ");
+    vsnprintf(message + used, 400, format, arguments);
+    va_end(arguments);
+    siglongjmp(launch, 1);
+}
+
+// CUDA's printf gives the number of its arguments.
+template <typename... A> int print(const char *format, A... arguments) {
+    if (!format) return -1;
+    size_t room = sizeof printed - printed_size;
+    int used = snprintf(printed + printed_size, room, format, arguments...);
+    if (used < 0 || (size_t)used >= room) fail("printf: more was printed than there is room for");
+    printed_size += used;
+    return sizeof...(arguments);
+}
+
+inline void wait() {
+    if (!_setjmp(self->here)) _longjmp(scheduler, 1);
+}
+
+inline void pass_barrier() {
+    block.all_sum = block.sum;
+    block.sum = block.waiting = 0;
+    block.passed++;
+    moved = true;
+}
+
+// __syncthreads: counts arrivals; the last one lets all go. Gives the sum of `value` over the block.
+inline unsigned barrier(unsigned line, unsigned value = 0) {
+    if (block.waiting && block.line != line)
+        fail("at the barrier of line %u while others wait at that of line %u", line, block.line);
+    block.line = line;
+    block.sum += value;
+    if (++block.waiting == block.live) {
+        pass_barrier();
+    } else {
+        self->barrier = block.passed + 1;
+        wait();
+    }
+    return block.all_sum;
+}
+
+inline void close_if_complete(Meeting &m, unsigned warp) {
+    if (m.open && m.arrived == (m.mask & block.live_lanes[warp])) {
+        m.open = false;
+        moved = true;
+    }
+}
+
+// A warp intrinsic: waits for the live lanes of `mask`. `leave` must follow once the values are read.
+inline Meeting &meet(const char *what, unsigned mask, uint64_t value) {
+    unsigned bit = 1u << self->lane;
+    if (!(mask & bit)) fail("%s: lane %u is not in its own mask %#x", what, self->lane, mask);
+    Meeting *found = nullptr, *free_one = nullptr;
+    for (Meeting &m : block.meetings[self->warp]) {
+        if (m.used && m.open && m.mask == mask) found = &m;
+        else if (m.used && m.open && (m.mask & mask))
+            fail("%s under mask %#x while others wait in %s under mask %#x", what, mask, m.what, m.mask);
+        if (!m.used) free_one = &m;
+    }
+    if (!found) {
+        if (!free_one) fail("%s: too many intrinsics under way", what);
+        found = free_one;
+        found->what = what, found->mask = mask, found->arrived = found->left = 0;
+        found->open = found->used = true;
+    }
+    if (strcmp(found->what, what)) fail("%s while others of the mask wait in %s", what, found->what);
+    found->arrived |= bit;
+    found->value[self->lane] = value;
+    close_if_complete(*found, self->warp);
+    if (found->open) {
+        self->meeting = found;
+        wait();
+    }
+    return *found;
+}
+
+inline void leave(Meeting &m) {
+    m.left |= 1u << self->lane;
+    if (m.left == m.arrived) m.used = false;
+}
+
+inline void finish() {
+    self->done = moved = true;
+    block.live--;
+    block.live_lanes[self->warp] &= ~(1u << self->lane);
+    if (block.waiting && block.waiting == block.live) pass_barrier();
+    for (Meeting &m : block.meetings[self->warp])
+        if (m.used) close_if_complete(m, self->warp);
+}
+
+inline void entry() {
+    body();
+    finish();
+    _longjmp(scheduler, 1);
+}
+
+inline bool can_run(Fiber &f) {
+    if (f.done) return false;
+    if (f.barrier && f.barrier > block.passed) return false;
+    if (f.meeting && f.meeting->open) return false;
+    return true;
+}
+
+inline void resume(Fiber &f, unsigned number) {
+    static ucontext_t unused;
+    self = &f;
+    f.barrier = 0;
+    f.meeting = nullptr;
+    if (!_setjmp(scheduler)) {
+        if (f.started) _longjmp(f.here, 1);
+        f.started = true;
+        getcontext(&f.start);
+        f.start.uc_stack.ss_sp = stacks + size_t(number) * STACK;
+        f.start.uc_stack.ss_size = STACK;
+        f.start.uc_link = nullptr;
+        makecontext(&f.start, entry, 0);
+        swapcontext(&unused, &f.start);
+    }
+    self = nullptr;
+}
+
+inline void poison(char *from, char *to) {
+    for (; from + 4 <= to; from += 4) memcpy(from, &POISON, 4);
+}
+
+// The variables that are `__shared__` stand in a section of their own.
+extern "C" char __start_cuda_shared[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_cuda_shared[] __attribute__((weak, visibility("hidden")));
+
+inline uint32_t random_state;
+inline uint32_t random_number() {
+    random_state ^= random_state << 13, random_state ^= random_state >> 17, random_state ^= random_state << 5;
+    return random_state;
+}
+
+// Which comes n-th: 0 forward, 1 in reverse, 2 in random order.
+inline void arrange(unsigned *order, unsigned count, int schedule) {
+    for (unsigned i = 0; i < count; i++) order[i] = schedule == 1 ? count - 1 - i : i;
+    if (schedule == 2)
+        for (unsigned i = count; i > 1; i--) std::swap(order[i - 1], order[random_number() % i]);
+}
+
+inline void run_block(int schedule) {
+    static unsigned order[MOST_THREADS];
+    unsigned count = block_size.x * block_size.y * block_size.z;
+    if (__start_cuda_shared) poison(__start_cuda_shared, __stop_cuda_shared);
+    poison(dynamic_shared, dynamic_shared + sizeof dynamic_shared);
+    memset((void *)&block, 0, sizeof block);
+    block.threads = block.live = count;
+    for (unsigned i = 0; i < count; i++) {
+        Fiber &f = fiber[i];
+        f.thread = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
+        f.warp = i / 32, f.lane = i % 32;
+        f.done = f.started = false;
+        f.barrier = 0, f.meeting = nullptr;
+        block.live_lanes[f.warp] |= 1u << f.lane;
+    }
+    while (block.live) {
+        moved = false;
+        arrange(order, count, schedule);
+        for (unsigned i = 0; i < count; i++)
+            if (can_run(fiber[order[i]])) resume(fiber[order[i]], order[i]);
+        if (moved) continue;
+        for (unsigned i = 0; i < count; i++)
+            if (Meeting *m = fiber[i].done ? nullptr : fiber[i].meeting) {
+                self = &fiber[i];
+                fail("deadlock: waits in %s for lanes %#x", m->what,
+                     m->mask & block.live_lanes[self->warp] & ~m->arrived);
+            }
+        fail("deadlock at the barrier of line %u: %u of %u threads wait", block.line, block.waiting, block.live);
+    }
+}
+
+inline void out_of_time(int) { fail("still running when its time was up"); }
+
+inline int run_grid(const unsigned *size, int schedule, double seconds, char *text, void (*kernel)()) {
+    static struct sigaction before;
+    static itimerval timer, none;
+    static unsigned *order;
+    grid_size = {size[0], size[1], size[2]};
+    block_size = {size[3], size[4], size[5]};
+    message = text, body = kernel, self = nullptr, random_state = 2463534242u;
+    printed_size = 0, printed[0] = 0;
+    unsigned blocks = grid_size.x * grid_size.y * grid_size.z;
+    stacks = (char *)mmap(nullptr, size_t(STACK) * MOST_THREADS, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    order = (unsigned *)malloc(sizeof(unsigned) * blocks);
+    arrange(order, blocks, schedule);
+    struct sigaction limit = {};
+    limit.sa_handler = out_of_time;
+    sigaction(SIGVTALRM, &limit, &before);
+    timer.it_value.tv_sec = (long)seconds;
+    timer.it_value.tv_usec = (long)((seconds - (long)seconds) * 1e6);
+    int failed = sigsetjmp(launch, 1);
+    if (!failed) {
+        setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+        for (unsigned i = 0; i < blocks; i++) {
+            unsigned b = order[i];
+            block_index = {b % grid_size.x, b / grid_size.x % grid_size.y, b / grid_size.x / grid_size.y};
+            run_block(schedule);
+        }
+    }
+    setitimer(ITIMER_VIRTUAL, &none, nullptr);
+    sigaction(SIGVTALRM, &before, nullptr);
+    munmap(stacks, size_t(STACK) * MOST_THREADS);
+    free(order);
+    return failed;
+}
+
+// An argument as Python sends it, and as a parameter of type T takes it.
+union Argument {
+    int64_t integer;
+    double number;
+    void *pointer;
+};
+
+template <typename T> T take(const Argument &a) {
+    if constexpr (std::is_pointer_v<T>) return (T)a.pointer;
+    else if constexpr (std::is_class_v<T>) return T(a.number);  // half
+    else if constexpr (std::is_floating_point_v<T>) return (T)a.number;
+    else return (T)a.integer;
+}
+
+inline const Argument *arguments;
+
+template <typename... P, size_t... I>
+void call(void (*kernel)(P...), std::index_sequence<I...>) {
+    kernel(take<P>(arguments[I])...);
+}
+
+template <typename... P> constexpr size_t count_parameters(void (*)(P...)) { return sizeof...(P); }
+template <typename... P> void call(void (*kernel)(P...)) { call(kernel, std::index_sequence_for<P...>()); }
+
+// ------------------------------------------------------------------------------------------- warp intrinsics
+
+template <typename T> uint64_t bits(T value) {
+    static_assert(sizeof(T) <= 8);
+    uint64_t b = 0;
+    memcpy(&b, &value, sizeof value);
+    return b;
+}
+
+// As PTX defines shfl: `c` holds the clamp and the mask of the segment.
+template <typename T> T shuffle(const char *what, char mode, unsigned mask, T value, unsigned b, int width) {
+    if (width < 1 || width > 32 || (width & (width - 1))) fail("%s: width %d is no power of two", what, width);
+    Meeting &m = meet(what, mask, bits(value));
+    int lane = (int)self->lane, segment = 32 - width, clamp = mode == 'u' ? 0 : 31;
+    int low = lane & segment, limit = low | (clamp & ~segment & 31);
+    b &= 31;
+    int source = mode == 'u' ? lane - (int)b : mode == 'd' ? lane + (int)b : mode == 'x' ? lane ^ (int)b
+                 : low | ((int)b & ~segment & 31);
+    if (mode == 'u' ? source < limit : source > limit) source = lane;
+    if (!(m.arrived >> source & 1)) fail("%s: reads lane %d, which takes no part", what, source);
+    T result;
+    memcpy(&result, &m.value[source], sizeof result);
+    leave(m);
+    return result;
+}
+
+inline unsigned ballot(const char *what, unsigned mask, bool vote, unsigned *voters = nullptr) {
+    Meeting &m = meet(what, mask, vote);
+    unsigned yes = 0;
+    for (unsigned i = 0; i < 32; i++)
+        if (m.arrived >> i & 1 && m.value[i]) yes |= 1u << i;
+    if (voters) *voters = m.arrived;
+    leave(m);
+    return yes;
+}
+
+inline bool all(unsigned mask, bool vote) {
+    unsigned voters, yes = ballot("__all_sync", mask, vote, &voters);
+    return yes == voters;
+}
+
+}  // namespace fibers
+
+extern "C" inline __attribute__((used)) const char *printed_text() { return fibers::printed; }
+
+// ------------------------------------------------------------------------------------------- CUDA's own words
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __shared__ static __attribute__((section("cuda_shared")))
+#undef __restrict__
+#define __restrict__
+#define __restrict
+#define __forceinline__ inline
+#undef __noinline__
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+#undef assert
+#define assert(condition) ((condition) ? (void)0 : fibers::fail("assertion `%s` failed", #condition))
+#define printf(...) (fibers::print(__VA_ARGS__))
+
+#define threadIdx (fibers::self->thread)
+#define blockIdx (fibers::block_index)
+#define blockDim (fibers::block_size)
+#define gridDim (fibers::grid_size)
+constexpr int warpSize = 32;
+
+#define __syncthreads() ((void)fibers::barrier(__LINE__))
+#define __syncthreads_count(p) ((int)fibers::barrier(__LINE__, (p) ? 1 : 0))
+#define __syncthreads_or(p) ((int)(fibers::barrier(__LINE__, (p) ? 1 : 0) != 0))
+#define __syncthreads_and(p) ((int)(fibers::barrier(__LINE__, (p) ? 0 : 1) == 0))
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu) { fibers::leave(fibers::meet("__syncwarp", mask, 0)); }
+template <typename T> T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
+    return fibers::shuffle("__shfl_sync", 'i', mask, value, (unsigned)lane, width);
+}
+template <typename T> T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+    return fibers::shuffle("__shfl_up_sync", 'u', mask, value, delta, width);
+}
+template <typename T> T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+    return fibers::shuffle("__shfl_down_sync", 'd', mask, value, delta, width);
+}
+template <typename T> T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
+    return fibers::shuffle("__shfl_xor_sync", 'x', mask, value, (unsigned)lanes, width);
+}
+inline unsigned __ballot_sync(unsigned mask, int vote) { return fibers::ballot("__ballot_sync", mask, vote); }
+inline int __any_sync(unsigned mask, int vote) { return fibers::ballot("__any_sync", mask, vote) != 0; }
+inline int __all_sync(unsigned mask, int vote) { return fibers::all(mask, vote); }
+
+// Atomics are plain: no fiber is interrupted in one.
+#define ATOMIC(name, formula)                                                                                  \
+    template <typename T> T name(T *place, std::common_type_t<T> value) {                                      \
+        T old = *place;                                                                                        \
+        *place = (T)(formula);                                                                                 \
+        return old;                                                                                            \
+    }
+template <typename T> auto wrapped(T a) {
+    if constexpr (std::is_integral_v<T>) return (std::make_unsigned_t<T>)a;
+    else return a;
+}
+ATOMIC(atomicAdd, wrapped(old) + wrapped(value))
+ATOMIC(atomicSub, wrapped(old) - wrapped(value))
+ATOMIC(atomicMax, old < value ? value : old)
+ATOMIC(atomicMin, value < old ? value : old)
+ATOMIC(atomicExch, value)
+ATOMIC(atomicAnd, old & value)
+ATOMIC(atomicOr, old | value)
+ATOMIC(atomicXor, old ^ value)
+#undef ATOMIC
+template <typename T> T atomicCAS(T *place, std::common_type_t<T> expected, std::common_type_t<T> value) {
+    T old = *place;
+    if (old == expected) *place = value;
+    return old;
+}
+
+// ------------------------------------------------------------------------------------------------------- half
+
+// Two bytes that are converted and not computed with. Rounded by hand, to the nearest, ties to even.
+class __half {
+    uint16_t bits;
+
+    static uint16_t rounded(double x) {
+        uint64_t raw;
+        memcpy(&raw, &x, 8);
+        uint16_t sign = raw >> 48 & 0x8000;
+        double a = fabs(x);
+        if (x != x) return 0x7e00 | sign;
+        if (a >= 65520.0) return sign | 0x7c00;  // halfway between the largest and what would come next
+        int exponent = 0;
+        frexp(a, &exponent);                           // a < 2^exponent
+        int unit = exponent - 11 < -24 ? -24 : exponent - 11;  // the last digit stands for 2^unit
+        unsigned digits = (unsigned)nearbyint(ldexp(a, -unit));
+        if (digits == 2048) digits = 1024, unit++;
+        return digits < 1024 ? sign | digits : sign | (unit + 25) << 10 | (digits - 1024);
+    }
+    double value() const {
+        int exponent = bits >> 10 & 31, digits = bits & 1023;
+        double a = exponent == 31 ? (digits ? NAN : INFINITY)
+                   : exponent ? ldexp(1024 + digits, exponent - 25) : ldexp(digits, -24);
+        return bits & 0x8000 ? -a : a;
+    }
+    template <typename T> T whole() const {  // towards zero, to the ends of the type
+        double a = trunc(value()), low = (double)std::numeric_limits<T>::min();
+        double high = low ? -low : ldexp(1, 8 * sizeof(T));
+        if (a != a) return 0;
+        return a <= low ? std::numeric_limits<T>::min() : a >= high ? std::numeric_limits<T>::max() : (T)a;
+    }
+
+public:
+    __half() = default;
+    template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> __half(T x) : bits(rounded(x)) {}
+    static __half of_bits(uint16_t b) { __half h; h.bits = b; return h; }
+    uint16_t as_bits() const { return bits; }
+    operator float() const { return (float)value(); }
+    operator bool() const { return bits & 0x7fff; }
+    operator signed char() const { return whole<signed char>(); }
+    operator unsigned char() const { return whole<unsigned char>(); }
+    operator char() const { return whole<signed char>(); }
+    operator short() const { return whole<short>(); }
+    operator unsigned short() const { return whole<unsigned short>(); }
+    operator int() const { return whole<int>(); }
+    operator unsigned() const { return whole<unsigned>(); }
+    operator long long() const { return whole<long long>(); }
+    operator unsigned long long() const { return whole<unsigned long long>(); }
+    bool operator!() const { return !(bits & 0x7fff); }
+};
+using half = __half;
+inline float __half2float(half h) { return h; }
+inline half __float2half(float x) { return x; }
+inline half __float2half_rn(float x) { return x; }
+inline half __double2half(double x) { return x; }
+inline half __int2half_rn(int x) { return x; }
+inline unsigned short __half_as_ushort(half h) { return h.as_bits(); }
+inline short __half_as_short(half h) { return (short)h.as_bits(); }
+inline half __ushort_as_half(unsigned short b) { return half::of_bits(b); }
+inline half __short_as_half(short b) { return half::of_bits((uint16_t)b); }
+
+// ------------------------------------------------------------------------------------------------- arithmetic
+
+#define EXTREMES(R, A, B)                                                                                      \
+    inline R min(A a, B b) { return (R)a < (R)b ? (R)a : (R)b; }                                               \
+    inline R max(A a, B b) { return (R)a > (R)b ? (R)a : (R)b; }
+EXTREMES(int, int, int)
+EXTREMES(unsigned, unsigned, unsigned)
+EXTREMES(unsigned, int, unsigned)
+EXTREMES(unsigned, unsigned, int)
+EXTREMES(long, long, long)
+EXTREMES(unsigned long, unsigned long, unsigned long)
+EXTREMES(long long, long long, long long)
+EXTREMES(unsigned long long, unsigned long long, unsigned long long)
+#undef EXTREMES
+inline float min(float a, float b) { return fminf(a, b); }
+inline float max(float a, float b) { return fmaxf(a, b); }
+inline double min(double a, double b) { return fmin(a, b); }
+inline double max(double a, double b) { return fmax(a, b); }
+
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+inline float __expf(float x) { return expf(x); }
+inline float __logf(float x) { return logf(x); }
+inline float __sinf(float x) { return sinf(x); }
+inline float __cosf(float x) { return cosf(x); }
+inline float __powf(float x, float y) { return powf(x, y); }
+inline float __fdividef(float x, float y) { return x / y; }
+inline float __saturatef(float x) { return x >= 1.0f ? 1.0f : x > 0.0f ? x : 0.0f; }
+
+template <typename T> T __ldg(const T *place) { return *place; }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
+inline int __mulhi(int a, int b) { return (int)((int64_t)a * b >> 32); }
+inline int __float_as_int(float x) { return (int)fibers::bits(x); }
+inline unsigned __float_as_uint(float x) { return (unsigned)fibers::bits(x); }
+inline float __int_as_float(int x) { float f; memcpy(&f, &x, 4); return f; }
+inline float __uint_as_float(unsigned x) { float f; memcpy(&f, &x, 4); return f; }

@@ -1,0 +1,99 @@
+"""Random kernels without races: the simulator in all schedules against the second implementation."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from functools import cache
+
+import pytest
+from cuda_agree import SCHEDULES, by_oracle, difference, on_device, simulated
+from cuda_oracle import SCHEDULES as ORDERS
+from cuda_oracle import Library, why_not
+from cuda_random import make, shrink, smaller, statement_count
+
+from cudasim import RawKernel, profile
+
+KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "500"))
+AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
+needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+
+
+def second(seed: int) -> bool:
+    return seed % 3 == 0
+
+
+@cache
+def library(batch: int) -> Library:
+    """The kernels of 50 seeds."""
+    seeds = range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE))
+    made = [make(seed, second(seed)) for seed in seeds]
+    return Library([(random.source, [random.name]) for random in made])
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in range(KERNELS)])
+def test_simulator_equals_the_oracle(seed: int) -> None:
+    random = make(seed, second(seed))
+    want = by_oracle(random, library(seed // AT_ONCE)[random.name])
+    for schedule in SCHEDULES:
+        found = difference(random, simulated(random, schedule), want)
+        flag = " --second" if second(seed) else ""
+        assert found is None, (
+            f"{schedule}: {found}; shrink it with python tests/cudasim/helpers/cuda_agree.py {seed}{flag}"
+        )
+
+
+@pytest.mark.parametrize("seed", range(0, KERNELS, 4))
+def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
+    random = make(seed, second(seed))
+    kernel, args = RawKernel(random.source, random.name), on_device(random.arguments())
+    report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
+    assert report.ok and not report.races, str(report)
+    assert difference(random, report.outputs, simulated(random, "forward")) is None
+
+
+@pytest.mark.parametrize(
+    "batch", [pytest.param(b, marks=needs_oracle) for b in range(-(-KERNELS // AT_ONCE))]
+)
+def test_random_kernels_give_the_same_in_every_order_of_threads(batch: int) -> None:
+    for seed in range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE)):
+        random = make(seed, second(seed))
+        kernel = library(batch)[random.name]
+        runs = [
+            kernel(random.grid, random.block, random.arguments(), random.shared_mem, schedule)
+            for schedule in ORDERS
+        ]
+        for run in runs[1:]:
+            assert difference(random, run, runs[0]) is None, seed
+
+
+def test_a_difference_is_seen() -> None:
+    random = make(3)
+    got = simulated(random, "lockstep")
+    want = [None if a is None else a.copy() for a in got]
+    assert difference(random, got, want) is None
+    assert want[2] is not None
+    want[2][0, 0, 1] += 1
+    assert "argument 2 at (0, 0, 1)" in (difference(random, got, want) or "")
+
+
+def test_a_seed_gives_the_same_kernel_again() -> None:
+    assert make(7).source == make(7).source != make(8).source
+
+
+def test_shrink_keeps_what_fails_and_little_else() -> None:
+    random = next(r for r in map(make, range(100)) if "atomicXor" in r.source)
+    small = shrink(random, lambda r: "atomicXor" in r.source)
+    assert "atomicXor" in small.source
+    assert statement_count(small) <= 10 < statement_count(random) / 2
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in (1, 2, 3)])
+def test_every_smaller_kernel_compiles(seed: int) -> None:
+    random = make(seed, second=True)
+    bodies = list(smaller(random.body))[:: max(1, len(list(smaller(random.body))) // 20)]
+    units = []
+    for i, body in enumerate(bodies):
+        source = dataclasses.replace(random, body=body).source.replace(f"_{seed}", f"_{seed}_{i}")
+        units.append((source, [f"{random.name}_{i}"]))
+    assert len(Library(units).kernels) == len(bodies)

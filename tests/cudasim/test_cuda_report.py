@@ -1,0 +1,169 @@
+"""What a report looks like, as text and as HTML."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import cuda_recording
+import numpy as np
+import pytest
+from cuda_recording import FakeMemory, Run, shared
+
+from cudasim.reports.counters import Counters
+from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
+
+SOURCE = """extern "C" __global__
+void shift(const float *x, float *y, int n) {
+    __shared__ float tile[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = x[i];
+    if (i < n) y[i + 1] = tile[63 - threadIdx.x];
+    __syncthreads();
+}"""
+
+TOTALS = [
+    "global_load_requests",
+    "global_load_sectors",
+    "global_load_lines",
+    "global_load_sectors_ideal",
+    "global_store_requests",
+    "global_store_sectors",
+    "global_store_lines",
+    "global_store_sectors_ideal",
+    "bank_conflicts",
+    "shared_bytes",
+    "divergent_branches",
+    "barriers",
+    "atomics",
+    "bytes_read",
+    "bytes_written",
+    "unique_bytes",
+    "bytes_moved",
+    "flops",
+    "int_ops",
+    "flops_per_byte",
+    "threads",
+    "warps",
+]
+FINDINGS = [
+    "races",
+    "out_of_bounds",
+    "uninitialised",
+    "misaligned",
+    "barrier_divergence",
+    "warp_sync",
+    "arithmetic",
+    "asserts",
+    "notes",
+]
+
+
+@pytest.fixture
+def shift(monkeypatch):
+    monkeypatch.setattr(cuda_recording, "SOURCE", SOURCE)
+    run = Run(grid=2, block=64)
+    x, y = FakeMemory("x", 128), FakeMemory("y", 128, base=0x7000_0001_0000)
+    tile = shared("tile", 64)
+    run.load(5, x, run.g)
+    run.store(5, tile, run.t)
+    run.recorder.branch(6, run.g < 100, run.exists, run.warps)
+    run.load(6, tile, 63 - run.t)
+    run.store(6, y, run.g + 1)
+    run.leave(run.t == 63)
+    run.barrier(7, where=run.t < 40)
+    return run.report([np.ones(3), None])
+
+
+def test_the_names_are_those_that_exercises_use(shift):
+    for name in TOTALS:
+        assert isinstance(getattr(shift, name), int | float), name
+        assert isinstance(getattr(shift.lines[5], name), int | float), name
+    for name in FINDINGS:
+        assert isinstance(getattr(shift, name), list), name
+    assert shift.ok is False and shift.outputs[1] is None
+    race = shift.races[0]
+    for name in [
+        "kind",
+        "message",
+        "line",
+        "source",
+        "array",
+        "index",
+        "block",
+        "thread",
+        "count",
+        "other_line",
+        "other_block",
+        "other_thread",
+    ]:
+        assert hasattr(race, name), name
+    assert race.source == "if (i < n) y[i + 1] = tile[63 - threadIdx.x];"
+
+
+def test_a_line_that_did_nothing_has_zeros(shift):
+    assert shift.lines[2].global_load_requests == 0 and 2 not in shift.lines
+    assert isinstance(Lines()[3], LineCounters)
+
+
+def test_ok_is_about_findings_that_do_harm():
+    empty = {"program": "k.cu", "source": "", "grid": (1, 1, 1), "block": (32, 1, 1)}
+    same = Race("same-value", "m", 1, "s")
+    note = Finding("early-return", "m", 1, "s")
+    bad = Finding("warp-sync", "m", 1, "s")
+    assert Report(**empty).ok
+    assert Report(**empty, races=[same], notes=[note]).ok
+    assert not Report(**empty, warp_sync=[bad]).ok
+    assert not Report(**empty, races=[same, Race("shared", "m", 1, "s")]).ok
+
+
+def test_moved_bytes_and_intensity_follow_from_the_counters():
+    counters = Counters(
+        global_load_sectors=3, global_store_sectors=1, bytes_read=10, bytes_written=10, flops=40
+    )
+    assert (counters.bytes_moved, counters.flops_per_byte) == (128, 2.0)
+    assert Counters(flops=1).flops_per_byte == float("inf")
+
+
+def test_text_says_what_is_wrong_and_what_it_cost(shift):
+    text = str(shift)
+    assert repr(shift) == text
+    assert text.startswith("kernel.cu: 2 blocks (2, 1, 1) of 64 threads (64, 1, 1): 3 problems")
+    assert "line 6: thread (0,0,0) of block (0,0,0) reads tile[63] at line 6" in text
+    assert "y[128], but y has 128 elements" in text
+    assert re.search(r"global load sectors +16\b", text)
+    assert re.search(r"^ *5 +4 +16 .*tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_html_has_a_row_for_each_source_line_and_pictures(shift):
+    html = shift._repr_html_()
+    assert html.count("<tr") >= len(SOURCE.splitlines())
+    assert "__global__" in html and "tile[threadIdx.x] = x[i];" in html
+    assert html.count("<svg") >= 4
+    assert "Line 6 writes y: a warp touches 5 sectors of 32 bytes, 4 would do" in html
+    for svg in re.findall(r"<svg.*?</svg>", html, re.DOTALL):
+        ElementTree.fromstring(svg)
+
+
+def test_html_escapes_the_source(monkeypatch):
+    monkeypatch.setattr(cuda_recording, "SOURCE", "if (a < b) <script>alert(1)</script>;")
+    run = Run()
+    run.load(1, FakeMemory("x<y>", 8), run.t)
+    html = run.report()._repr_html_()
+    assert "<script>" not in html and "x<y>" not in html and "&lt;script&gt;" in html
+
+
+def test_an_empty_report_can_be_shown():
+    report = Run().report()
+    assert "ok" in str(report) and "<svg" not in report._repr_html_()
+
+
+def test_pictures_stay_small_however_long_a_kernel_runs():
+    run = Run(grid=8, block=256)
+    x, tile = FakeMemory("x", 2048), shared("tile", 4096)
+    for _ in range(300):
+        run.load(1, x, run.g)
+        run.load(2, tile, run.t * 2)
+        run.barrier(3)
+    assert len(run.report()._repr_html_()) < 400_000
