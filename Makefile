@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-parity test-browser gpu-test promote exercises build check grade release doctor badges bench
+.PHONY: help lab test test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -31,7 +31,10 @@ test-browser:   ## open a chapter in a headless Chromium (skipped where it is mi
 gpu-test:       ## run the kernels on a GPU, through CuPy, and compare with the simulator
 	@$(COURSEKIT) test --only gpu $(ARGS)
 
-promote:        ## make minilib/ from chapters and solutions
+edit:           ## edit a chapter as text in your editor; each save is run and promoted: make edit NN=02a (ARGS=--solution)
+	@$(COURSEKIT) edit $(NN) $(ARGS)
+
+promote:        ## bring what chapters and solutions export to its place in minilib/
 	@$(COURSEKIT) promote $(ARGS)
 
 exercises:      ## make exercises/ from solutions

@@ -23,7 +23,8 @@ COMMANDS = {
     "check": "grade your own saved exercises",
     "build": "build your own library from your answers",
     "doctor": "show what this machine has and what is missing",
-    "promote": "make minilib/ from chapters and solutions",
+    "edit": "edit a chapter as text; each save is run and promoted (installs what is missing)",
+    "promote": "bring what chapters and solutions export to its place in minilib/",
     "exercises": "make exercises/ from solutions",
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
@@ -32,7 +33,7 @@ COMMANDS = {
 }
 _ROOMS = {
     "install": ("lab", "doctor"),
-    "make": ("promote", "exercises", "release", "badges"),
+    "make": ("edit", "promote", "exercises", "release", "badges"),
     "build": ("build",),
     "grading": ("check", "grade"),
     "testing": ("test", "bench"),

@@ -28,14 +28,14 @@ from coursekit.files import read_record, write_record
 from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
-EXTRAS = {"lab": ("course",), "test": ("course", "test")}
+EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test")}
 # What only some of the tests need, under the name of their step and of its flag. They skip where it cannot be
 # had, so a failure to install it stops nothing.
 OPTIONAL_EXTRAS = ("parity", "gpu")
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
-NEEDS_NOTHING = ("lab", "test", "doctor", "bench")
+NEEDS_NOTHING = ("lab", "test", "edit", "doctor", "bench")
 BYTES_NEEDED = 1_200_000_000
 
 # Words in the output of venv and pip, and what they mean to a person.

@@ -28,6 +28,7 @@ class SourceError(CourseError):
     def __init__(self, cell: Cell, line: int | None, message: str) -> None:
         super().__init__(f"{cell.where(line)}: {message}")
         self.cell = cell
+        self.line = line
 
 
 @dataclass(frozen=True, eq=False)

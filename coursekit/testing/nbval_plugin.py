@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from pathlib import Path
-from typing import Any
-
 import nbval.kernel
 import pytest
-from jupyter_client.manager import KernelManager
-from jupyter_core.paths import jupyter_runtime_dir
 from nbval.plugin import IPyNbCell
+
+from coursekit.sockets import SocketKernelManager
 
 # Pictures change with the version of what draws them. What a probe shows is compared as text, where the
 # sanitising patterns apply, and not a second time bit by bit.
 NOT_COMPARED = ("image/png", "image/jpeg", "image/svg+xml", "application/vnd.coursekit.probe+json")
 
 
-class SocketKernelManager(KernelManager):
-    """Kernels over Unix sockets: no ports that others can take, no warning about TCP."""
-
-    def __init__(self, **settings: Any) -> None:
-        # A full path: the default is relative, and the kernel runs in another folder.
-        os.makedirs(jupyter_runtime_dir(), exist_ok=True)
-        socket = Path(jupyter_runtime_dir(), f"nb-{uuid.uuid4().hex[:8]}")
-        super().__init__(transport="ipc", ip=str(socket), **settings)
-
-
 def pytest_configure() -> None:
-    if os.name == "posix":
-        nbval.kernel.KernelManager = SocketKernelManager
+    nbval.kernel.KernelManager = SocketKernelManager
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -32,7 +32,7 @@ ROOMS = {
     },  # the other rooms it imports by name, for the command that was asked for
 }
 # What runs before anything is installed, and with it all that these import at once.
-BARE = ("__main__", "install.bootstrap", "install.lab", "install.doctor")
+BARE = ("__main__", "install.bootstrap", "install.lab", "install.doctor", "make.edit")
 
 
 def modules(package: str) -> dict[str, Path]:

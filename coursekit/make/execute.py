@@ -1,0 +1,118 @@
+"""Run a notebook whole, and keep of its old outputs what differs in nothing that matters."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from coursekit.course import Course
+from coursekit.errors import CourseError
+from coursekit.make.definitions import SourceError
+from coursekit.notebooks import Cell, cells
+from coursekit.sockets import SocketKernelManager
+
+CELL_TIMEOUT = 600
+IGNORED = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+def executed(notebook: NotebookNode, path: Path, course: Course) -> NotebookNode:
+    """A copy of `notebook`, run in the folder of `path`. Raises CourseError with the cell and its line."""
+    made = copy.deepcopy(notebook)
+    client = NotebookClient(
+        made,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        kernel_manager_class=SocketKernelManager,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    shown = path.relative_to(course.root)
+    try:
+        client.execute(env=environment(course))
+    except (CellExecutionError, CellTimeoutError):
+        raise _error(made, shown) from None
+    except DeadKernelError:
+        raise CourseError(f"{shown}: its kernel died; is there memory enough?") from None
+    made.metadata = copy.deepcopy(notebook.metadata)  # as it was: the version of this Python is no news
+    return made
+
+
+def environment(course: Course) -> dict[str, str]:
+    """For the kernel: this course's packages, and kernels of CUDA C simulated unless told otherwise."""
+    above = os.environ.get("PYTHONPATH")
+    path = os.pathsep.join(filter(None, [str(course.root), above]))
+    return {"MINILIB_CUDA": "simulate", **os.environ, "PYTHONPATH": path}
+
+
+def _error(notebook: NotebookNode, path: Path) -> CourseError:
+    """What stopped the run: the error of a cell, or the time."""
+    for cell in cells(path, notebook):
+        for output in cell.node.get("outputs", ()):
+            if output.output_type == "error":
+                what = f"{output.ename}: {_COLOUR.sub('', output.evalue)}".strip().partition("\n")[0]
+                return SourceError(cell, _line(output), what)
+    waiting = [cell for cell in cells(path, notebook) if cell.is_code and cell.node.execution_count is None]
+    what = f"took longer than {CELL_TIMEOUT} seconds"
+    return SourceError(waiting[0], None, what) if waiting else CourseError(f"{path}: {what}")
+
+
+def _line(error: Mapping[str, Any]) -> int | None:
+    """The line of the failing cell itself, which stands first in IPython's traceback."""
+    text = _COLOUR.sub("", "\n".join(error["traceback"]))
+    found = re.search(r"(?:Cell In\[\d+\], line |<ipython-input[^>]*>, line )(\d+)", text)
+    return int(found[1]) if found else None
+
+
+def keep_outputs(ran: NotebookNode, kept: Mapping[int, NotebookNode]) -> None:
+    """Give cells of `ran` the outputs of `kept`, the same cells before by their positions.
+
+    Those whose output differs from run to run keep it, and those above the first change where only pictures
+    or addresses differ.
+    """
+    above = True
+    for position, cell in enumerate(ran.cells):
+        if cell.cell_type != "code":
+            continue
+        old = kept.get(position)
+        above = above and old is not None
+        if old is None or old.execution_count is None:
+            continue
+        if IGNORED in cell.metadata.get("tags", ()) or (above and _essence(old) == _essence(cell)):
+            cell.outputs = copy.deepcopy(old.outputs)
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = cell.execution_count
+
+
+def _essence(cell: NotebookNode) -> list[Any]:
+    """The outputs without pictures, counts and addresses."""
+    return [
+        (
+            output.output_type,
+            output.get("name"),
+            _ADDRESS.sub("0x", str(output.get("text", ""))),
+            {
+                kind: _ADDRESS.sub("0x", str(text)) if kind.startswith("text/") else None
+                for kind, text in output.get("data", {}).items()
+            },
+        )
+        for output in cell.outputs
+    ]
+
+
+def at_cell(text: str, cell: Cell, line: int | None) -> int | None:
+    """The line of the text form `text` at which a line of a code cell stands; None if that is unclear."""
+    if not cell.is_code or not cell.source.strip() or text.count(cell.source) != 1:
+        return None
+    return text[: text.index(cell.source)].count("\n") + (line or 1)
