@@ -21,6 +21,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.desk import Desk
 from coursekit.make.execute import keep_outputs
+from coursekit.make.session import Session
 from coursekit.make.textform import as_percent, merged
 
 ROOT = Path(__file__).parents[2]
@@ -309,9 +310,7 @@ def test_a_chapter_that_is_not_there_is_one_line(course: Course, capsys: pytest.
 def test_an_editor_that_is_not_there_leaves_the_file_to_open(
     course: Course, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from coursekit.make import edit
-
-    session = edit.Session(desk(course), "no-such-editor-1 -w")
+    session = Session(desk(course), "no-such-editor-1 -w")
     session.open()
     assert session.editor is None and "cannot be started" in capsys.readouterr().out
 
@@ -319,9 +318,7 @@ def test_an_editor_that_is_not_there_leaves_the_file_to_open(
 def test_an_editor_in_the_terminal_is_not_written_over(
     course: Course, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from coursekit.make import edit
-
-    session = edit.Session(desk(course), "/usr/bin/nano -l")
+    session = Session(desk(course), "/usr/bin/nano -l")
     session.editor = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     session.say("while it is open")
     assert capsys.readouterr().out == ""
