@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from coursekit.make.definitions import SourceError
 from made_course import answer, graded, new_course, save
 
 import cudasim
@@ -17,6 +16,7 @@ from coursekit.grading.flow import Flow
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
+from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
 
 ROOT = Path(__file__).parents[2]

@@ -20,6 +20,7 @@ PACKAGES = {
 ROOMS = {
     "shared": set(),
     "box": set(),  # what enters the grader's box sees nothing but itself
+    "pictures": set(),  # what lessons draw with; only notebooks import it
     "install": {"shared"},
     "make": {"shared"},
     "grading": {"shared", "box", "make"},
