@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from coursekit.build.answers import passing_answers, tasks
-from coursekit.build.library import Library, built, homes, in_package, taught_by_chapters
+from coursekit.build.library import Library, built, homes, in_package, locked
 from coursekit.build.milestone import run_milestone, scripts
 from coursekit.build.mine import write_mine
 from coursekit.course import Course, chapter_number, meant
@@ -33,8 +33,9 @@ def run(course: Course, args: argparse.Namespace) -> int:
     if not any(course.work.glob("*.ipynb")):
         raise CourseError(f"{course.work}: holds no exercises yet; `make lab` puts them there")
     bases = library_texts(course)
-    own = taught_by_chapters(course, bases)
-    asked = homes(Book.of(course, bases), (task.export for _, found in tasks(course) for task in found))
+    book, exports = Book.of(course, bases), [task.export for _, found in tasks(course) for task in found]
+    asked = homes(book, exports)
+    own = locked(book, exports, asked)
     print("checking your answers ...", flush=True)
     library = built(course, bases, own, list(passing_answers(course)))
     if not args.chapter:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from coursekit.build.answers import Answer, definitions
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.book import Book, file_name, is_taught, module_name
-from coursekit.make.definitions import SourceError, as_members
+from coursekit.make.definitions import SourceError, as_members, is_import
 from coursekit.make.definitions import definitions as definitions_of
-from coursekit.make.exports import Export, notebooks_in, read_source
+from coursekit.make.exports import Export
 from coursekit.make.module import Module
 
 ORIGIN = "Built from {file} and {notebooks}; `make build` builds it again."
@@ -54,14 +54,16 @@ def homes(book: Book, exports: Iterable[Export]) -> dict[str, str]:
     return found
 
 
-def taught_by_chapters(course: Course, texts: Mapping[str, str]) -> set[str]:
-    """What the lessons themselves define: no answer may replace it."""
-    book = Book.of(course, texts)
-    return set(
-        homes(
-            book, (one for path in notebooks_in(course.chapters) for one in read_source(path, course).exports)
-        )
-    )
+def locked(book: Book, exports: Iterable[Export], asked: Collection[str]) -> set[str]:
+    """The names that no answer may replace: all that the modules have but what exercises ask for."""
+    names = {name for export in exports for target in export.modules for name in book.files_of(target)}
+    found = {
+        f"{name}:{own}"
+        for name in names
+        for own, item in book.modules[name].members()
+        if not is_import(item.node)
+    }
+    return found - set(asked)
 
 
 def built(course: Course, bases: dict[str, str], own: set[str], answers: list[Answer]) -> Library:

@@ -762,6 +762,9 @@ class Tensor:
 TENSORS.append(Tensor)  # so that the engine can show tensors to hooks
 
 
+# Extremes, all and any
+
+
 class Best(NamedTuple):
     """What `max(dim)` and `min(dim)` return."""
 

@@ -1,7 +1,4 @@
-"""Functions of several tensors.
-
-Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Functions of several tensors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What shapes, axes and dtypes fit together.
-
-Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""What shapes, axes and dtypes fit together."""
 
 from __future__ import annotations
 

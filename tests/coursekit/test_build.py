@@ -168,6 +168,18 @@ def test_an_answer_that_passes_but_does_not_fit_is_left_out_and_said(
     assert "math.exp(self.data))  # mine" in text(course)
 
 
+def test_an_answer_cannot_replace_what_the_library_has_beside_the_lesson(
+    tmp_path: Path, passed: set[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    course = scalar_course(tmp_path)
+    learner(course, tanh=MY_TANH + "\n\ndef half(x): return x")
+    with open(course.library / "scalar.py", "a") as file:
+        file.write("\n\ndef half(x: float) -> float:\n    return x / 2\n")
+    assert build(course) == 1
+    assert "`half` is already defined in minilib/scalar.py; keep one" in capfd.readouterr().out
+    assert "return x / 2" in text(course)
+
+
 def test_what_only_tries_things_out_stays_out(tmp_path: Path, passed: set[str]) -> None:
     course = scalar_course(tmp_path)
     learner(
