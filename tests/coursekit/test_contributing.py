@@ -1,4 +1,4 @@
-"""What a contributor's tools and page say is so: hooks, workflow, attributes, and every path that is named."""
+"""A contributor's tools and pages are right: hooks, workflow, attributes, and every path that is named."""
 
 from __future__ import annotations
 

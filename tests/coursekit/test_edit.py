@@ -45,6 +45,7 @@ def ids(found: NotebookNode) -> list[str]:
     return [cell.id for cell in found.cells]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["chapters", "solutions"])
 def test_the_text_form_of_every_notebook_gives_back_the_notebook(folder: str) -> None:
     for path in sorted((ROOT / folder).glob("*.ipynb")):
@@ -159,6 +160,7 @@ def state(course: Course) -> dict[Path, bytes]:
     return {path: path.read_bytes() for folder in folders for path in folder.rglob("*.*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_save_runs_the_notebook_and_reaches_the_library(course: Course) -> None:
     made = desk(course)
     change(made, "The product.", "The product of both.")
@@ -174,6 +176,7 @@ def test_a_save_runs_the_notebook_and_reaches_the_library(course: Course) -> Non
     assert made.bring() == ["nothing changed"]
 
 
+@pytest.mark.slow
 def test_a_save_of_a_solution_reaches_library_and_exercises(course: Course) -> None:
     save(course.solutions / "01_scalar.ipynb", *plain(course))
     made = desk(course, "solutions")
@@ -201,6 +204,7 @@ def test_prose_is_brought_back_without_a_run(course: Course) -> None:
     assert made.bring()[0] == "1 new; no code changed, so nothing was run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -225,6 +229,7 @@ def test_where_a_step_fails_everything_is_as_before(course: Course, old: str, ne
     assert state(course) == before and made.text.read_text() == text
 
 
+@pytest.mark.slow
 def test_an_error_names_the_line_of_the_text(course: Course) -> None:
     made = desk(course)
     change(made, "Value(2.0).data", "Value(2.0).date")
@@ -247,6 +252,7 @@ def test_what_something_else_wrote_meanwhile_is_not_lost(course: Course) -> None
     assert made.notebook.read_text() == other and "A product." in made.text.read_text()
 
 
+@pytest.mark.slow
 def test_the_text_is_made_anew_unless_it_has_changes_from_last_time(course: Course) -> None:
     made = desk(course)
     change(made, "The product.", "A product.")
@@ -267,6 +273,7 @@ def editor(old: str, new: str) -> str:
     return shlex.join([sys.executable, "-c", REPLACE, old, new])
 
 
+@pytest.mark.slow
 def test_the_last_save_of_an_editor_is_brought_back(
     course: Course, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,6 +288,7 @@ def test_the_last_save_of_an_editor_is_brought_back(
     assert "error: .edit/chapters/01_scalar.py:" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_without_an_editor_saves_count_until_ctrl_c(course: Course) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("VISUAL", "EDITOR")}
     process = subprocess.Popen(
