@@ -7,12 +7,12 @@ import os
 from functools import cache
 
 import pytest
-from cuda_agree import SCHEDULES, by_oracle, difference, on_device, simulated
+from cuda_agree import SCHEDULES, by_oracle, compiled, difference, on_device, simulated
 from cuda_oracle import SCHEDULES as ORDERS
 from cuda_oracle import Library, why_not
 from cuda_random import make, shrink, smaller, statement_count
 
-from minilib.cuda import RawKernel, profile
+from minilib.cuda import profile
 
 KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "500"))
 AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
@@ -44,7 +44,7 @@ def test_simulator_equals_the_oracle(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(0, KERNELS, 4))
 def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
     random = make(seed, second(seed))
-    kernel, args = RawKernel(random.source, random.name), on_device(random.arguments())
+    kernel, args = compiled(random.source, random.name), on_device(random.arguments())
     report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
     assert report.ok and not report.races, str(report)
     assert difference(random, report.outputs, simulated(random, "forward")) is None
