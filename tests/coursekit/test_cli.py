@@ -55,7 +55,7 @@ def test_each_command_has_a_make_target_that_calls_it() -> None:
 
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [*entry.COMMANDS, "test-parity", "test-browser", "gpu-test"]:
+    for target in [*entry.COMMANDS, "test-fast", "test-parity", "test-browser", "gpu-test"]:
         assert f"make {target} " in listed
 
 
@@ -131,7 +131,8 @@ def test_a_cell_that_was_not_run_is_an_error(
 ) -> None:
     save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("2 + 2", "4"))
     monkeypatch.setattr(course_test, "read_counts", lambda report: Counter({"passed": 1}))
-    step = course_test.Step("nbval", "cells", [sys.executable, "-c", ""], is_pytest=True)
+    cells = ("chapters/01_right.ipynb",)
+    step = course_test.Step("nbval", "cells", [sys.executable, "-c", ""], is_pytest=True, notebooks=cells)
     assert course_test.run_step(course, step).counts["error"] == 1
     assert "only 1 of 2 cells were run" in capsys.readouterr().out
 
@@ -143,7 +144,7 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    asked = {"parity": False, "browser": False, "gpu": False}
+    asked = {"fast": False, "parity": False, "browser": False, "gpu": False}
     return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
@@ -154,13 +155,35 @@ def names(steps: list[course_test.Step]) -> list[str]:
 def test_the_browser_parity_and_a_gpu_run_only_when_asked_for(course: Course) -> None:
     steps = course_test.all_steps(course, [])
     everything = names(course_test.chosen(steps, None, asked=[], pytest_only=False))
-    assert everything == ["ruff", "format", "promote", "exercises", "mypy", "pytest", "nbval"]
+    assert everything == ["pytest", "nbval"]
     for asked in (["parity"], ["browser"], ["gpu"], ["parity", "browser", "gpu"]):
         assert names(course_test.chosen(steps, None, asked=asked, pytest_only=False)) == [*everything, *asked]
     assert names(course_test.chosen(steps, ["parity"], asked=[], pytest_only=False)) == ["parity"]
     assert names(course_test.chosen(steps, None, asked=["parity"], pytest_only=True)) == [
         "promote", "pytest", "parity",
     ]  # fmt: skip
+
+
+def test_fast_leaves_out_what_is_slow_and_all_but_the_first_chapters(course: Course) -> None:
+    for name in ("00_start", "01_scalar", "02_more"):
+        save(course.chapters / f"{name}.ipynb", ("1 + 1", "2"))
+        save(course.solutions / f"{name}.ipynb", ("1 + 1", "2"))
+    pytest, nbval = course_test.chosen(
+        course_test.all_steps(course, [], fast=True), None, asked=[], pytest_only=False
+    )
+    assert pytest.command[pytest.command.index("-m", 2) + 1].startswith("not slow and ")
+    assert nbval.notebooks == ("chapters/00_start.ipynb", "chapters/01_scalar.ipynb")
+    assert nbval.command[-2:] == [*nbval.notebooks]
+
+
+def test_what_tests_leave_in_the_temporary_folder_goes_with_them(course: Course, tmp_path: Path) -> None:
+    (course.root / "tests" / "test_one.py").write_text(
+        "import tempfile\ndef test_it(tmp_path):\n"
+        f"    open({str(tmp_path / 'where')!r}, 'w').write('\\n'.join([tempfile.mkdtemp(), str(tmp_path)]))\n"
+    )
+    assert closing_line(coursekit("--course", course.root, "test", "--only", "pytest")) == "1 passed"
+    left = (tmp_path / "where").read_text().splitlines()
+    assert len(left) == 2 and not any(Path(folder).exists() for folder in left)
 
 
 def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> None:
@@ -255,7 +278,7 @@ def test_arguments_for_pytest_run_the_tests_and_the_drift_check_alone(course: Co
 def test_a_bundle_without_solutions_and_tests_runs_what_it_has(course: Course) -> None:
     for folder in (course.solutions, course.root / "tests"):
         folder.rmdir()
-    steps = [step for step in course_test.all_steps(course, []) if not step.extra]
+    steps = course_test.chosen(course_test.all_steps(course, []), None, asked=[], pytest_only=False)
     here, left_out = course_test.present(course, steps)
     assert names(here) == ["ruff", "format", "mypy", "nbval"]
     assert left_out == ["promote", "exercises", "pytest"]

@@ -13,6 +13,7 @@ from coursekit.course import find_course
 from coursekit.grading.assemble import Chapter, assemble, load_chapter
 from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
 from coursekit.grading.hints import Misconception, bundles
+from coursekit.grading.model import NotebookRun
 from coursekit.grading.results import ExerciseResult
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission
@@ -36,23 +37,31 @@ class Exercises:
         return set(re.findall(r"(?m)^### (\d+\.\d+) .*\(core", text))
 
     @cached_property
-    def graded(self) -> dict[str, dict[str, ExerciseResult]]:
-        """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
+    def graded(self) -> dict[Misconception | str, dict[str, ExerciseResult]]:
+        """Results by mistake, and under "others" those of the other right answers.
+
+        `control` raises where a stub earns a point, and runs each mistake to learn what it shows. One mistake
+        of each exercise runs once more, as a student's: what it shows, it shows again.
+        """
         conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
         _, measure = control(self.chapter, conditions)
-        made = {
-            f"mistakes-{k}": mistaken(self.chapter, bundle) for k, bundle in enumerate(bundles(self.mistakes))
+        first = bundles(self.mistakes)[0]
+        made = {"again": mistaken(self.chapter, first), "others": assemble(self.chapter, self.others)}
+        runs = conditions.run(made)
+
+        def results(run: NotebookRun) -> dict[str, ExerciseResult]:
+            submission = Submission(run.name, run.name, run.name, self.others, {})
+            return {one.exercise.number: one for one in measure.result(submission, run).exercises}
+
+        shown = {
+            known.misconception: NotebookRun("mistake", tuple(known.cells.values()))
+            for known in measure.known
         }
-        runs = conditions.run(made | {"others": assemble(self.chapter, self.others)})
-        return {
-            name: {
-                one.exercise.number: one
-                for one in measure.result(Submission(name, name, name, self.others, {}), run).exercises
-            }
-            for name, run in runs.items()
-        }
+        again = dict.fromkeys(first.values(), runs["again"])
+        return {key: results(run) for key, run in (shown | again | {"others": runs["others"]}).items()}
 
 
+@pytest.mark.slow
 class ExerciseTests:
     """Collected as a class of its own in each chapter's file: `class TestExercises(ExerciseTests)`."""
 
@@ -66,9 +75,7 @@ class ExerciseTests:
             metafunc.parametrize("exercise", self.exercises.chapter.exercises, ids=lambda one: one.number)
 
     def test_a_wrong_answer_loses_points_and_earns_its_hint(self, mistake):
-        found = enumerate(bundles(self.exercises.mistakes))
-        place = next(k for k, bundle in found if mistake in bundle.values())
-        result = self.exercises.graded[f"mistakes-{place}"][mistake.exercise]
+        result = self.exercises.graded[mistake][mistake.exercise]
         assert result.points < result.exercise.points
         assert result.hint == mistake.hint
 

@@ -19,7 +19,6 @@ from minilib.cuda.language.tree import (
     VariablePlace,
 )
 
-
 _NODES = (Expression, Place, Statement, Case)
 
 
