@@ -23,6 +23,8 @@ from minilib.cuda.device import stand_in
 from minilib.cuda.errors import LaunchError
 from minilib.cuda.gpu import Copies, merged
 
+pytestmark = pytest.mark.slow
+
 ADD = 'extern "C" __global__ void add(const float* x, float* y, int n) {\n' + (
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += x[i];\n}"
 )

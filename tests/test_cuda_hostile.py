@@ -21,6 +21,8 @@ from minilib.cuda.kernel import Kernel
 from minilib.cuda.language.half import FUNCTIONS as HALF_FUNCTIONS
 from minilib.cuda.language.intrinsics import INTRINSICS
 
+pytestmark = pytest.mark.slow
+
 MODES = ("lockstep", "warps", "watched")
 SECONDS = 20.0  # each takes one or two; machines are busy
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cuda_recording import FakeMemory, Run, shared
 
+pytestmark = pytest.mark.slow
+
 
 class Slow:
     """Knows every access (thread, line, bytes, kind), and of each thread what it knows of all others."""

@@ -88,6 +88,7 @@ def test_ctrl_c_is_one_line_and_130(
     assert capsys.readouterr().err == "\nstopped; nothing was lost\n"
 
 
+@pytest.mark.slow
 def test_a_real_ctrl_c_stops_the_tests(course: Course) -> None:
     slow = "import time\ndef test_slow():\n    time.sleep(60)\n"
     (course.root / "tests" / "test_slow.py").write_text(slow)
@@ -116,6 +117,7 @@ def save(path: Path, *cells: tuple[str, str | None]) -> None:
     nbformat.write(new_notebook(cells=made), path)  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.slow
 def test_every_cell_of_chapters_and_solutions_is_run_and_compared(course: Course) -> None:
     save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("object()", "<object at 0x7f0000000000>"))
     save(course.solutions / "01_wrong.ipynb", ("1 + 1", "3"), ("x = 1", None), ("1 / 3", "0.333333333399"))
@@ -176,6 +178,7 @@ def test_fast_leaves_out_what_is_slow_and_all_but_the_first_chapters(course: Cou
     assert nbval.command[-2:] == [*nbval.notebooks]
 
 
+@pytest.mark.slow
 def test_what_tests_leave_in_the_temporary_folder_goes_with_them(course: Course, tmp_path: Path) -> None:
     (course.root / "tests" / "test_one.py").write_text(
         "import tempfile\ndef test_it(tmp_path):\n"
@@ -195,6 +198,7 @@ def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> N
     assert arguments("-k", "gelu") == ["-m", "parity", "-k", "gelu"]
 
 
+@pytest.mark.slow
 def test_notebooks_and_tests_simulate_kernels_unless_told_otherwise(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +212,7 @@ def test_notebooks_and_tests_simulate_kernels_unless_told_otherwise(
         assert closing_line(result) == "1 passed", result.stdout
 
 
+@pytest.mark.slow
 def test_without_a_gpu_its_tests_end_in_one_line_that_says_so(course: Course) -> None:
     (course.root / "tests" / "gpu").mkdir()
     for words in (["--only", "gpu"], ["--gpu"]):
@@ -241,6 +246,7 @@ def closing_line(result: subprocess.CompletedProcess[str]) -> str:
     return result.stdout.splitlines()[-1].strip("= ").partition(" in ")[0]
 
 
+@pytest.mark.slow
 def test_a_parity_test_has_its_marker_from_its_folder(course: Course) -> None:
     with_parity_tests(course, "def test_it():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
@@ -249,6 +255,7 @@ def test_a_parity_test_has_its_marker_from_its_folder(course: Course) -> None:
         assert "1 passed, 1 deselected" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_without_pytorch_parity_skips_and_names_the_remedy(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +269,7 @@ def test_without_pytorch_parity_skips_and_names_the_remedy(
     assert closing_line(result) == "1 skipped"
 
 
+@pytest.mark.slow
 def test_the_plain_tests_do_not_even_import_what_parity_needs(course: Course) -> None:
     with_parity_tests(course, "raise SystemExit('imported')\n")
     result = coursekit("--course", course.root, "test", "--only", "pytest")
@@ -302,7 +310,7 @@ def test_a_failed_check_counts_and_the_rest_still_runs(
         course_test.Step("one", "one", [sys.executable, "-c", "raise SystemExit(1)"]),
         course_test.Step("two", "two", [sys.executable, "-c", ""]),
     ]
-    monkeypatch.setattr(course_test, "all_steps", lambda course, rest: steps)
+    monkeypatch.setattr(course_test, "all_steps", lambda course, rest, fast: steps)
     assert course_test.run(course, options()) == 1
     assert capsys.readouterr().out.splitlines()[-1].strip("= ").startswith("1 failed, 1 passed in ")
 

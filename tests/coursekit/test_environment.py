@@ -50,8 +50,8 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
-    extra = [step.name for step in course_test.all_steps(Course(ROOT), []) if step.extra]
-    assert extra == ["parity", "browser", "gpu"]
+    steps = course_test.all_steps(Course(ROOT), [])
+    assert [step.name for step in steps if step.left_to == course_test.ASKED] == ["parity", "browser", "gpu"]
     assert "`make gpu-test`" in readme  # CI has no GPU
     for name in ("parity", "browser"):
         assert f"`make test-{name}`" in readme

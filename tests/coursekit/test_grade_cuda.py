@@ -16,6 +16,8 @@ from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.exercises import exercise as made_exercise
 from coursekit.make.pieces import SourceError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 SETUP = """import numpy as np
