@@ -11,6 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.errors import CourseError
 
 OLDEST = (3, 11)

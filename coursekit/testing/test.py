@@ -108,7 +108,7 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
     colour = "--color=yes" if sys.stdout.isatty() else "--color=no"
     pytest = [
         *(sys.executable, "-m", "pytest", "-q", "--tb=short", colour),
-        *("-p", "no:cacheprovider", f"--rootdir={course.root}"),
+        *("-p", "coursekit.light", "-p", "no:cacheprovider", f"--rootdir={course.root}"),
     ]
     # one more than cores: some tests wait
     workers = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist", "loadfile"]

@@ -323,7 +323,7 @@ def test_called_from_python_a_command_stays_in_its_process(
 
 
 def test_the_entry_can_be_read_by_python_3_8() -> None:
-    for name in ("__init__", "__main__", "errors"):
+    for name in ("__init__", "__main__", "errors", "light"):
         source = (ROOT / "coursekit" / f"{name}.py").read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -66,3 +67,9 @@ def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
 def test_what_a_learner_makes_is_not_committed() -> None:
     ignored = (ROOT / ".gitignore").read_text().split()
     assert {".venv/", "work/", "mine/"} <= set(ignored)
+
+
+def test_nbformat_starts_without_a_grammar_that_no_notebook_needs() -> None:
+    code = "import coursekit.light, nbformat, sys; print('lark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
