@@ -47,7 +47,8 @@ def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
             np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
 
 
-@pytest.mark.parametrize("schedule", IN_TURN)
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_oracle) for name in SNIPPETS])
 def test_snippet_equals_the_oracle(name: str, schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Or it is refused as unsupported."""

@@ -110,8 +110,8 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
         *(sys.executable, "-m", "pytest", "-q", "--tb=short", colour),
         *("-p", "coursekit.light", "-p", "no:cacheprovider", f"--rootdir={course.root}"),
     ]
-    # one more than cores: some tests wait
-    workers = ["-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist", "loadfile"]
+    # one more than cores: some of the slow tests wait
+    workers = ["-n", str(min((os.cpu_count() or 1) + (not fast), 4)), "--dist", "loadfile"]
     cells = notebooks(course, fast=fast)
     nbval = [
         *pytest, *workers, "-p", "coursekit.testing.nbval_plugin", "--nbval", "--nbval-current-env",
