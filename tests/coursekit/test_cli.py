@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -261,7 +262,7 @@ def test_without_pytorch_parity_skips_and_names_the_remedy(
 ) -> None:
     with_parity_tests(course, PARITY_TEST)
     (course.root / "torch.py").write_text("raise ModuleNotFoundError('torch', name='torch')\n")
-    monkeypatch.setenv("PYTHONPATH", str(course.root))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(course.root), str(ROOT)]))
     # this Python has what the tests need, so it is used as it is and nothing is installed
     result = coursekit("--course", course.root, "test", "--only", "parity")
     assert result.returncode == 0, result.stdout + result.stderr
