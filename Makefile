@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
+.PHONY: help lab test test-fast test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -21,6 +21,9 @@ lab:            ## open the course in JupyterLab (DIR=chapters for contributors;
 
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)
+
+test-fast:      ## run what takes less than a minute, of every layer: after each edit
+	@$(COURSEKIT) test --fast $(ARGS)
 
 test-parity:    ## compare with PyTorch, which is installed for it (skipped where it cannot be)
 	@$(COURSEKIT) test --only parity $(ARGS)

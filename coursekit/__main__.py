@@ -11,6 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.errors import CourseError
 from coursekit.machine import NEWEST_KNOWN, OLDEST, dotted
 
@@ -41,13 +42,16 @@ _ROOMS = {
 _MODULES = {name: f"coursekit.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, *, as_program: bool = False) -> int:
+    """Run one command. Only `as_program` may it go on in another Python, in place of this process."""
     argv = sys.argv[1:] if argv is None else argv
     args = _parser().parse_args(argv)
     try:
         if sys.version_info[:2] < OLDEST:
-            return restart_with_newer(argv)
-        return _run(args, argv)
+            if as_program:
+                restart_with_newer(argv)
+            raise too_old()
+        return _run(args, argv, as_program)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -71,13 +75,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(args: argparse.Namespace, argv: list[str]) -> int:
+def _run(args: argparse.Namespace, argv: list[str], as_program: bool) -> int:
     from coursekit.course import find_course
     from coursekit.install import bootstrap
 
     course = find_course(args.course)
     asks_for_help = any(word in ("-h", "--help") for word in args.rest)
-    if not (asks_for_help and args.command in bootstrap.NEEDS_NOTHING):
+    if as_program and not (asks_for_help and args.command in bootstrap.NEEDS_NOTHING):
         bootstrap.enter(course, args.command, argv)
     module = importlib.import_module(_MODULES[args.command])
     command = argparse.ArgumentParser(
@@ -91,17 +95,20 @@ def _run(args: argparse.Namespace, argv: list[str]) -> int:
     return int(module.run(course, known))
 
 
-def restart_with_newer(argv: list[str]) -> int:
-    """Go on with a newer Python of this machine, or say that there is none."""
+def restart_with_newer(argv: list[str]) -> None:
+    """Go on with a newer Python of this machine; returns where there is none."""
     for minor in range(NEWEST_KNOWN, OLDEST[1] - 1, -1):
         newer = shutil.which(f"python3.{minor}")
         if newer:
             os.execv(newer, [newer, "-m", "coursekit", *argv])
-    raise CourseError(
+
+
+def too_old() -> CourseError:
+    return CourseError(
         f"this is Python {dotted(sys.version_info[:2])}, and the course needs {dotted(OLDEST)} or newer: "
         "install one from https://www.python.org/downloads, then again"
     )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(as_program=True))

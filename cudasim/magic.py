@@ -75,7 +75,7 @@ class CudaMagics(Magics):
         -q leaves out the listing. Lines are counted as in the cell, with this one as the first.
         """
         asked = _asked(line)
-        if re.search(r"^\s*%%cuda", cell, re.MULTILINE):
+        if re.search(r"^[^\S\n]*%%cuda", cell, re.MULTILINE):
             raise UsageError("%%cuda: a second %%cuda line in the cell: give what follows a cell of its own")
         if len(cell) > MOST:
             raise UsageError(

@@ -1,7 +1,10 @@
-"""Asserts of shared tests say as much as those of test files, and Ctrl-C reaches what tests start."""
+"""Asserts of shared tests say as much as those of test files, Ctrl-C reaches what tests start, and slow files
+come first, so that no worker is left with a long one at the end."""
 
 import os
+import re
 import signal
+from typing import Any
 
 import pytest
 
@@ -13,3 +16,24 @@ pytest.register_assert_rewrite("graded")
 # Run in the background (`make test &`), tests would ignore SIGINT, and so would what they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(optionalhook=True)  # where xdist is
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files stay whole, in the order above; random kernels, a minute in one file, are dealt out by seed."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            seed = re.search(r"random\.py::.*\[(\d+)\]$", nodeid)
+            return super()._split_scope(nodeid) + (f" {int(seed[1]) // 50}" if seed else "")
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)

@@ -112,6 +112,8 @@ def pytest(folder: Path, workers: int, junit: Path | None) -> Iterator[subproces
         "--basetemp",
         str(folder / "tmp"),
         "-p",
+        "coursekit.light",
+        "-p",
         "no:cacheprovider",
         "-p",
         "nbval.plugin",

@@ -8,8 +8,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-INK, GREY, PALE, LIGHT = "#1f2933", "#9aa5b1", "#e9f2fb", "#d5dade"
-BLUE, SAND, ORANGE, RED = "#2b6ca3", "#b07d10", "#d98f00", "#c2480c"
+from minilib.draw import palette
+
+INK, GREY, LIGHT, ORANGE = palette.INK, "#9aa5b1", "#d5dade", "#d98f00"
+(PALE, BLUE), (_, SAND), (_, RED) = palette.BLUE, palette.SAND, palette.GLOW
 MINUS, PLUS = "#0072B2", "#D55E00"  # the two classes of the moons, and a path with its end
 Ends = tuple[float, float]  # of an axis
 

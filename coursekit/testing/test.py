@@ -1,4 +1,4 @@
-"""Run all that can fail: tests, drift checks, linters, every chapter and every solution."""
+"""Run all that can fail: tests (drift checks and linters among them), every chapter and every solution."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 
 passes_on = True
 CELL_TIMEOUT = 120
+FAST_CHAPTERS = ("00", "02a", "04a")  # seconds each: how to start, arrays, kernels
 _NO_TESTS = 5  # pytest's exit code where it found none
+ASKED = "when asked for"
+ONE_OF_THE_TESTS = "one of the tests"  # in tests/course/test_drift.py
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Step:
     title: str
     command: list[str]
     is_pytest: bool = False
-    extra: bool = False  # runs only when it is asked for
+    left_to: str = ""  # why it runs only by its name: ASKED or ONE_OF_THE_TESTS
+    notebooks: tuple[str, ...] = ()  # those whose cells it runs, relative to the course
 
 
 @dataclass
@@ -42,20 +46,27 @@ class Outcome:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="STEP", help="run one step; may be repeated")
+    parser.add_argument(
+        "--fast", action="store_true", help="leave out what is slow, and all chapters but three short ones"
+    )
     parser.add_argument("--parity", action="store_true", help="compare with PyTorch as well")
     parser.add_argument("--browser", action="store_true", help="run the browser test as well")
     parser.add_argument("--gpu", action="store_true", help="run the kernels on a GPU as well")
     parser.add_argument("--list", action="store_true", help="list the steps and stop")
-    parser.epilog = "Other arguments, such as -k scalar or a file, go to pytest; then only the tests run."
+    parser.epilog = (
+        "Other arguments, such as -k scalar, a file or --durations=20 (the slowest tests), go to pytest; "
+        "then only the tests run."
+    )
 
 
 def run(course: Course, args: argparse.Namespace) -> int:
     asked = [name for name in ("parity", "browser", "gpu") if getattr(args, name)]
-    steps = chosen(all_steps(course, args.rest), args.only, asked=asked, pytest_only=bool(args.rest))
+    every_step = all_steps(course, args.rest, fast=args.fast)
     if args.list:
-        for step in all_steps(course, []):
-            print(f"  {step.name:<18}{step.title}{' (when asked for)' if step.extra else ''}")
+        for step in every_step:
+            print(f"  {step.name:<18}{step.title}{f' ({step.left_to})' if step.left_to else ''}")
         return 0
+    steps = chosen(every_step, args.only, asked=asked, pytest_only=bool(args.rest))
     steps, left_out = present(course, steps)
     if not steps:
         raise CourseError(f"{course.root} holds nothing to run for: {', '.join(left_out)}")
@@ -71,81 +82,76 @@ def run(course: Course, args: argparse.Namespace) -> int:
     return 1 if total["failed"] or total["error"] else 0
 
 
-def all_steps(course: Course, pytest_args: Iterable[str]) -> list[Step]:
+def all_steps(course: Course, pytest_args: Iterable[str], *, fast: bool = False) -> list[Step]:
     """Every step there is, in the order in which they run."""
-    python, pytest_args = [sys.executable, "-m"], list(pytest_args)
+    return [*_checks(course), *_tests(course, list(pytest_args), fast)]
+
+
+def _checks(course: Course) -> list[Step]:
+    """The drift checks and linters: steps of their own where there are no tests that hold them."""
+    python = [sys.executable, "-m"]
+    kit = [*python, "coursekit", "--course", str(course.root)]
+    left_to = ONE_OF_THE_TESTS if (course.root / "tests").is_dir() else ""
+    return [
+        Step(name, title, command, left_to=left_to)
+        for name, title, command in (
+            ("ruff", "ruff check", [*python, "ruff", "check", "--quiet", "."]),
+            ("format", "ruff format", [*python, "ruff", "format", "--check", "--quiet", "."]),
+            ("promote", "minilib/ is what chapters and solutions say", [*kit, "promote", "--check"]),
+            ("exercises", "exercises/ is what solutions say", [*kit, "exercises", "--check"]),
+            ("mypy", "mypy", [*python, "mypy", "--no-error-summary"]),
+        )
+    ]
+
+
+def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
     colour = "--color=yes" if sys.stdout.isatty() else "--color=no"
     pytest = [
-        *python,
-        "pytest",
-        "-q",
-        "--tb=short",
-        colour,
-        "-p",
-        "no:cacheprovider",
-        f"--rootdir={course.root}",
+        *(sys.executable, "-m", "pytest", "-q", "--tb=short", colour),
+        *("-p", "coursekit.light", "-p", "no:cacheprovider", f"--rootdir={course.root}"),
     ]
-    workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile"]
-    kit = [*python, "coursekit", "--course", str(course.root)]
+    # one more than cores: some of the slow tests wait
+    workers = ["-n", str(min((os.cpu_count() or 1) + (not fast), 4)), "--dist", "loadfile"]
+    cells = notebooks(course, fast=fast)
     nbval = [
         *pytest, *workers, "-p", "coursekit.testing.nbval_plugin", "--nbval", "--nbval-current-env",
         f"--nbval-sanitize-with={Path(__file__).with_name('nbval_sanitize.cfg')}",
-        f"--nbval-cell-timeout={CELL_TIMEOUT}", *notebooks(course),
+        f"--nbval-cell-timeout={CELL_TIMEOUT}", *cells,
     ]  # fmt: skip
+    # --ignore: nothing that PyTorch must be there for, or loaded for, is even imported.
+    plain = [
+        *pytest, *workers,
+        "-m", f"{'not slow and ' if fast else ''}not browser and not parity and not gpu",
+        "--ignore=tests/parity", "--ignore=tests/gpu", *pytest_args,
+    ]  # fmt: skip
+    # one process: each worker would load PyTorch anew and share the same cores
+    parity = [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])]
+    browser = [*pytest, "-rs", "tests/browser", *pytest_args]
+    gpu = [*pytest, "-rs", "-m", "gpu", *(pytest_args or ["tests/gpu"])]
+    which = "three chapters" if fast else "chapters and solutions"
     return [
-        Step("ruff", "ruff check", [*python, "ruff", "check", "--quiet", "."]),
-        Step("format", "ruff format", [*python, "ruff", "format", "--check", "--quiet", "."]),
-        Step("promote", "minilib/ is what chapters and solutions say", [*kit, "promote", "--check"]),
-        Step("exercises", "exercises/ is what solutions say", [*kit, "exercises", "--check"]),
-        Step("mypy", "mypy", [*python, "mypy", "--no-error-summary"]),
-        Step(
-            "pytest",
-            "tests",
-            # --ignore: nothing that PyTorch must be there for, or loaded for, is even imported
-            [
-                *pytest,
-                *workers,
-                "-m",
-                "not browser and not parity and not gpu",
-                "--ignore=tests/parity",
-                "--ignore=tests/gpu",
-                *pytest_args,
-            ],
-            is_pytest=True,
-        ),
-        Step("nbval", "chapters and solutions, cell by cell", nbval, is_pytest=True),
-        Step(
-            "parity",
-            "parity",
-            # one process: each worker would load PyTorch anew and share the same cores
-            [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])],
-            is_pytest=True,
-            extra=True,
-        ),
-        Step(
-            "browser", "browser", [*pytest, "-rs", "tests/browser", *pytest_args], is_pytest=True, extra=True
-        ),
-        Step(
-            "gpu",
-            "kernels on a GPU",
-            [*pytest, "-rs", "-m", "gpu", *(pytest_args or ["tests/gpu"])],
-            is_pytest=True,
-            extra=True,
-        ),
+        Step("pytest", "tests but the slow ones" if fast else "tests", plain, is_pytest=True),
+        Step("nbval", f"{which}, cell by cell", nbval, is_pytest=True, notebooks=tuple(cells)),
+        Step("parity", "parity", parity, is_pytest=True, left_to=ASKED),
+        Step("browser", "browser", browser, is_pytest=True, left_to=ASKED),
+        Step("gpu", "kernels on a GPU", gpu, is_pytest=True, left_to=ASKED),
     ]
 
 
-def notebooks(course: Course) -> list[str]:
+def notebooks(course: Course, *, fast: bool = False) -> list[str]:
     """The notebooks that nbval runs, relative to the course."""
-    found = [*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")]
+    if fast:
+        found = [path for path in course.chapters.glob("*.ipynb") if chapter_number(path) in FAST_CHAPTERS]
+    else:
+        found = [*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")]
     return sorted(path.relative_to(course.root).as_posix() for path in found)
 
 
-def count_cells(course: Course) -> int:
+def count_cells(course: Course, names: Iterable[str]) -> int:
     """How many code cells nbval has to run."""
     from coursekit.notebooks import cells, read
 
-    paths = [course.root / name for name in notebooks(course)]
+    paths = [course.root / name for name in names]
     return sum(cell.is_code for path in paths for cell in cells(path, read(path)))
 
 
@@ -161,7 +167,7 @@ def chosen(
         return [step for step in steps if step.name in only]
     if pytest_only:  # and whether the library is what its notebooks say: else failures puzzle
         return [step for step in steps if step.name in ("promote", "pytest", *asked)]
-    return [step for step in steps if not step.extra or step.name in asked]
+    return [step for step in steps if not step.left_to or step.name in asked]
 
 
 def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
@@ -195,16 +201,18 @@ def _run_check(course: Course, step: Step) -> Counter[str]:
 
 
 def _run_pytest(course: Course, step: Step) -> Counter[str]:
-    if step.name == "nbval" and not notebooks(course):
+    if step.name == "nbval" and not step.notebooks:
         print("there are no notebooks yet")
         return Counter()
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         report = Path(folder, "junit.xml")
-        # Short paths for the kernels' sockets, and nothing of the user's own IPython settings. CUDA is
-        # simulated on every machine: its numbers are those in the notebooks. tests/gpu asks for a GPU itself.
+        # Short paths for the kernels' sockets, nothing of the user's own IPython settings, and one place for
+        # what tests leave behind. CUDA is simulated on every machine: its numbers are those in the notebooks.
+        # tests/gpu asks for a GPU itself.
         environment = {
             "MINILIB_CUDA": "simulate",
             **os.environ,
+            "TMPDIR": folder,
             "JUPYTER_RUNTIME_DIR": folder,
             "IPYTHONDIR": str(Path(folder, "ipython")),
         }
@@ -216,7 +224,7 @@ def _run_pytest(course: Course, step: Step) -> Counter[str]:
             raise CourseError(f"no test matches; pytest was called as: {' '.join(command[1:])}")
         print(f"there is no test of this kind yet ({step.name})")
         return counts
-    if step.name == "nbval" and sum(counts.values()) < (cells := count_cells(course)):
+    if step.name == "nbval" and sum(counts.values()) < (cells := count_cells(course, step.notebooks)):
         print(f"only {sum(counts.values())} of {cells} cells were run")
         counts["error"] += 1
     if code not in (0, _NO_TESTS) and not counts["failed"] and not counts["error"]:

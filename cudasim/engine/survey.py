@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from cudasim.language.tree import (
     Block,
     Break,
     Call,
+    Case,
     Continue,
     Declare,
     Expression,
@@ -24,23 +26,30 @@ from cudasim.language.tree import (
     VariablePlace,
 )
 
+_NODES = (Expression, Place, Statement, Case)
+
 
 def walk(node: Any) -> Iterator[Any]:
     """All nodes below one, it included (not the bodies of functions that are called)."""
     yield node
-    if isinstance(node, Function | Variable):
+    if isinstance(node, Function | Variable) or not hasattr(node, "__dict__"):
         return
-    for item in vars(node).values() if hasattr(node, "__dict__") else ():
-        stack = [item]
-        while stack:
-            top = stack.pop()
-            if isinstance(top, list):
-                stack.extend(reversed(top))
-            elif isinstance(top, Expression | Place | Statement) or type(top).__name__ == "Case":
-                yield from walk(top)
+    stack = [*reversed(vars(node).values())]
+    while stack:  # no recursion: a tree of many levels would pass each node through a generator a level
+        top = stack.pop()
+        if isinstance(top, list):
+            stack.extend(reversed(top))
+        elif isinstance(top, _NODES):
+            yield top
+            stack.extend(reversed(vars(top).values()))
 
 
-def calls(function: Function) -> set[str]:
+# A tree is complete when it is surveyed, and several programs are made of one.
+_once = lru_cache(maxsize=256)
+
+
+@_once
+def calls(function: Function) -> frozenset[str]:
     """The names of all intrinsics that a function uses, itself or by what it calls."""
     seen: set[int] = set()
     names: set[str] = set()
@@ -55,10 +64,11 @@ def calls(function: Function) -> set[str]:
                 names.add(node.name)
             elif isinstance(node, Call):
                 stack.append(node.function)
-    return names
+    return frozenset(names)
 
 
-def reachable(function: Function) -> list[Function]:
+@_once
+def reachable(function: Function) -> tuple[Function, ...]:
     """A kernel and all functions that it calls."""
     found: list[Function] = []
     stack = [function]
@@ -68,16 +78,17 @@ def reachable(function: Function) -> list[Function]:
             continue
         found.append(f)
         stack += [node.function for node in walk(f.body) if isinstance(node, Call)]
-    return found
+    return tuple(found)
 
 
-def shared_in(function: Function) -> list[Variable]:
+@_once
+def shared_in(function: Function) -> tuple[Variable, ...]:
     """The __shared__ variables that a function declares or uses."""
     found: list[Variable] = []
     for node in walk(function.body):
         if isinstance(node, Declare | VariablePlace) and node.variable.storage in ("shared", "dynamic"):
             found.append(node.variable)
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
 
 
 def shared_variables(kernel: Function) -> list[Variable]:

@@ -12,6 +12,8 @@ from fake_cupy import installed
 from benchmarks import gpu
 from benchmarks.gpu import ROWS, Row, foretold
 
+pytestmark = pytest.mark.slow
+
 
 def row(name: str) -> Row:
     return next(row for row in ROWS if row.name == name)

@@ -11,6 +11,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FIRST = f"""
 import sys

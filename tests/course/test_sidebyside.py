@@ -12,6 +12,8 @@ from toy_benchmark import SUITE
 
 from benchmarks import sidebyside
 
+pytestmark = pytest.mark.slow
+
 CASES = {case.name: case for case in SUITE.cases}
 
 

@@ -26,6 +26,8 @@ from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
+pytestmark = pytest.mark.slow
+
 SEED = 20
 ABSTRACT = "coursekit-attack"
 HONEST = {

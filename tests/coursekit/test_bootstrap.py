@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -311,8 +312,19 @@ def test_an_environment_that_has_it_all_is_used_as_it_is(
     assert shell.commands == []
 
 
+def test_called_from_python_a_command_stays_in_its_process(
+    course: Course, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bootstrap.ensure(course, ("course",))
+    monkeypatch.setattr(os, "execv", lambda path, command: pytest.fail("this process would be gone"))
+    with pytest.raises(SystemExit) as stopped:
+        entry.main(["--course", str(course.root), "check", "--help"])
+    assert stopped.value.code == 0
+    assert "NN" in capsys.readouterr().out
+
+
 def test_the_entry_can_be_read_by_python_3_8() -> None:
-    for name in ("__init__", "__main__", "errors", "machine"):
+    for name in ("__init__", "__main__", "errors", "light", "machine"):
         source = (ROOT / "coursekit" / f"{name}.py").read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
 
@@ -322,8 +334,7 @@ def test_an_old_python_hands_over_to_a_newer_one(monkeypatch: pytest.MonkeyPatch
     found = {"python3.12": "/opt/python3.12"}
     monkeypatch.setattr(entry.shutil, "which", found.get)
     monkeypatch.setattr(entry.os, "execv", lambda path, command: started.append(command))
-    with pytest.raises(CourseError):  # the fake exec comes back
-        entry.restart_with_newer(["lab"])
+    entry.restart_with_newer(["lab"])  # the fake exec comes back
     assert started == [["/opt/python3.12", "-m", "coursekit", "lab"]]
 
 
@@ -331,7 +342,7 @@ def test_an_old_python_alone_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(entry, "OLDEST", (3, 99))
-    assert entry.main(["lab"]) == 2
+    assert entry.main(["lab"], as_program=True) == 2
     error = capsys.readouterr().err
     assert "the course needs 3.99 or newer" in error
     assert error.count("\n") == 1

@@ -17,6 +17,8 @@ from coursekit import notebooks
 from coursekit.__main__ import main
 from coursekit.course import Course
 
+pytestmark = pytest.mark.slow
+
 MY_TANH = TANH.replace("reference", "mine")
 MY_EXP = EXP.replace("reference", "mine")
 

@@ -19,6 +19,8 @@ from coursekit.grading.assemble import load_chapter
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.submissions import Submission
 
+pytestmark = pytest.mark.slow
+
 WRONG = "# exercise: 1.2\ndef unbroadcast(grad, shape):\n    return grad\n"
 MADE = {"1.1": tiny.DOUBLE, "1.2": WRONG}
 

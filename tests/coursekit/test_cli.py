@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_each_command_has_a_make_target_that_calls_it() -> None:
 
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [*entry.COMMANDS, "test-parity", "test-browser", "gpu-test"]:
+    for target in [*entry.COMMANDS, "test-fast", "test-parity", "test-browser", "gpu-test"]:
         assert f"make {target} " in listed
 
 
@@ -88,6 +89,7 @@ def test_ctrl_c_is_one_line_and_130(
     assert capsys.readouterr().err == "\nstopped; nothing was lost\n"
 
 
+@pytest.mark.slow
 def test_a_real_ctrl_c_stops_the_tests(course: Course) -> None:
     slow = "import time\ndef test_slow():\n    time.sleep(60)\n"
     (course.root / "tests" / "test_slow.py").write_text(slow)
@@ -116,6 +118,7 @@ def save(path: Path, *cells: tuple[str, str | None]) -> None:
     nbformat.write(new_notebook(cells=made), path)  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.slow
 def test_every_cell_of_chapters_and_solutions_is_run_and_compared(course: Course) -> None:
     save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("object()", "<object at 0x7f0000000000>"))
     save(course.solutions / "01_wrong.ipynb", ("1 + 1", "3"), ("x = 1", None), ("1 / 3", "0.333333333399"))
@@ -131,7 +134,8 @@ def test_a_cell_that_was_not_run_is_an_error(
 ) -> None:
     save(course.chapters / "01_right.ipynb", ("1 + 1", "2"), ("2 + 2", "4"))
     monkeypatch.setattr(course_test, "read_counts", lambda report: Counter({"passed": 1}))
-    step = course_test.Step("nbval", "cells", [sys.executable, "-c", ""], is_pytest=True)
+    cells = ("chapters/01_right.ipynb",)
+    step = course_test.Step("nbval", "cells", [sys.executable, "-c", ""], is_pytest=True, notebooks=cells)
     assert course_test.run_step(course, step).counts["error"] == 1
     assert "only 1 of 2 cells were run" in capsys.readouterr().out
 
@@ -143,7 +147,7 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    asked = {"parity": False, "browser": False, "gpu": False}
+    asked = {"fast": False, "parity": False, "browser": False, "gpu": False}
     return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
@@ -154,13 +158,36 @@ def names(steps: list[course_test.Step]) -> list[str]:
 def test_the_browser_parity_and_a_gpu_run_only_when_asked_for(course: Course) -> None:
     steps = course_test.all_steps(course, [])
     everything = names(course_test.chosen(steps, None, asked=[], pytest_only=False))
-    assert everything == ["ruff", "format", "promote", "exercises", "mypy", "pytest", "nbval"]
+    assert everything == ["pytest", "nbval"]
     for asked in (["parity"], ["browser"], ["gpu"], ["parity", "browser", "gpu"]):
         assert names(course_test.chosen(steps, None, asked=asked, pytest_only=False)) == [*everything, *asked]
     assert names(course_test.chosen(steps, ["parity"], asked=[], pytest_only=False)) == ["parity"]
     assert names(course_test.chosen(steps, None, asked=["parity"], pytest_only=True)) == [
         "promote", "pytest", "parity",
     ]  # fmt: skip
+
+
+def test_fast_leaves_out_what_is_slow_and_all_but_short_chapters(course: Course) -> None:
+    for name in ("00_start", "01_scalar", "02a_more"):
+        save(course.chapters / f"{name}.ipynb", ("1 + 1", "2"))
+        save(course.solutions / f"{name}.ipynb", ("1 + 1", "2"))
+    pytest, nbval = course_test.chosen(
+        course_test.all_steps(course, [], fast=True), None, asked=[], pytest_only=False
+    )
+    assert pytest.command[pytest.command.index("-m", 2) + 1].startswith("not slow and ")
+    assert nbval.notebooks == ("chapters/00_start.ipynb", "chapters/02a_more.ipynb")
+    assert nbval.command[-2:] == [*nbval.notebooks]
+
+
+@pytest.mark.slow
+def test_what_tests_leave_in_the_temporary_folder_goes_with_them(course: Course, tmp_path: Path) -> None:
+    (course.root / "tests" / "test_one.py").write_text(
+        "import tempfile\ndef test_it(tmp_path):\n"
+        f"    open({str(tmp_path / 'where')!r}, 'w').write('\\n'.join([tempfile.mkdtemp(), str(tmp_path)]))\n"
+    )
+    assert closing_line(coursekit("--course", course.root, "test", "--only", "pytest")) == "1 passed"
+    left = (tmp_path / "where").read_text().splitlines()
+    assert len(left) == 2 and not any(Path(folder).exists() for folder in left)
 
 
 def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> None:
@@ -172,6 +199,7 @@ def test_parity_runs_over_its_folder_or_over_what_was_named(course: Course) -> N
     assert arguments("-k", "gelu") == ["-m", "parity", "-k", "gelu"]
 
 
+@pytest.mark.slow
 def test_notebooks_and_tests_simulate_kernels_unless_told_otherwise(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +213,7 @@ def test_notebooks_and_tests_simulate_kernels_unless_told_otherwise(
         assert closing_line(result) == "1 passed", result.stdout
 
 
+@pytest.mark.slow
 def test_without_a_gpu_its_tests_end_in_one_line_that_says_so(course: Course) -> None:
     (course.root / "tests" / "gpu").mkdir()
     for words in (["--only", "gpu"], ["--gpu"]):
@@ -218,6 +247,7 @@ def closing_line(result: subprocess.CompletedProcess[str]) -> str:
     return result.stdout.splitlines()[-1].strip("= ").partition(" in ")[0]
 
 
+@pytest.mark.slow
 def test_a_parity_test_has_its_marker_from_its_folder(course: Course) -> None:
     with_parity_tests(course, "def test_it():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
@@ -226,12 +256,13 @@ def test_a_parity_test_has_its_marker_from_its_folder(course: Course) -> None:
         assert "1 passed, 1 deselected" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_without_pytorch_parity_skips_and_names_the_remedy(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_parity_tests(course, PARITY_TEST)
     (course.root / "torch.py").write_text("raise ModuleNotFoundError('torch', name='torch')\n")
-    monkeypatch.setenv("PYTHONPATH", str(course.root))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(course.root), str(ROOT)]))
     # this Python has what the tests need, so it is used as it is and nothing is installed
     result = coursekit("--course", course.root, "test", "--only", "parity")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -239,6 +270,7 @@ def test_without_pytorch_parity_skips_and_names_the_remedy(
     assert closing_line(result) == "1 skipped"
 
 
+@pytest.mark.slow
 def test_the_plain_tests_do_not_even_import_what_parity_needs(course: Course) -> None:
     with_parity_tests(course, "raise SystemExit('imported')\n")
     result = coursekit("--course", course.root, "test", "--only", "pytest")
@@ -255,7 +287,7 @@ def test_arguments_for_pytest_run_the_tests_and_the_drift_check_alone(course: Co
 def test_a_bundle_without_solutions_and_tests_runs_what_it_has(course: Course) -> None:
     for folder in (course.solutions, course.root / "tests"):
         folder.rmdir()
-    steps = [step for step in course_test.all_steps(course, []) if not step.extra]
+    steps = course_test.chosen(course_test.all_steps(course, []), None, asked=[], pytest_only=False)
     here, left_out = course_test.present(course, steps)
     assert names(here) == ["ruff", "format", "mypy", "nbval"]
     assert left_out == ["promote", "exercises", "pytest"]
@@ -279,7 +311,7 @@ def test_a_failed_check_counts_and_the_rest_still_runs(
         course_test.Step("one", "one", [sys.executable, "-c", "raise SystemExit(1)"]),
         course_test.Step("two", "two", [sys.executable, "-c", ""]),
     ]
-    monkeypatch.setattr(course_test, "all_steps", lambda course, rest: steps)
+    monkeypatch.setattr(course_test, "all_steps", lambda course, rest, fast: steps)
     assert course_test.run(course, options()) == 1
     assert capsys.readouterr().out.splitlines()[-1].strip("= ").startswith("1 failed, 1 passed in ")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -50,8 +51,8 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
-    extra = [step.name for step in course_test.all_steps(Course(ROOT), []) if step.extra]
-    assert extra == ["parity", "browser", "gpu"]
+    steps = course_test.all_steps(Course(ROOT), [])
+    assert [step.name for step in steps if step.left_to == course_test.ASKED] == ["parity", "browser", "gpu"]
     assert "`make gpu-test`" in readme  # CI has no GPU
     for name in ("parity", "browser"):
         assert f"`make test-{name}`" in readme
@@ -66,3 +67,9 @@ def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
 def test_what_a_learner_makes_is_not_committed() -> None:
     ignored = (ROOT / ".gitignore").read_text().split()
     assert {".venv/", "work/", "mine/"} <= set(ignored)
+
+
+def test_nbformat_starts_without_a_grammar_that_no_notebook_needs() -> None:
+    code = "import coursekit.light, nbformat, sys; print('lark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr

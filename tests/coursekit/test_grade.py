@@ -33,6 +33,8 @@ from coursekit.grading.results import Measure
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State
 
+pytestmark = pytest.mark.slow
+
 SEED = 7
 REFERENCE = tiny.reference_answers()
 WRONG = re.findall(r"# %% exercise=(\S+) hint=.*\n((?:(?!# %%).*\n)+)", tiny.MISCONCEPTIONS)

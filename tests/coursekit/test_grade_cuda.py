@@ -19,6 +19,8 @@ from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 SETUP = """import numpy as np

@@ -20,6 +20,8 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.install import lab, workspace
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROJECT = "[project]\nname = 'x'\n[tool.coursekit]\n[tool.ruff]\n"
 MINE = "# exercise: 1.1\ndef double(x):\n    return x + x  # mine"

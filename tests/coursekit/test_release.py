@@ -87,6 +87,7 @@ def test_no_file_of_a_bundle_holds_an_answer_or_a_hidden_test(bundle: Path) -> N
             assert "secret input" not in data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["promote", "exercises"])
 def test_in_a_bundle_the_makers_commands_say_that_solutions_are_missing(bundle: Path, command: str) -> None:
     done = in_bundle(bundle, "-m", "coursekit", command, "--check")
@@ -99,6 +100,7 @@ def test_in_a_bundle_the_library_can_be_imported(bundle: Path) -> None:
     assert done.stdout.startswith(f"0.0 {bundle}")
 
 
+@pytest.mark.slow
 def test_in_a_bundle_build_makes_a_library(bundle: Path) -> None:
     done = in_bundle(bundle, "-m", "coursekit", "build", "01")
     assert done.returncode == 2 and "holds no exercises yet" in done.stderr
@@ -115,6 +117,7 @@ def test_a_bundles_readme_speaks_to_students_alone() -> None:
     assert "CONTRIBUTING" not in theirs and "make grade" not in theirs and "make lab" in theirs
 
 
+@pytest.mark.slow
 def test_a_bundle_of_a_bundle_is_refused(bundle: Path, tmp_path: Path) -> None:
     done = in_bundle(bundle, "-m", "coursekit", "release", "--to", str(tmp_path / "x"))
     assert done.returncode == 2 and "made from the full course" in done.stderr

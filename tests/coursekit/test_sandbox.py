@@ -32,6 +32,8 @@ from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = tiny_course.reference_answers()
 
 

@@ -12,6 +12,7 @@ from cuda_snippets import SNIPPETS
 from cudasim import CompileError, RawKernel, RawModule, profile, simulate
 from cudasim.kernel import Kernel
 
+IN_TURN = [SCHEDULES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SCHEDULES[1:])]
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
@@ -24,7 +25,7 @@ def kernel_of(case: Case) -> Kernel:
     return RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", IN_TURN)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
     args = on_device(case.args)
@@ -33,6 +34,7 @@ def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
     case.check(on_host(args))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
     args = on_device(case.args)
@@ -45,6 +47,7 @@ def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
             np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_oracle) for name in SNIPPETS])
 def test_snippet_equals_the_oracle(name: str, schedule: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ import pytest
 from benchmarks import cuda
 from benchmarks.cuda import CASES, Case
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_kernels_compute_what_numpy_says(case: Case) -> None:

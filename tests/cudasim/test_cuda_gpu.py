@@ -24,6 +24,8 @@ from cudasim.device import stand_in
 from cudasim.errors import LaunchError
 from cudasim.through_cupy import GpuCopies, merged
 
+pytestmark = pytest.mark.slow
+
 ADD = 'extern "C" __global__ void add(const float* x, float* y, int n) {\n' + (
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += x[i];\n}"
 )

@@ -13,6 +13,8 @@ import pytest
 from cudasim import CompileError, LaunchError, RawKernel, RawModule, cp, profile, simulate
 from cudasim.language.frontend import compile_source
 
+pytestmark = pytest.mark.slow
+
 HEADER = "#include <cuda_fp16.h>\n"
 f16, f32 = np.float16, np.float32
 SCHEDULES = ("lockstep", "forward", "reverse")

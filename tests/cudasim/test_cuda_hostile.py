@@ -21,6 +21,8 @@ from cudasim.kernel import Kernel
 from cudasim.language.half import FUNCTIONS as HALF_FUNCTIONS
 from cudasim.language.intrinsics import INTRINSICS
 
+pytestmark = pytest.mark.slow
+
 MODES = ("lockstep", "warps", "watched")
 SECONDS = 20.0  # each takes one or two; machines are busy
 

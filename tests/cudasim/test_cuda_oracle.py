@@ -7,7 +7,11 @@ import pytest
 from cuda_cases import CASES, FOLDER, Case
 from cuda_oracle import SCHEDULES, Kernel, Library, OracleError, why_not
 
-pytestmark = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.oracle,
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+]
 
 
 @pytest.fixture(scope="module")

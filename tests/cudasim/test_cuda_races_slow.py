@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from cuda_recording import FakeMemory, Run, shared
 
+pytestmark = pytest.mark.slow
+
 
 class Slow:
     """Knows every access (thread, line, bytes, kind), and of each thread what it knows of all others."""

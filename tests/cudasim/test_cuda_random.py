@@ -7,16 +7,30 @@ import os
 from functools import cache
 
 import pytest
-from cuda_agree import SCHEDULES, by_oracle, difference, on_device, simulated
+from _pytest.mark import ParameterSet
+from cuda_agree import SCHEDULES, by_oracle, compiled, difference, on_device, simulated
 from cuda_oracle import SCHEDULES as ORDERS
 from cuda_oracle import Library, why_not
 from cuda_random import make, shrink, smaller, statement_count
 
-from cudasim import RawKernel, profile
+from cudasim import profile
 
 KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "500"))
 AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+
+
+FEW = 20  # in the quick tests
+
+
+def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:
+    """A parameter for each kernel; all but a few are slow."""
+    few = range(0, min(FEW, KERNELS), step)
+    more = range(len(few) * step, KERNELS, step)
+    return [
+        *(pytest.param(seed, marks=marks) for seed in few),
+        *(pytest.param(seed, marks=[*marks, pytest.mark.slow]) for seed in more),
+    ]
 
 
 def second(seed: int) -> bool:
@@ -26,12 +40,12 @@ def second(seed: int) -> bool:
 @cache
 def library(batch: int) -> Library:
     """The kernels of 50 seeds."""
-    seeds = range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE))
-    made = [make(seed, second(seed)) for seed in seeds]
+    of_batch = range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE))
+    made = [make(seed, second(seed)) for seed in of_batch]
     return Library([(random.source, [random.name]) for random in made])
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in range(KERNELS)])
+@pytest.mark.parametrize("seed", seeds(1, *needs_oracle))
 def test_simulator_equals_the_oracle(seed: int) -> None:
     random = make(seed, second(seed))
     want = by_oracle(random, library(seed // AT_ONCE)[random.name])
@@ -43,15 +57,16 @@ def test_simulator_equals_the_oracle(seed: int) -> None:
         )
 
 
-@pytest.mark.parametrize("seed", range(0, KERNELS, 4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
     random = make(seed, second(seed))
-    kernel, args = RawKernel(random.source, random.name), on_device(random.arguments())
+    kernel, args = compiled(random.source, random.name), on_device(random.arguments())
     report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
     assert report.ok and not report.races, str(report)
     assert difference(random, report.outputs, simulated(random, "forward")) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "batch", [pytest.param(b, marks=needs_oracle) for b in range(-(-KERNELS // AT_ONCE))]
 )
@@ -88,6 +103,7 @@ def test_shrink_keeps_what_fails_and_little_else() -> None:
     assert statement_count(small) <= 10 < statement_count(random) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in (1, 2, 3)])
 def test_every_smaller_kernel_compiles(seed: int) -> None:
     random = make(seed, second=True)

@@ -644,6 +644,7 @@ def test_long_sums_and_deep_nests() -> None:
         kernel(loops + "out[0] += 1;")
 
 
+@pytest.mark.slow
 def test_fifty_million_elements_stay_under_one_and_a_half_gigabytes() -> None:
     program = """
         import resource

@@ -54,6 +54,7 @@ class Exercises:
         }
 
 
+@pytest.mark.slow
 class ExerciseTests:
     """Collected as a class of its own in each chapter's file: `class TestExercises(ExerciseTests)`."""
 

@@ -233,6 +233,7 @@ def test_a_broken_dot_program_is_passed_over(monkeypatch, tmp_path):
     assert draw_graph(product_and_sum()[0]).scene.width > 100
 
 
+@pytest.mark.slow
 def test_the_png_needs_no_fonts_on_the_machine_and_says_nothing(tmp_path):
     """In a process of its own, whose font configuration is empty: the same bytes, and no warning."""
     (tmp_path / "fonts.conf").write_text("<fontconfig></fontconfig>")
@@ -261,6 +262,7 @@ def test_the_png_needs_no_fonts_on_the_machine_and_says_nothing(tmp_path):
         assert done.stdout.strip() == hashlib.sha256(draw_graph(value, names).png()).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_same_graph_gives_the_same_bytes(engine, example):
     first, second = (draw_graph(*example())._repr_mimebundle_() for _ in range(2))
@@ -362,6 +364,7 @@ def test_a_large_graph_is_refused_with_its_size():
         draw_graph(chain(300))
 
 
+@pytest.mark.slow
 def test_a_graph_of_100_000_nodes_is_refused_without_recursion():
     deep = chain(100_000)
     with pytest.raises(ValueError, match="100,001 nodes"):
@@ -483,6 +486,7 @@ def test_a_notebook_pages_without_scripts():
     ]
 
 
+@pytest.mark.slow
 def test_ten_steps_take_less_than_300_kilobytes():
     value = Node(0.5)
     names = {"x": value}

@@ -264,6 +264,7 @@ def test_two_losses_share_a_part_that_only_the_last_may_free() -> None:
     assert x.grad.tolist() == [32.0]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_operations_go_backward_and_away() -> None:
     x = leaf(1.0)
     y = x
@@ -276,6 +277,7 @@ def test_a_hundred_thousand_operations_go_backward_and_away() -> None:
     assert alive() is None
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_operations_that_nobody_sent_back_go_away_too() -> None:
     x = leaf(1.0)
     y = x

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,15 @@ def on_host(args: Sequence[Any]) -> list[np.ndarray | None]:
     return [cp.asnumpy(a) if isinstance(a, cp.ndarray) else None for a in args]
 
 
+@lru_cache(maxsize=2)
+def compiled(source: str, name: str) -> RawKernel:
+    """The kernel, made once for all schedules."""
+    return RawKernel(source, name)
+
+
 def simulated(random: RandomKernel, schedule: str) -> list[np.ndarray | None]:
     args = on_device(random.arguments())
-    kernel = RawKernel(random.source, random.name)
+    kernel = compiled(random.source, random.name)
     simulate(kernel, random.grid, random.block, args, shared_mem=random.shared_mem, schedule=schedule)
     return on_host(args)
 
