@@ -6,6 +6,7 @@ import copy
 import os
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,35 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 def executed(notebook: NotebookNode, path: Path, course: Course) -> NotebookNode:
     """A copy of `notebook`, run in the folder of `path`. Raises CourseError with the cell and its line."""
     made = copy.deepcopy(notebook)
-    client = NotebookClient(
-        made,
-        timeout=CELL_TIMEOUT,
-        kernel_name="python3",
-        kernel_manager_class=SocketKernelManager,
-        record_timing=False,
-        store_widget_state=False,
-        resources={"metadata": {"path": str(path.parent)}},
-    )
     shown = path.relative_to(course.root)
     try:
-        client.execute(env=environment(course))
+        _execute(made, path.parent, course)
     except (CellExecutionError, CellTimeoutError):
         raise _error(made, shown) from None
     except DeadKernelError:
         raise CourseError(f"{shown}: its kernel died; is there memory enough?") from None
     made.metadata = copy.deepcopy(notebook.metadata)  # as it was: the version of this Python is no news
     return made
+
+
+def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
+    """Run the cells, in a thread: in the main one nbclient would take Ctrl-C for itself."""
+    kernel = SocketKernelManager(kernel_name="python3")
+    client = NotebookClient(
+        notebook,
+        kernel,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(client.execute, env=environment(course), cleanup_kc=True)
+        try:
+            running.result()
+        except KeyboardInterrupt:
+            kernel.shutdown_kernel(now=True)  # which ends the thread
+            raise
 
 
 def environment(course: Course) -> dict[str, str]:
