@@ -85,7 +85,7 @@ from minilib.operations import (
     fill,
     power,
 )
-from minilib.tensor.core import Best, Float, Tensor, apply, as_array, binary, matmul, tensor, weak
+from minilib.tensor.core import Float, Tensor, apply, as_array, binary, matmul, weak
 from minilib.tensor.creation import (
     arange,
     eye,
@@ -97,6 +97,7 @@ from minilib.tensor.creation import (
     randint,
     randn,
     randperm,
+    tensor,
     zeros,
     zeros_like,
 )
@@ -104,7 +105,7 @@ from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
 from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack, where
 from minilib.tensor.random import Generator, default_generator, manual_seed
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
-from minilib.tensor.rules import Index, all_slices, full_shape, result_type, split_index
+from minilib.tensor.rules import Best, Index, all_slices, full_shape, result_type, split_index
 from minilib.tensor.rules import _sizes as _sizes
 
 __all__ = [  # noqa: RUF022 (as they stand in the files above)

@@ -10,7 +10,7 @@ import itertools
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -78,6 +78,7 @@ from minilib.operations import (
 )
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import (
+    Best,
     Index,
     _axis,
     _check_matmul,
@@ -762,22 +763,7 @@ class Tensor:
 TENSORS.append(Tensor)  # so that the engine can show tensors to hooks
 
 
-# Extremes, all and any
-
-
-class Best(NamedTuple):
-    """What `max(dim)` and `min(dim)` return."""
-
-    values: Tensor
-    indices: Tensor
-
-
 # Making tensors
-
-
-def tensor(data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf with a copy of `data`: a number, nested lists, an array."""
-    return Tensor(as_array(data, dtype).copy(), requires_grad=requires_grad)
 
 
 def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:

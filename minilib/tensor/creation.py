@@ -16,6 +16,14 @@ from minilib.tensor.core import Tensor, as_array
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
 
+# Making tensors
+
+
+def tensor(data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, nested lists, an array."""
+    return Tensor(as_array(data, dtype).copy(), requires_grad=requires_grad)
+
+
 # Constant numbers
 
 

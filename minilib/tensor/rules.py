@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -86,6 +86,16 @@ def expanded(shape: Shape, sizes: Shape) -> Shape:
     if len(sizes) < len(shape) or not fits:
         raise RuntimeError(f"expand: {shape} does not fit {sizes}: only axes of length 1 are repeated")
     return wanted
+
+
+# Extremes, all and any
+
+
+class Best(NamedTuple):
+    """What `max(dim)` and `min(dim)` return."""
+
+    values: Tensor
+    indices: Tensor
 
 
 # Parts along an axis
