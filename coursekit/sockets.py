@@ -11,13 +11,17 @@ from jupyter_client.manager import KernelManager
 from jupyter_core.paths import jupyter_runtime_dir
 
 
+def own_socket() -> dict[str, Any]:
+    """What to tell a kernel manager for a socket of its own; nothing where the system has none."""
+    if os.name != "posix":
+        return {}
+    # A full path: the default is relative, and the kernel runs in another folder.
+    os.makedirs(jupyter_runtime_dir(), exist_ok=True)
+    return {"transport": "ipc", "ip": str(Path(jupyter_runtime_dir(), f"nb-{uuid.uuid4().hex[:8]}"))}
+
+
 class SocketKernelManager(KernelManager):
-    """Its kernels have a socket of their own, where the system has such."""
+    """Its kernels have a socket of their own."""
 
     def __init__(self, **settings: Any) -> None:
-        if os.name == "posix":
-            # A full path: the default is relative, and the kernel runs in another folder.
-            os.makedirs(jupyter_runtime_dir(), exist_ok=True)
-            socket = Path(jupyter_runtime_dir(), f"nb-{uuid.uuid4().hex[:8]}")
-            settings |= {"transport": "ipc", "ip": str(socket)}
-        super().__init__(**settings)
+        super().__init__(**own_socket(), **settings)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
@@ -18,7 +19,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.definitions import SourceError
 from coursekit.notebooks import Cell, cells
-from coursekit.sockets import SocketKernelManager
+from coursekit.sockets import own_socket
 
 CELL_TIMEOUT = 600
 IGNORED = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
@@ -42,7 +43,7 @@ def executed(notebook: NotebookNode, path: Path, course: Course) -> NotebookNode
 
 def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
     """Run the cells, in a thread: in the main one nbclient would take Ctrl-C for itself."""
-    kernel = SocketKernelManager(kernel_name="python3")
+    kernel = AsyncKernelManager(kernel_name="python3", **own_socket())
     client = NotebookClient(
         notebook,
         kernel,
@@ -56,7 +57,9 @@ def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
         try:
             running.result()
         except KeyboardInterrupt:
-            kernel.shutdown_kernel(now=True)  # which ends the thread
+            process = getattr(kernel.provisioner, "process", None)
+            if process is not None:
+                process.kill()  # which ends the thread
             raise
 
 

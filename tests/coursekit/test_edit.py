@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -227,6 +228,28 @@ def test_where_a_step_fails_everything_is_as_before(course: Course, old: str, ne
         made.bring()
     assert message in str(caught.value) and "\n" not in str(caught.value)
     assert state(course) == before and made.text.read_text() == text
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Path) -> None:
+    made, before = desk(course), state(course)
+    running = tmp_path / "running"
+    change(
+        made,
+        "Value(2.0).data",
+        f"import time, pathlib\npathlib.Path({str(running)!r}).touch()\ntime.sleep(60)",
+    )
+
+    def interrupt() -> None:
+        while not running.exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        made.bring()
+    assert time.monotonic() - started < 30 and state(course) == before
 
 
 @pytest.mark.slow
