@@ -222,7 +222,7 @@ def table(suite: Suite, rows: Sequence[Row]) -> str:
     """The rows as Markdown; only the libraries that were measured have a column."""
     libraries = [name for name in suite.libraries if name in rows[0]]
     both = len(libraries) == 2
-    heads = [suite.title, *(suite.names[name] for name in libraries), *(["ratio"] if both else [])]
+    heads = [suite.title, *(suite.names[name] for name in libraries), *(["ratio, median of the rounds"] if both else [])]
     titles = {case.name: case.title for case in suite.cases}
     lines = [heads, ["---"] * len(heads)]
     for each in rows:
@@ -241,10 +241,11 @@ def shown(value: float, unit: str) -> str:
 
 
 def ratio(each: Row) -> str:
-    """`1.08`, and the target where it is missed."""
+    """`1.08`, and the target where it is missed; where there is none, whether we are slower."""
     target = each["target"]
-    missed = target is not None and each["ratio"] > target
-    return f"{each['ratio']:.2f}" + (f" (target {target:g}: missed)" if missed else "")
+    if target is None:
+        return f"{each['ratio']:.2f}" + (" (more)" if each["ratio"] > 1 else "")
+    return f"{each['ratio']:.2f}" + (f" (target {target:g}: missed)" if each["ratio"] > target else "")
 
 
 def marked(suite: Suite, text: str) -> str | None:

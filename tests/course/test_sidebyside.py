@@ -73,11 +73,11 @@ ROWS = [
 
 def test_the_table_names_units_and_says_where_a_target_is_missed() -> None:
     assert sidebyside.table(SUITE, ROWS).splitlines() == [
-        "| toys | `heavy` | Light | ratio |",
+        "| toys | `heavy` | Light | ratio, median of the rounds |",
         "| --- | --- | --- | --- |",
         "| ten naps | 5.12 ms | 2.50 µs | 2048.00 (target 2: missed) |",
         "| an array | 60 MB | 20 MB | 3.00 |",
-        "| two answers | 1.50 s | 150 ms | 10.00 |",
+        "| two answers | 1.50 s | 150 ms | 10.00 (more) |",
     ]
 
 
