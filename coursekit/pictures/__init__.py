@@ -40,10 +40,19 @@ from coursekit.pictures.networks import (
     draw_reasons,
     draw_signals,
 )
-from coursekit.pictures.plots import BLUE, draw_border, draw_curves, draw_points, draw_walks, show_plot
+from coursekit.pictures.plots import (
+    BLUE,
+    ORANGE,
+    draw_border,
+    draw_curves,
+    draw_points,
+    draw_walks,
+    show_plot,
+)
 
 __all__ = [
     "BLUE",
+    "ORANGE",
     "count_passes",
     "draw_banks",
     "draw_border",

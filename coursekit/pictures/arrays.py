@@ -10,10 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.plots import BLUE, GREY, INK, PALE, RED, SAND
+from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, PALE, SAND
 
 DARK = "#56616c"
-ARROW = {"arrowstyle": "->", "color": RED}
+ARROW = {"arrowstyle": "->", "color": GLOW}
 LENGTHS = {1.2: "n", 2.0: "k", 3.0: "m"}  # of the sides of matrices
 
 
@@ -149,7 +149,7 @@ def draw_heap(root: Any, names: Sequence[str]) -> None:
     for step, (f, waiting) in enumerate(order):
         columns = [g.serial - start for g in waiting]
         plt.scatter(columns, [step] * len(columns), 500, PALE, edgecolors=BLUE)
-        plt.scatter(f.serial - start, step, 500, RED)
+        plt.scatter(f.serial - start, step, 500, GLOW)
     plt.xticks(range(len(names)), names)
     plt.yticks(range(len(order)), [f"step {k}" for k in range(len(order))])
     plt.axis((-0.5, len(names) - 0.5, len(order) - 0.5, -0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -104,7 +105,7 @@ def draw_banks() -> None:
         banks = (np.arange(32 * width) % 32).reshape(32, width)
         empty = np.indices(banks.shape)[1] >= 32
         shown = ax.imshow(np.ma.masked_array(banks, empty), cmap="viridis")
-        ax.add_patch(Rectangle((-0.7, -0.7), 1.4, 32.4, fill=False, lw=1.5, ec="#e0301e", clip_on=False))
+        ax.add_patch(Rectangle((-0.7, -0.7), 1.4, 32.4, fill=False, lw=1.5, ec=RED, clip_on=False))
         ax.set(title=f"tile[32][{width}]", xlabel="threadIdx.y", xticks=[0, 31], yticks=[0, 31])
         ax.spines[:].set_visible(False)
     axes[1].add_patch(Rectangle((31.5, -0.5), 1, 32, fc="white", lw=0.8, ec="#56616c", clip_on=False))
@@ -181,16 +182,21 @@ def draw_tiles(steps: Mapping[str, Mapping[tuple[int, int], int]]) -> None:
 
 
 def draw_roofline(points: Mapping[str, float], peak: float, bandwidth: float) -> None:
-    """What a GPU of `peak` Tflop/s and `bandwidth` TB/s can reach at most, over the flops per byte."""
+    """What a GPU of `peak` Tflop/s and `bandwidth` TB/s allows at most, over the flops per byte.
+
+    The height of a point is not measured: it is what the roof allows at its flops per byte.
+    """
     plt.figure(figsize=(7, 3.4))
     q = np.geomspace(0.1, 64, 100)
     plt.loglog(q, np.minimum(peak, bandwidth * q), color=INK)
-    for name, at in points.items():
-        plt.loglog(at, bandwidth * at, "o", ms=11 if name == "sum" else 6, label=f"{name}: {at:.2f}")
+    for (name, at), mark in zip(points.items(), cycle("osD^v")):
+        most = min(peak, bandwidth * at)
+        plt.loglog(at, most, mark, ms=11 if name == "sum" else 6, label=f"{name}: {at:.2f}")
     plt.loglog(32, peak, "o", mfc="none", color=INK, label="tiles of 128, many results per thread: 32")
     plt.axvline(peak / bandwidth, color=GREY, ls=":")
     plt.xlabel("flops per byte, as `profile` counts them")
     plt.ylabel("Tflop/s at most")
+    plt.title("What the roof allows; nothing here was timed", fontsize=10)
     plt.legend(fontsize=8)
     plt.show()
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from minilib.draw import palette
 
-INK, GREY, LIGHT, ORANGE = palette.INK, "#9aa5b1", "#d5dade", "#d98f00"
-(PALE, BLUE), (_, SAND), (_, RED) = palette.BLUE, palette.SAND, palette.GLOW
+INK, GREY, LIGHT = palette.INK, "#9aa5b1", "#d5dade"
+ORANGE, RED = "#d98f00", "#c8102e"  # colour-blind readers can tell them apart; red is a mistake
+(PALE, BLUE), (_, SAND), (_, GLOW) = palette.BLUE, palette.SAND, palette.GLOW
 MINUS, PLUS = "#0072B2", "#D55E00"  # the two classes of the moons, and a path with its end
 Ends = tuple[float, float]  # of an axis
 

@@ -11,8 +11,9 @@ from cudasim.reports.counters import Bools, Ints, bank_conflicts, requests
 
 __all__ = ["Instant", "Picture", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
 
-INK, MUTED, GRID, WRONG = "#1f2933", "#56616c", "#d5dade", "#c2480c"
-WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96", "#1f2933", "#c2480c", "#6b8fb3", "#8a7a3a")
+INK, MUTED, GRID = "#1f2933", "#56616c", "#d5dade"
+WRONG, POOR = "#c8102e", "#d98f00"  # red: a mistake; orange: right, and slower than need be
+WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96")
 EVENTS = {"load": "#2b6ca3", "store": "#d98f00", "atomic": "#9b4f96"}
 FONT = "font-family='Helvetica, Arial, sans-serif' font-size='11'"
 LANE = 1.8  # the height of a lane in an access map
@@ -187,12 +188,12 @@ def bank_map(request: Request) -> str:
         out.append(_text(4, y + 9, label, MUTED))
         for (_, bank), words in (item for item in stacks.items() if item[0][0] == group):
             for level, lanes in enumerate(words.values()):
-                colour = WARPS[0] if level == 0 else WRONG
+                colour, ink = (WARPS[0], "#ffffff") if level == 0 else (POOR, INK)
                 x, top = 72 + bank * cell, y - 4 + level * 14
                 text = str(lanes[0]) if len(lanes) == 1 else f"{len(lanes)}x"
                 out.append(f"<rect x='{x:.0f}' y='{top:.0f}' width='18' height='13' rx='2' fill='{colour}'/>")
                 size = 11 if len(text) < 3 else 9
-                out.append(_text(x + 9, top + 10, text, "#ffffff", "middle", size))
+                out.append(_text(x + 9, top + 10, text, ink, "middle", size))
         y += 14 * max(deepest, 1) + 8
     return _svg(72 + 32 * cell + 8, y, out)
 

@@ -313,7 +313,8 @@ _CSS = """<style>
 .cuda-report tr {background: #fff} .cuda-report tr:hover td {background: #f1f3f5}
 .cuda-report th {color: #56616c}
 .cuda-report td.source, .cuda-report th.source {text-align: left; white-space: pre; font-family: monospace}
-.cuda-report tr.wrong td.source {background: #ffe6d8}
-.cuda-report p.ok {color: #1c6b3a} .cuda-report p.wrong, .cuda-report .poor {color: #b03a06}
+.cuda-report tr.wrong td.source {background: #fbd5da}
+.cuda-report p.ok {color: #1c6b3a} .cuda-report p.wrong {color: #c8102e}
+.cuda-report .poor {background: #d98f00; border-radius: 3px; padding: 0 3px}
 .cuda-report summary {cursor: pointer; margin-top: 6px; color: #2b6ca3}
 </style>"""

@@ -1,8 +1,12 @@
 // Plausible wrong answers to the exercises of chapter 04c, each with the hint that it earns.
 
-// %% exercise=4.17 hint="A thread without a number brings 0, and 0 is larger than any negative number. Bring the lowest float."
--     part[t] = i < n ? x[i] : -3.4e38f;
+// %% exercise=4.17 hint="A thread without a number brings 0, and 0 is larger than any negative number. Bring minus infinity."
+-     part[t] = i < n ? x[i] : -INFINITY;
 +     part[t] = i < n ? x[i] : 0.0f;
+
+// %% exercise=4.17 hint="A thread without a number brings a float near the lowest. That is still more than minus infinity: of a block of nothing else it becomes the largest. Bring -INFINITY."
+-     part[t] = i < n ? x[i] : -INFINITY;
++     part[t] = i < n ? x[i] : -3.4e38f;
 
 // %% exercise=4.17 hint="Half of 3 is 1, and then the third number is never looked at. Round the half up: the number in the middle stays for the next step."
 -     for (int left = blockDim.x; left > 1;) {
@@ -14,13 +18,13 @@
 +         if (t < half) part[t] = fmaxf(part[t], part[t + half]);
 
 // %% exercise=4.17 hint="A step reads what other threads have written in the step before: there must be a barrier in the loop."
-      part[t] = i < n ? x[i] : -3.4e38f;
+      part[t] = i < n ? x[i] : -INFINITY;
 +     __syncthreads();
 
 -         __syncthreads();
 
 // %% exercise=4.17 hint="The last block has threads beyond n: they read outside x. Guard the load."
--     part[t] = i < n ? x[i] : -3.4e38f;
+-     part[t] = i < n ? x[i] : -INFINITY;
 +     part[t] = x[i];
 
 // %% exercise=4.17 hint="The values are right, but neighbours meet first, so that the workers are spread over all warps. Let the threads in front work: halves first."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 from sklearn.datasets import load_digits
 
+from cudasim.reports.pictures import POOR, WRONG
 from minilib.cuda import RawKernel, cp, profile, simulate
 
 # Right answers by another way than the reference's.
@@ -151,6 +154,13 @@ def test_mirror_races_within_a_warp_and_between_two(threads, kind):
     assert (race.kind, race.line, race.other_line, race.count) == (kind, 6, 5, threads)
 
 
+def test_a_barrier_of_one_warp_is_enough_for_eight_threads_and_not_for_64():
+    kernel = RawKernel(LESSON["mirror_safe"].source.replace("__syncthreads", "__syncwarp"), "mirror_safe")
+    for threads, enough in ((8, True), (64, False)):
+        args = cp.arange(threads, dtype=np.float32), zeros(threads)
+        assert profile(kernel, (1,), (threads,), args).ok == enough
+
+
 def test_mirror_is_right_in_lockstep_and_half_wrong_in_the_other_orders():
     args, want = (cp.arange(64, dtype=np.float32), zeros(64)), np.arange(64)[::-1]
     right = [got == want for got in in_orders(LESSON["mirror"], (1,), (64,), args, 1)]
@@ -211,6 +221,26 @@ def test_transposing_in_sectors_and_conflicts():
         assert report.global_load_sectors == 4 * warps
         assert (report.global_store_sectors, report.bank_conflicts) == (stored, conflicts)
         assert report.lines[10].bank_conflicts == conflicts
+
+
+def test_a_transpose_has_a_floor_and_the_plain_one_asks_for_more_than_it_must():
+    side, times, per_ms = 256, (8192 // 256) ** 2, 3.35e12 / 1000
+    args = zeros((side, side)), zeros((side, side)), np.int32(side), np.int32(side)
+    padded = RawKernel(LESSON["turn"].source.replace("WIDTH 32", "WIDTH 33"), "turn")
+    plain, tile = (profile(kernel, (8, 8), (32, 32), args) for kernel in (LESSON["turn_plain"], padded))
+    assert round(times * plain.bytes_moved / per_ms, 2) == 0.72
+    assert times * tile.bytes_moved == 2 * 4 * 8192**2  # each number once in and once out
+    assert round(2 * 4 * 8192**2 / per_ms, 2) == 0.16
+    assert plain.global_store_sectors == 8 * (side * side * 4 // 32)  # eight warps store into each sector
+
+
+def test_what_waits_at_a_bank_is_orange_and_what_misses_a_barrier_red():
+    args = zeros((32, 32)), zeros((32, 32)), np.int32(32), np.int32(32)
+    banks = profile(LESSON["turn"], (1, 1), (32, 32), args).picture("banks", line=10).svg
+    assert (banks.count(f"fill='{POOR}'"), WRONG in banks) == (31, False)
+    missed = profile(LESSON["mirror_first"], (1,), (64,), (zeros(64), zeros(64), np.int32(20)))
+    bars = missed.picture("barriers").svg
+    assert re.findall("fill='([^']+)' stroke='([^']+)'", bars) == [(WRONG, WRONG), ("#ffffff", WRONG)]
 
 
 def test_pixels_are_lost_without_atomics_and_few_of_them_need_global_memory():

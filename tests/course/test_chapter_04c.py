@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
-from minilib.cuda import RawKernel, cp, profile
+from coursekit.pictures import draw_roofline
+from minilib import functional as F
+from minilib.cuda import RawKernel, cp, profile, simulate
+from minilib.tensor import tensor
 
 # Right answers by another way than the reference's.
 OTHERS = {
@@ -171,6 +175,7 @@ class TestExercises(ExerciseTests):
 
 KERNELS = lesson_kernels("04c_reductions")
 BLOCK = 256
+ORDERS = ("lockstep", "forward", "reverse")
 
 
 def numbers(*shape):
@@ -223,6 +228,28 @@ def test_shuffles_need_one_barrier_and_128_bytes():
     assert report.divergent_branches == 8 + 1  # lane 0 of each warp; thread 0
 
 
+def two_sums(kernel, schedule):
+    sums = cp.zeros(2, np.float32)
+    simulate(kernel, (1,), (BLOCK,), (cp.full(BLOCK, 2, dtype=np.float32), sums), schedule=schedule)
+    return sums.get().tolist()
+
+
+def test_block_sum_may_be_called_twice_only_with_a_second_barrier():
+    mended = KERNELS["two_sums"]
+    kernel_alone = mended.source[mended.source.index('extern "C"') :]
+    careless = RawKernel(KERNELS["sum_shuffle"].source + kernel_alone, "two_sums")
+    args = (numbers(BLOCK), cp.zeros(2, np.float32))
+    race = profile(careless, (1,), (BLOCK,), args).races[0]
+    assert (race.kind, race.array) == ("shared", "of_warp")
+    report = profile(mended, (1,), (BLOCK,), args)
+    assert (report.ok, report.barriers) == (True, 2 * 2)
+    x = args[0].get().astype(np.float64)
+    np.testing.assert_allclose(report.outputs[1], [x.sum(), (x * x).sum()], rtol=1e-5, atol=1e-5)
+    right = [2 * BLOCK, 4 * BLOCK]
+    assert [two_sums(mended, order) == right for order in ORDERS] == [True, True, True]
+    assert [two_sums(careless, order) == right for order in ORDERS] == [True, True, False]
+
+
 def test_a_tree_keeps_the_digits_that_one_sum_loses():
     level = cp.full(1 << 20, 0.1, dtype=np.float32)
     exact = (1 << 20) * float(np.float32(0.1))
@@ -259,13 +286,35 @@ def test_online_softmax_reads_a_row_twice(name, reads):
         assert (report.flops, round(report.flops_per_byte, 2)) == (73680, 1.02)
 
 
-def test_minus_infinity_makes_a_short_row_nan():
+@pytest.mark.parametrize("name", ["softmax_three", "softmax_online"])
+def test_softmax_of_minus_infinities_is_that_of_minilib(name):
+    low, lowest = -np.inf, np.finfo(np.float32).min
+    rows = [
+        [1, 2, low],
+        [low, low, low],
+        [low, 3, low],
+        [lowest, lowest, low],
+        [low, np.nan, 0],
+        [np.inf, 0, 0],
+    ]
+    x = cp.asarray(np.array(rows, np.float32))
+    args = (x, cp.empty_like(x), np.int32(6), np.int32(3))
+    report = profile(KERNELS[name], (2,), (32, 4), args)
+    assert report.ok
+    with np.errstate(invalid="ignore"):
+        expected = F.softmax(tensor(x.get())).data
+    assert np.isnan(expected).all(1).tolist() == [False, True, False, False, True, True]
+    np.testing.assert_allclose(report.outputs[1], expected, atol=1e-6)
+
+
+def test_two_lanes_that_saw_nothing_must_not_subtract_infinities():
     x = numbers(1, 10)
     args = (x, cp.empty_like(x), np.int32(1), np.int32(10))
     source = KERNELS["softmax_online"].source
+    unasked = source.replace("top == -INFINITY ? 0.0f : top", "top")
+    assert unasked != source
     assert np.isfinite(profile(KERNELS["softmax_online"], (1,), (32, 4), args).outputs[1]).all()
-    infinite = RawKernel(source.replace("-3.4e38f", "__int_as_float(0xff800000)"), "softmax_online")
-    assert np.isnan(profile(infinite, (1,), (32, 4), args).outputs[1]).all()
+    assert np.isnan(profile(RawKernel(unasked, "softmax_online"), (1,), (32, 4), args).outputs[1]).all()
 
 
 @pytest.mark.parametrize("tile", [1, 16, 32])
@@ -295,6 +344,17 @@ def test_the_ridge_of_the_roofline():
     assert peak / bandwidth == pytest.approx(20)
     assert 4 * peak / bandwidth == pytest.approx(80)  # tiles of 80 would reach it, at a quarter of their side
     assert 2 * 128**2 / (2 * 128 * 4) == 32  # for each step along k: flops of a tile of 128, and bytes read
+
+
+def test_points_of_the_roofline_are_drawn_on_the_roof_and_the_picture_says_so(monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gca()))
+    points = {"below": 0.5, "on the ridge": 20.0, "beyond": 40.0}
+    draw_roofline(points, 67, 3.35)
+    heights = {line.get_label().split(":")[0]: line.get_ydata()[0] for line in shown[0].lines}
+    assert [heights[name] for name in points] == pytest.approx([0.5 * 3.35, 67, 67])
+    assert "nothing here was timed" in shown[0].get_title()
+    plt.close("all")
 
 
 def test_blelloch_adds_less_and_waits_more():
