@@ -50,7 +50,7 @@ check:          ## grade your own saved exercises: make check NN=01
 	@$(COURSEKIT) check $(NN) $(ARGS) || [ $$? -eq 1 ]
 
 grade:          ## grade a folder of notebooks: make grade NN=01 ARGS="DIR --out DIR"
-	@$(COURSEKIT) grade $(NN) $(ARGS)
+	@$(COURSEKIT) grade $(NN) $(ARGS) || [ $$? -eq 1 ]
 
 release:        ## make the bundle for students: make release ARGS="--to DIR"
 	@$(COURSEKIT) release $(ARGS)

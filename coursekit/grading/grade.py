@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import platform
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,9 +19,13 @@ from coursekit.files import write_text
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, control, judges_of, unnoticed
+from coursekit.grading.earlier import LONG, Earlier
 from coursekit.grading.feedback import feedback
+from coursekit.grading.gradebook import long, wide
+from coursekit.grading.imports import hidden_imports
 from coursekit.grading.model import NotebookRun
-from coursekit.grading.report import Run, grades, junit, report
+from coursekit.grading.overrides import Overrides
+from coursekit.grading.report import Run, junit, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State, answers_key, fingerprint
@@ -33,13 +36,24 @@ from coursekit.machine import cores, installed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("chapter", metavar="NN", help="the chapter, such as 01")
     parser.add_argument(
-        "submissions", type=Path, metavar="DIR", help="holds STUDENT/*.ipynb or STUDENT.ipynb"
+        "submissions",
+        type=Path,
+        metavar="DIR",
+        help="holds STUDENT/*.ipynb, STUDENT.ipynb or STUDENT.zip; or the zip file that a platform exports",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the grades go")
     parser.add_argument(
         "--names",
         metavar="REGEX",
-        help="picks the student (its first group) out of a file's or a folder's name: '(.+?)_.*'",
+        help="picks the student (its first group) out of a file's or a folder's name: '(.+?)_.*'; "
+        "a group (?P<id>...) is the platform's number, for its import",
+    )
+    parser.add_argument(
+        "--overrides",
+        type=Path,
+        metavar="FILE",
+        help="your own points and comments: CSV or TOML with student, exercise, points, comment; "
+        "later runs into the same --out read it again",
     )
     parser.add_argument(
         "--solutions", type=Path, metavar="DIR", help="your own variants instead of the course's solutions/"
@@ -79,9 +93,11 @@ def run(course: Course, args: argparse.Namespace) -> int:
         raise CourseError(f"{chapter.path}: has no hidden test with points; see CONTRIBUTING.md")
     _keep_apart(args.submissions, args.out)
     submissions, remarks = collect(args.submissions, chapter, args.names)
+    Overrides(chapter, args.overrides)  # a mistake in it is told before anything runs
     box = Box.required() if args.sandbox == "required" else Box.off()
     settings = (args.sandbox, args.timeout)
     state = State(args.out, chapter.number, fingerprint(course, chapter, settings), args.seed)
+    overrides = Overrides(chapter, _kept(state.overrides(args.overrides)))
     if state.continued:
         _say(f"continuing the run with seed {state.seed} that was interrupted")
     conditions = Conditions(course, state.seed, box, max(1, args.workers or cores()), args.timeout)
@@ -96,18 +112,36 @@ def run(course: Course, args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _say("\nthe same command goes on from here")
         raise
+    results = [overrides.applied(_result(one, runs, measure)) for one in submissions]
+    remarks += [*hidden_imports(course, chapter, submissions), *overrides.unused(results)]
+    earlier, answers = Earlier(args.out, state.answers), _keys(submissions, lambda one: one.student)
     graded = Run(
         chapter,
-        [_result(one, runs, measure) for one in submissions],
+        results,
         state.seed,
         datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
         f"Python {platform.python_version()}, NumPy {installed('numpy')}, nbval {installed('nbval')}",
         time.monotonic() - started,
         remarks,
+        earlier.when if earlier else "",
+        earlier.changes(long(chapter, results), answers),
     )
-    _write(args.out, graded)
-    state.finish()
+    _write(args.out, graded, earlier)
+    state.finish(answers)
     return _summary(graded, args.out)
+
+
+def _kept(overrides: Path | None) -> Path | None:
+    if overrides and not overrides.is_file():
+        raise CourseError(
+            f"{overrides}: is gone, and held your points and comments in the run before; give another with "
+            "--overrides (one with nothing but its first line takes them back)"
+        )
+    return overrides
+
+
+def _keys(submissions: Sequence[Submission], name: Callable[[Submission], str]) -> dict[str, str]:
+    return {name(one): answers_key(one.answers) for one in submissions if not one.refused}
 
 
 def _say(words: str) -> None:
@@ -129,7 +163,7 @@ def _run_all(
     state: State,
 ) -> dict[str, NotebookRun]:
     """The runs by student's slug; those that an interrupted run has finished are read back."""
-    keys = {one.slug: answers_key(one.answers) for one in submissions if not one.refused}
+    keys = _keys(submissions, lambda one: one.slug)
     runs = {slug: run for slug, key in keys.items() if (run := state.load(f"{slug}-{key}"))}
     # what the box sees of a name is a number
     left = {f"n{i:05}": one for i, one in enumerate(submissions) if one.slug in keys and one.slug not in runs}
@@ -156,19 +190,20 @@ def _result(submission: Submission, runs: Mapping[str, NotebookRun], measure: Me
     return measure.result(submission, runs.get(submission.slug, NotebookRun(submission.slug)))
 
 
-def _write(out: Path, graded: Run) -> None:
-    """All outputs; feedback of students who are no longer there goes."""
-    name = f"{graded.chapter.number}.html"
-    pages = {out / "feedback" / one.submission.slug / name: one for one in graded.results}
-    for path, one in pages.items():
-        write_text(path, feedback(graded.chapter, one))
-    for old in set((out / "feedback").glob(f"*/{name}")) - set(pages):
-        old.unlink()
-        with contextlib.suppress(OSError):
-            old.parent.rmdir()
-    write_text(out / "grades.csv", grades(graded))
-    write_text(out / "junit.xml", junit(graded))
-    write_text(out / "report.html", report(graded))
+def _write(out: Path, graded: Run, earlier: Earlier) -> None:
+    """All outputs, after the ones of the run before have gone into their own folder."""
+    chapter, results = graded.chapter, graded.results
+    texts = {
+        f"feedback/{one.submission.slug}/{chapter.number}.html": feedback(chapter, one) for one in results
+    }
+    texts |= {"grades.csv": wide(chapter, results), LONG: long(chapter, results)}
+    texts |= {"junit.xml": junit(graded), "report.html": report(graded)}
+    kept = earlier.keep()
+    for name, text in texts.items():
+        write_text(out / name, text)
+    if kept:
+        changed = f"{len(graded.changes)} changed" if graded.changes else "none changed"
+        _say(f"points of exercises against the last run: {changed}; its results are in {kept}")
 
 
 def _summary(graded: Run, out: Path) -> int:

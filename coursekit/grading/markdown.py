@@ -6,6 +6,7 @@ import functools
 import html
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -38,35 +39,32 @@ def _inline(source: str) -> str:
     return _markdown(source).strip().removeprefix("<p>").removesuffix("</p>")
 
 
-# What is plain in text: the page has no script that could set formulas.
-_SIGNS = {
-    "ge": "\u2265", "geq": "\u2265", "le": "\u2264", "leq": "\u2264", "ne": "\u2260", "approx": "\u2248",
-    "times": "\u00d7", "cdot": "\u00b7", "partial": "\u2202", "sum": "\u2211", "to": "\u2192",
-    "infty": "\u221e",
-    "alpha": "\u03b1", "beta": "\u03b2", "gamma": "\u03b3", "delta": "\u03b4", "eta": "\u03b7",
-    "theta": "\u03b8", "lambda": "\u03bb", "mu": "\u03bc", "sigma": "\u03c3", "Delta": "\u0394",
-    "qquad": "\u2003", "quad": "\u2002", "left": "", "right": "",
-}  # fmt: skip
+_TAGS = re.compile(
+    "math|mrow|m[inos]|mtext|mspace|mfrac|msqrt|mroot|msub|msup|msubsup|munder|mover|munderover|"
+    "mtable|mtr|mtd|mstyle|mpadded|menclose"
+)
 
 
-def _formula(latex: str) -> str:
-    """A formula in one line: fractions with a stroke, indices raised and lowered."""
-    line = re.sub(r"\\[,;! ]", " ", latex)
-    for _ in range(3):  # from the inside out
-        line = re.sub(r"\\d?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", _fraction, line)
-        line = re.sub(r"\\(?:text|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}", r"\1", line)
-    line = html.escape(re.sub(r"\\([A-Za-z]+)", lambda found: _SIGNS.get(found[1], found[1]), line))
-    line = re.sub(r"\^(?:\{([^{}]*)\}|(\w))", lambda found: f"<sup>{found[1] or found[2]}</sup>", line)
-    return re.sub(r"_(?:\{([^{}]*)\}|(\w))", lambda found: f"<sub>{found[1] or found[2]}</sub>", line)
+def _formula(latex: str, display: str) -> str:
+    """LaTeX as MathML, which browsers set without a script; as it was typed where that cannot be."""
+    try:
+        from latex2mathml.converter import convert
 
-
-def _fraction(found: re.Match[str]) -> str:
-    parts = [part if re.fullmatch(r"[\w\\ ^]+", part) else f"({part})" for part in found.groups()]
-    return " / ".join(part.strip() for part in parts)
+        made = convert(html.unescape(latex), display=display)
+        tree = ElementTree.fromstring(made)
+    except Exception:  # it raises a dozen kinds on what it does not know
+        return f"<code>{html.escape(html.unescape(latex))}</code>"
+    names = {element.tag.rpartition("}")[2] for element in tree.iter()}
+    harmful = any(
+        name == "href" or name.startswith("on") for element in tree.iter() for name in element.attrib
+    )
+    if harmful or not all(map(_TAGS.fullmatch, names)):
+        return f"<code>{html.escape(html.unescape(latex))}</code>"
+    return str(made)
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown without raw HTML, images or addresses that run; formulas as they were typed."""
+    """Markdown without raw HTML, images or addresses that run; formulas in MathML."""
 
     def __init__(self) -> None:
         super().__init__(escape=True, allow_harmful_protocols=False, exclude_anchor_links=True)
@@ -75,10 +73,10 @@ class _Renderer(IPythonRenderer):
         return f"<em>{html.escape(text)}</em>"
 
     def inline_math(self, body: str) -> str:
-        return f'<span class="math">{_formula(body)}</span>'
+        return _formula(body, "inline")
 
     def block_math(self, body: str) -> str:
-        return f'<p class="math">{_formula(body)}</p>'
+        return _formula(body, "block")
 
     def block_mermaidjs(self, code: str) -> str:
         return f"<pre>{html.escape(code)}</pre>"

@@ -23,8 +23,9 @@ def words(text: str) -> Markup:
 
 
 def state(result: ExerciseResult) -> tuple[str, str]:
-    """Style and word for how an exercise ended."""
-    if result.passed:
+    """Style and word for how an exercise ended, by the instructor's points where there are some."""
+    full = result.points == result.exercise.points
+    if result.passed if result.tested is None else full:
         return "good", "right"
     if result.unsolved:
         return "none", UNSOLVED

@@ -1,10 +1,8 @@
-"""What the instructor reads: grades.csv, junit.xml and report.html."""
+"""What the instructor reads: junit.xml and report.html."""
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import re
 import statistics
 from collections import Counter
@@ -14,11 +12,11 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from coursekit.grading.assemble import Chapter, Exercise
+from coursekit.grading.earlier import Change
 from coursekit.grading.page import page, state
 from coursekit.grading.results import ExerciseResult, Result, number
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FORMULA = "=+-@|\uff1d\uff0b\uff0d\uff20\t\r"  # a spreadsheet would run what begins with one of these
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ class Run:
     machine: str
     seconds: float
     remarks: Sequence[str] = ()
+    before: str = ""  # when the run before was, "" where there was none
+    changes: Sequence[Change] = ()
 
     @property
     def graded(self) -> list[Result]:
@@ -40,30 +40,6 @@ class Run:
     @property
     def refused(self) -> list[Result]:
         return [result for result in self.results if result.refused]
-
-
-# grades.csv
-
-
-def grades(run: Run) -> str:
-    """A row for each student and exercise."""
-    file = io.StringIO()
-    rows = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)  # a `;` ends a cell in some programs
-    rows.writerow(["student", "exercise", "points", "maximum", "verdict"])
-    for result in run.results:
-        done = {one.exercise.number: one for one in result.exercises}
-        for exercise in run.chapter.exercises:
-            one = done.get(exercise.number)
-            verdict = one.verdict if one else f"not graded: {result.refused}"
-            points = number(one.points if one else 0)
-            name = inert(result.submission.student)
-            rows.writerow([name, exercise.number, points, number(exercise.points), inert(verdict)])
-    return file.getvalue()
-
-
-def inert(cell: str) -> str:
-    """`cell` so that no spreadsheet takes it for a formula."""
-    return f"'{cell}" if cell.lstrip(" \u00a0")[:1] in tuple(_FORMULA) else cell
 
 
 # junit.xml

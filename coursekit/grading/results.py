@@ -11,6 +11,7 @@ from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
 
 UNSOLVED = "not solved yet"
+OVERRIDDEN = "set by the instructor"
 
 
 def number(points: float) -> str:
@@ -27,6 +28,8 @@ class ExerciseResult:
     messages: tuple[str, ...] = ()  # of the tests that failed
     hint: str | None = None
     seconds: float = 0.0
+    tested: float | None = None  # what the tests gave, where the instructor gave other points
+    comment: str = ""  # the instructor's
 
     @property
     def passed(self) -> bool:
@@ -34,11 +37,13 @@ class ExerciseResult:
 
     @property
     def unsolved(self) -> bool:
-        return set(self.messages) == {UNSOLVED} and not self.points
+        return set(self.messages) == {UNSOLVED} and not self.points and self.tested is None
 
     @property
     def verdict(self) -> str:
-        return "; ".join(self.messages) or "passed"
+        """The tests' messages, and whether the instructor gave other points than they."""
+        said = "; ".join(self.messages) or "passed"
+        return said if self.tested is None else f"{OVERRIDDEN}; the tests, {number(self.tested)}: {said}"
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Result:
     submission: Submission
     exercises: tuple[ExerciseResult, ...] = ()
     refused: str = ""
+    comment: str = ""  # the instructor's, on the whole notebook
 
     @property
     def points(self) -> float:

@@ -20,6 +20,7 @@ from coursekit.grading.model import NotebookRun, load_run, save_run
 from coursekit.machine import installed
 
 FOLDER = ".coursekit"
+ANSWERS, OVERRIDES = "answers", "overrides"  # what is kept from run to run
 
 
 def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
@@ -54,7 +55,8 @@ class State:
         self.seed = secrets.randbelow(2**32) if seed is None else seed
         self.continued = False
         shutil.rmtree(self.folder / "runs", ignore_errors=True)
-        self.about = {"chapter": chapter, "key": key, "seed": self.seed, "done": False}
+        kept = {name: self.about[name] for name in (ANSWERS, OVERRIDES) if name in self.about}
+        self.about = {**kept, "chapter": chapter, "key": key, "seed": self.seed, "done": False}
         self._write()
 
     def _read(self) -> dict[str, Any]:
@@ -88,8 +90,22 @@ class State:
     def _run_file(self, name: str) -> Path:
         return self.folder / "runs" / f"{name}.json"
 
-    def finish(self) -> None:
+    @property
+    def answers(self) -> dict[str, str]:
+        """The keys of the answers that the last finished run graded, by student."""
+        kept = self.about.get(ANSWERS)
+        return kept if isinstance(kept, dict) else {}
+
+    def overrides(self, given: Path | None) -> Path | None:
+        """The file of the instructor's points: the one now given, else that of the run before."""
+        if given:
+            self.about[OVERRIDES] = str(given.resolve())
+            self._write()
+        kept = self.about.get(OVERRIDES)
+        return Path(kept) if isinstance(kept, str) else None
+
+    def finish(self, answers: Mapping[str, str] | None = None) -> None:
         """The results are written: the next run begins afresh."""
-        self.about["done"] = True
+        self.about |= {"done": True, ANSWERS: dict(answers or {})}
         self._write()
         shutil.rmtree(self.folder / "runs", ignore_errors=True)

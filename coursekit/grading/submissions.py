@@ -1,34 +1,36 @@
-"""Submissions as strangers hand them in: found, read with limits, and reduced to their answer cells.
+"""Submissions of strangers: one a student, the newest, read with limits, and reduced to its answer cells.
 
-Nothing here writes, follows a symbolic link, or believes a file. What is wrong with one submission becomes
-one line for that student; the class goes on.
+Nothing here writes or believes a file. What is wrong with one submission becomes one line for that student;
+the class goes on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import stat
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter
+from coursekit.grading.handins import HandIn, handed_in, printable, read_file
+from coursekit.grading.handins import Refused as Refused
 from coursekit.notebooks import first_line
 
-LARGEST = 10_000_000  # bytes of one notebook
+MOST_NOTEBOOKS = 50  # of one student
 MOST_PARTS = 200_000  # objects in its JSON: each takes a hundred times its bytes in memory
 
 _EXERCISE = re.compile(r"(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
 
 
-class Refused(Exception):
-    """Why one submission is not graded, in one line that says what to do."""
+class Elsewhere(Refused):
+    """A notebook that belongs to something else than this chapter."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +58,42 @@ class Submission:
     answers: Mapping[str, str] = field(default_factory=dict)
     added: tuple[str, ...] = ()  # code cells that are no answers
     refused: str = ""
+    id: str = ""  # the platform's number for the student, "" where it is not known
+    note: str = ""  # which of several hand-ins this is
 
 
-def collect(folder: Path, chapter: Chapter, names: str | None = None) -> tuple[list[Submission], list[str]]:
-    """The submissions in `folder` by student's name, and remarks on what was passed over.
+def collect(place: Path, chapter: Chapter, names: str | None = None) -> tuple[list[Submission], list[str]]:
+    """The newest submission of each student in `place`, by name, and remarks on what was passed over.
 
-    `folder` holds STUDENT/*.ipynb or STUDENT.ipynb. The first group of the regular expression `names` picks
-    the student's name out of a file's or a folder's name.
+    `place` is a folder or a platform's zip file, with notebooks, folders or zip files named after students.
+    The first group of the regular expression `names` picks the student's name out of the name of a file or a
+    folder, its group `id` the platform's number for the student.
     """
     pattern = _pattern(names)
-    found: dict[str, list[Path]] = {}
-    remarks = []
-    for entry in _entries(folder):
-        is_notebook = entry.suffix == ".ipynb"
-        if not is_notebook and not (entry.is_dir() or entry.is_symlink()):
-            remarks.append(f"{printable(entry.name)}: passed over: neither a notebook nor a folder")
-            continue
-        student = _student(entry, pattern)
-        if student is None:
-            remarks.append(f"{printable(entry.name)}: passed over: its name does not match --names")
-            continue
-        found.setdefault(student, []).append(entry)
+    files, remarks = handed_in(place)
+    found: dict[tuple[str, str], list[HandIn]] = {}
+    unmatched = []
+    for one in files:
+        who = _student(one.parts, pattern)
+        if who:
+            found.setdefault(who, []).append(one)
+        else:
+            unmatched.append(one.parts[0])
+    named = {one.parts[0] for entries in found.values() for one in entries}
+    remarks += [
+        f"{printable(top)}: passed over: its name does not match --names"
+        for top in dict.fromkeys(unmatched)
+        if top not in named
+    ]
     if not found:
-        raise CourseError(f"{folder}: holds no submissions; expected STUDENT/*.ipynb or STUDENT.ipynb in it")
-    return _with_slugs([_submission(name, found[name], chapter) for name in sorted(found)]), remarks
+        raise CourseError(f"{place}: holds no submissions; expected STUDENT/*.ipynb or STUDENT.ipynb in it")
+    sharing = Counter(student for student, _ in found)
+    submissions = []
+    for (student, number), entries in sorted(found.items()):
+        name = f"{student} ({number})" if sharing[student] > 1 else student
+        submissions.append(replace(_submission(name, entries, chapter), id=printable(number)))
+    remarks += [f"{one.student}: {one.note}" for one in submissions if one.note]
+    return _with_slugs(submissions), remarks
 
 
 def _pattern(names: str | None) -> re.Pattern[str] | None:
@@ -94,31 +108,34 @@ def _pattern(names: str | None) -> re.Pattern[str] | None:
     return pattern
 
 
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    except NotADirectoryError:
-        raise CourseError(f"{folder}: is a file; expected a folder of submissions") from None
-    except FileNotFoundError:
-        raise CourseError(f"{folder}: no such folder; expected a folder of submissions") from None
-    except OSError as error:
-        raise CourseError(f"{folder}: cannot be read ({error.strerror}); check its permissions") from None
-
-
-def _student(entry: Path, pattern: re.Pattern[str] | None) -> str | None:
+def _student(parts: Sequence[str], pattern: re.Pattern[str] | None) -> tuple[str, str] | None:
+    """Name and number of the student to whom a file belongs, by the uppermost name that tells."""
     if pattern is None:
-        return entry.stem if entry.suffix == ".ipynb" else entry.name
-    found = pattern.match(entry.name)
-    return next((group for group in found.groups() if group), None) if found else None
+        top = parts[0]
+        is_folder = len(parts) > 1 and not top.lower().endswith(".zip")
+        return (top if is_folder else _without_suffix(top)), ""
+    for part in parts:
+        found = pattern.match(part)
+        if found:
+            groups = found.groupdict()
+            number = groups.get("id") or ""
+            places = [place for name, place in pattern.groupindex.items() if name == "id"]
+            texts = [text for place, text in enumerate(found.groups(), 1) if text and place not in places]
+            return (texts[0], number) if texts else None
+    return None
 
 
-def _submission(student: str, entries: list[Path], chapter: Chapter) -> Submission:
-    source = " and ".join(printable(entry.name) for entry in entries)
+def _without_suffix(name: str) -> str:
+    return re.sub(r"\.(ipynb|zip|ZIP)$", "", name)
+
+
+def _submission(student: str, entries: list[HandIn], chapter: Chapter) -> Submission:
+    source = " and ".join(sorted({printable(entry.parts[0]) for entry in entries}))
     try:
         _check_name(student)
-        path, cells = _the_notebook(entries, chapter)
+        chosen, cells, note = _newest(entries, chapter)
         answers, added = _split(cells, chapter)
-        return Submission(student, "", printable(str(path.name)), answers, added)
+        return Submission(student, "", chosen.name, answers, added, note=note)
     except Refused as reason:
         return Submission(printable(student), "", source, refused=str(reason))
 
@@ -130,38 +147,32 @@ def _check_name(student: str) -> None:
         raise Refused("its name holds characters that cannot be printed, or too many; rename the file")
 
 
-def _the_notebook(entries: list[Path], chapter: Chapter) -> tuple[Path, list[RawCell]]:
-    """The one notebook of this chapter among a student's files."""
-    paths = list(_notebooks(entries))
-    if not paths:
-        raise Refused("no notebook in the folder; expected one *.ipynb")
-    if len(paths) > 20:
-        raise Refused(f"{len(paths)} notebooks in the folder; keep the one to grade")
-    read, refused = [], []
-    for path in paths:
+def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCell], str]:
+    """The newest notebook of this chapter among a student's files, and what to say of the others."""
+    if len(entries) > MOST_NOTEBOOKS:
+        raise Refused(f"{len(entries)} notebooks; keep the one to grade")
+    read: list[tuple[HandIn, list[RawCell]]] = []
+    refused: list[Refused] = []
+    newer = ""
+    for entry in sorted(entries, key=lambda one: one.age, reverse=True):
         try:
-            read.append((path, read_cells(path, chapter)))
+            read.append((entry, parse(entry.name, entry.read(), chapter)))
         except Refused as reason:
             refused.append(reason)
-        if len(read) > 1:
-            names = " and ".join(printable(path.name) for path, _ in read)
-            raise Refused(f"two notebooks of this chapter ({names}); keep the one to grade")
+            if not (read or isinstance(reason, Elsewhere) or newer):
+                newer = f"a newer one was passed over: {reason}"
     if not read:
-        raise refused[0]
-    return read[0]
+        raise next((one for one in refused if not isinstance(one, Elsewhere)), refused[0])
+    chosen, cells = read[0]
+    older = [f"{one.where} ({_when(one)})" for one, _ in read[1:]]
+    notes = (
+        [f"graded is the newest, {chosen.where} ({_when(chosen)}), not {', '.join(older)}"] if older else []
+    )
+    return chosen, cells, "; ".join([*notes, newer] if newer else notes)
 
 
-def _notebooks(entries: list[Path]) -> Iterator[Path]:
-    for entry in entries:
-        if entry.is_symlink():
-            raise Refused(f"{printable(entry.name)} is a symbolic link; expected the notebook itself")
-        if entry.is_dir():
-            try:
-                yield from (path for path in sorted(entry.glob("*.ipynb")) if not path.name.startswith("."))
-            except OSError as error:
-                raise Refused(f"the folder cannot be read ({error.strerror})") from None
-        else:
-            yield entry
+def _when(one: HandIn) -> str:
+    return f"{datetime.fromtimestamp(one.modified):%d %B %Y, %H:%M:%S}"
 
 
 def answers_of(path: Path, chapter: Chapter) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -171,9 +182,12 @@ def answers_of(path: Path, chapter: Chapter) -> tuple[dict[str, str], tuple[str,
 
 def read_cells(path: Path, chapter: Chapter) -> list[RawCell]:
     """The cells of the notebook at `path`, of any nbformat 4.x. Raises Refused."""
-    name = printable(path.name)
+    return parse(printable(path.name), read_file(path), chapter)
+
+
+def parse(name: str, content: bytes, chapter: Chapter) -> list[RawCell]:
+    """The cells of the notebook `content`, called `name` in messages. Raises Refused."""
     try:
-        content = _read(path)
         if content.count(b"{") > MOST_PARTS:
             raise Refused(
                 f"{name} is not a notebook that JupyterLab wrote (too many parts); save it again there"
@@ -190,27 +204,6 @@ def read_cells(path: Path, chapter: Chapter) -> list[RawCell]:
     cells = [_raw(cell) for cell in data["cells"] if isinstance(cell, dict)]
     _check_chapter(name, data, cells, chapter)
     return cells
-
-
-def _read(path: Path) -> bytes:
-    """The bytes of a regular file that is no symbolic link and not too large."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        if path.is_symlink():
-            raise Refused(
-                f"{printable(path.name)} is a symbolic link; expected the notebook itself"
-            ) from None
-        raise Refused(f"{printable(path.name)} cannot be read ({error.strerror})") from None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise Refused(f"{printable(path.name)} is not a file; expected the notebook itself")
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise Refused(
-            f"{printable(path.name)} is larger than {LARGEST // 1_000_000} MB; clear its outputs and save it"
-        )
-    return content
 
 
 def _raw(cell: dict[str, Any]) -> RawCell:
@@ -233,9 +226,9 @@ def _check_chapter(name: str, data: dict[str, Any], cells: list[RawCell], chapte
     other = about.get("chapter") if isinstance(about, dict) else None
     ours = any(cell.grade_id in chapter.answer_ids or cell.key in chapter.reference() for cell in cells)
     if isinstance(other, str) and other != chapter.number:
-        raise Refused(f"{name} is of chapter {printable(other[:9])}, not {chapter.number}; grade it there")
+        raise Elsewhere(f"{name} is of chapter {printable(other[:9])}, not {chapter.number}; grade it there")
     if not ours:
-        raise Refused(f"{name} has no answer cell of chapter {chapter.number}; is it another notebook?")
+        raise Elsewhere(f"{name} has no answer cell of chapter {chapter.number}; is it another notebook?")
 
 
 def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -262,17 +255,6 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
 
 
 # Names
-
-
-def printable(name: str) -> str:
-    """`name` in one line, with characters that do not print written as escapes."""
-    return "".join(_shown(character) for character in name)
-
-
-def _shown(character: str) -> str:
-    if character.isprintable() or character in "\u200c\u200d":  # joiners: parts of names in some scripts
-        return character
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii", "backslashreplace")
 
 
 def _with_slugs(submissions: list[Submission]) -> list[Submission]:

@@ -23,7 +23,7 @@ from replay import Replay
 from coursekit import __main__ as command
 from coursekit import notebooks
 from coursekit.errors import CourseError
-from coursekit.grading import control, hints, report, submissions
+from coursekit.grading import control, gradebook, hints, submissions
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
 from coursekit.grading.compare import against
 from coursekit.grading.misconceptions import Misconception
@@ -181,10 +181,8 @@ def _refused(folder: Path) -> None:
     elsewhere.metadata["coursekit"]["chapter"] = "02"
     tiny.submit(folder, "elsewhere", elsewhere)
     tiny.submit(folder, "unrelated", tiny.notebook(tiny.code("1 + 1")))
-    shutil.copy(tiny.submit(folder, "twice", CLASS["right"]), folder / "twice" / "Copy1.ipynb")
-    shutil.copy(tiny.submit(folder, "both", CLASS["right"]), folder / "both.ipynb")
-    shutil.copy(folder / "both.ipynb", folder / "new\nline.ipynb")
-    shutil.copy(folder / "both.ipynb", folder / "up\\..\\etc.ipynb")
+    shutil.copy(folder / "right" / "01_tiny.ipynb", folder / "new\nline.ipynb")
+    shutil.copy(folder / "right" / "01_tiny.ipynb", folder / "up\\..\\etc.ipynb")
     (folder / "notes.txt").write_text("no submission")
 
 
@@ -202,8 +200,6 @@ REFUSED = {
     "nothing": "no notebook",
     "elsewhere": "of chapter 02, not 01",
     "unrelated": "no answer cell of chapter 01",
-    "twice": "two notebooks of this chapter (01_tiny.ipynb and Copy1.ipynb)",
-    "both": "two notebooks of this chapter (01_tiny.ipynb and both.ipynb)",
     "new\\nline": "characters that cannot be printed",
     "up\\..\\etc": "its name is a path",
 }
@@ -228,7 +224,7 @@ class Graded:
         return command.main([*where, "--out", str(out), "--sandbox", SANDBOX, *more])
 
     def rows(self) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO((self.out / "grades.csv").read_text(encoding="utf-8"))))
+        return list(csv.DictReader(io.StringIO((self.out / "grades_long.csv").read_text(encoding="utf-8"))))
 
     def verdicts(self, student: str) -> list[str]:
         return [row["verdict"] for row in self.rows() if row["student"] == student]
@@ -288,9 +284,9 @@ def test_each_student_earns_what_the_answers_deserve(graded: Graded) -> None:
 def test_columns_and_maxima(graded: Graded) -> None:
     rows = [row for row in graded.rows() if row["student"] == "right"]
     assert [list(row.values()) for row in rows] == [
-        ["right", "1.1", "2", "2", "passed"],
-        ["right", "1.2", "3", "3", "passed"],
-        ["right", "1.3", "2", "2", "passed"],
+        ["right", "1.1", "2", "2", "passed", ""],
+        ["right", "1.2", "3", "3", "passed", ""],
+        ["right", "1.3", "2", "2", "passed", ""],
     ]
 
 
@@ -352,7 +348,7 @@ def test_a_name_is_no_formula_and_no_path(graded: Graded) -> None:
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\uff1d1", "|x"])
 def test_what_a_spreadsheet_would_run_is_quoted(cell: str) -> None:
-    assert report.inert(cell) == f"'{cell}"
+    assert gradebook.inert(cell) == f"'{cell}"
 
 
 class Tags(HTMLParser):
@@ -439,7 +435,7 @@ def test_the_report_has_seed_distribution_misconceptions_and_links(graded: Grade
 
 
 def _files(out: Path) -> dict[str, bytes]:
-    kept = [out / "grades.csv", *out.glob("feedback/*/*.html")]
+    kept = [out / "grades.csv", out / "grades_long.csv", *out.glob("feedback/*/*.html")]
     return {str(path.relative_to(out)): path.read_bytes() for path in kept}
 
 
@@ -556,7 +552,7 @@ def test_a_known_mistake_that_no_test_notices_is_named(graded: Graded) -> None:
         (["09", "{subs}", "--out", "{out}"], "no notebook of chapter '09'"),
         (["../01", "{subs}", "--out", "{out}"], "no notebook of chapter '../01'"),
         (["01", "{subs}/absent", "--out", "{out}"], "no such folder"),
-        (["01", "{subs}/both.ipynb", "--out", "{out}"], "is a file; expected a folder"),
+        (["01", "{subs}/damaged.ipynb", "--out", "{out}"], "is a file; expected a folder"),
         (["01", "{subs}/nothing", "--out", "{out}"], "holds no submissions"),
         (["01", "{subs}", "--out", "{subs}/out"], "lies in the submissions' folder"),
         (["01", "{subs}", "--out", "{subs}"], "lies in the submissions' folder"),
