@@ -52,16 +52,22 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
     steps = course_test.all_steps(Course(ROOT), [])
-    assert [step.name for step in steps if step.left_to == course_test.ASKED] == ["parity", "browser", "gpu"]
+    asked = ["ruff", "format", "mypy", "parity", "browser", "gpu"]
+    assert [step.name for step in steps if step.left_to == course_test.ASKED] == asked
     assert "`make gpu-test`" in readme  # CI has no GPU
-    for name in ("parity", "browser"):
-        assert f"`make test-{name}`" in readme
+    for name in ("lint", "parity", "browser"):
+        assert re.search(rf"`make (test-)?{name}`", readme)
         assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)
 
 
 def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
     wanted = {extra: [one for one in needs if "torch" in one] for extra, needs in EXTRAS.items()}
     assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": ["torch==2.13.0"]}
+
+
+def test_the_linters_are_pinned() -> None:
+    pinned = [need for needs in EXTRAS.values() for need in needs if need.startswith(("ruff", "mypy"))]
+    assert len(pinned) == 2 and all("==" in need for need in pinned)
 
 
 def test_what_a_learner_makes_is_not_committed() -> None:
