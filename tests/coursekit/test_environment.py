@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,12 +21,32 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def environment() -> list[object]:
-    data = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    data = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))
     return list(data["dependencies"])
 
 
 def test_binder_gets_python_3_12_and_the_package_by_pip_and_no_other_version() -> None:
-    assert environment() == ["python=3.12", "pip", {"pip": ["-e .[course]"]}]
+    assert environment() == ["python=3.12", "pip"]
+    script = ROOT / ".binder" / "postBuild"
+    assert os.access(script, os.X_OK) and subprocess.run(["bash", "-n", script]).returncode == 0
+    assert "pip install --no-cache-dir --quiet -e '.[course]'" in script.read_text()
+
+
+def test_work_is_there_when_binder_starts() -> None:
+    assert (ROOT / ".binder" / "postBuild").read_text().endswith("\npython -m coursekit lab --prepare\n")
+
+
+def lowest(needs: list[str]) -> set[str]:
+    """Of `name>=1.2`, and of `name==1.2`, the line `name==1.2`; an extra of our own has none."""
+    found = (re.match(r"([\w-]+)[>=]=([\w.]+)", need) for need in needs)
+    return {f"{one[1]}=={one[2]}" for one in found if one}
+
+
+def test_the_lowest_versions_are_those_that_are_tried() -> None:
+    lines = (ROOT / "tests" / "bare" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    tried = {line for line in lines if not line.startswith("#")}
+    allowed = lowest([*PROJECT["dependencies"], *EXTRAS["notebooks"], *EXTRAS["course"], *EXTRAS["test"]])
+    assert tried == allowed - {"ipykernel==6.17.1"}  # Colab's own; pip's oldest for the course is newer
 
 
 def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
@@ -34,7 +55,7 @@ def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
 
 
 def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
-    assert set(EXTRAS) == {"course", "gpu", "pretrained", "test", "parity"}
+    assert set(EXTRAS) == {"notebooks", "course", "gpu", "pretrained", "test", "parity"}
 
 
 def test_ci_installs_the_packages_that_the_readme_names() -> None:
