@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
+.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -24,6 +24,9 @@ test:           ## run the tests, every chapter and every solution (ARGS go to p
 
 test-fast:      ## run what takes less than a minute, of every layer: after each edit
 	@$(COURSEKIT) test --fast $(ARGS)
+
+lint:           ## run ruff and mypy, of the versions that pyproject.toml pins: for contributors
+	@$(COURSEKIT) test --only ruff --only format --only mypy $(ARGS)
 
 test-parity:    ## compare with PyTorch, which is installed for it (skipped where it cannot be)
 	@$(COURSEKIT) test --only parity $(ARGS)

@@ -169,10 +169,15 @@ def pictures() -> Row:
     dot = shutil.which("dot")
     if dot:
         return Row("graph pictures", f"graphviz at {dot}")
-    if importlib.util.find_spec("pygraphviz"):
-        version = machine.installed("pygraphviz")
-        return Row("graph pictures", f"pygraphviz {version} (no `dot` program needed)")
-    return Row("graph pictures", "neither `dot` nor pygraphviz", MISSING, "`make lab` installs pygraphviz")
+    try:
+        importlib.import_module("pygraphviz")  # a wheel may be there and miss a library of the system
+    except (ImportError, OSError) as error:
+        found = f"in a plain layout, since neither `dot` nor pygraphviz works ({error})"
+        return Row(
+            "graph pictures", found, OPTIONAL, "Graphviz makes nicer ones: https://graphviz.org/download"
+        )
+    version = machine.installed("pygraphviz")
+    return Row("graph pictures", f"pygraphviz {version} (no `dot` program needed)")
 
 
 def gpu() -> Row:

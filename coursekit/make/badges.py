@@ -1,14 +1,20 @@
-"""Write the repository's address into the README and the chapters, from one place: pyproject.toml.
+"""Write the repository's address into the README and all notebooks, from one place: pyproject.toml.
 
 Three places change and nothing else: the text between `<!-- badges -->` and `<!-- /badges -->` in the README
-and in the opening of each chapter, and the first code cell of each chapter, which begins with `# setup`.
+and in the opening of each notebook, and the first code cell of each notebook, which begins with `# setup`.
+Exercises that lack the two get them. What is installed has the version in pyproject.toml, by its tag.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import re
+import tomllib
 from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
@@ -16,7 +22,6 @@ from coursekit.files import read_text, write_text
 from coursekit.notebooks import as_text, cells, read
 
 OPEN, CLOSE = "<!-- badges -->", "<!-- /badges -->"
-BRANCH = "main"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 _BLOCK = re.compile(re.escape(OPEN) + r".*?" + re.escape(CLOSE), re.DOTALL)
 _SETTING = re.compile(r'^(\[tool\.coursekit\]\n(?:(?!\[).*\n)*?repository = )"[^"\n]*"', re.MULTILINE)
@@ -27,7 +32,13 @@ import importlib.util
 
 if importlib.util.find_spec("coursekit") is None:
 """
-_INSTALL = "    %pip install --quiet git+https://github.com/{repository} pygraphviz graphviz threadpoolctl"
+_INSTALL = '    %pip install --quiet "minilib[notebooks] @ git+https://github.com/{repository}@{tag}"'
+_LOCKED = {
+    "nbgrader": {
+        "grade": False, "grade_id": "install", "locked": True, "points": 0, "schema_version": 3,
+        "solution": False, "task": False,
+    }
+}  # fmt: skip
 _REFUSE = (
     '    raise ModuleNotFoundError("run `make lab` in a clone of the course, and open this notebook there")'
 )
@@ -70,8 +81,10 @@ def plan(course: Course, repository: str | None = None) -> dict[Path, str]:
     readme = course.root / "README.md"
     if readme.exists():
         planned[readme] = in_readme(readme, repository, course)
-    for path in chapters(course):
-        planned[path] = in_chapter(path, repository)
+    tag = tag_of(course)
+    for folder in (course.chapters, course.solutions, course.exercises):
+        for path in sorted(folder.glob("*.ipynb")):
+            planned[path] = in_notebook(path, repository, tag, of_exercises=folder != course.chapters)
     return {path: text for path, text in planned.items() if text != read_text(path)}
 
 
@@ -92,14 +105,22 @@ def set_repository(path: Path, repository: str) -> str:
 
 
 def in_readme(path: Path, repository: str, course: Course) -> str:
-    return _fill(path, read_text(path), readme_block(repository, [found.name for found in chapters(course)]))
+    names = [found.name for found in chapters(course)]
+    return _fill(path, read_text(path), readme_block(repository, tag_of(course), names))
 
 
-def readme_block(repository: str, names: list[str]) -> str:
+def tag_of(course: Course) -> str:
+    """The tag of the version that pyproject.toml names: "v0.1.0"."""
+    with open(course.root / "pyproject.toml", "rb") as file:
+        return f"v{tomllib.load(file).get('project', {}).get('version', '0')}"
+
+
+def readme_block(repository: str, tag: str, names: list[str]) -> str:
     """What stands between the README's markers."""
     if not repository:
         return "To install, clone this repository and run `make lab` in the clone."
-    rows = [f"| `{name}` | {binder(repository, name)} | {colab(repository, name)} |" for name in names]
+    places = [(name, (repository, tag, f"chapters/{name}")) for name in names]
+    rows = [f"| `{name}` | {binder(*place)} | {colab(*place)} |" for name, place in places]
     return "\n".join(
         [
             f"To install, `git clone https://github.com/{repository}` and run `make lab` in the clone. "
@@ -112,31 +133,36 @@ def readme_block(repository: str, names: list[str]) -> str:
     )
 
 
-def chapter_block(repository: str, name: str) -> str:
-    """What stands between the markers of a chapter's opening."""
+def notebook_block(repository: str, tag: str, path: str) -> str:
+    """What stands between the markers of the opening of the notebook at `path` in the repository."""
     if not repository:
         return "To run this notebook, run `make lab` in a clone of the course."
-    return f"{binder(repository, name)} {colab(repository, name)}"
+    return f"{binder(repository, tag, path)} {colab(repository, tag, path)}"
 
 
-def binder(repository: str, name: str) -> str:
-    address = f"https://mybinder.org/v2/gh/{repository}/{BRANCH}?urlpath=lab/tree/chapters/{name}"
+def binder(repository: str, tag: str, path: str) -> str:
+    """The badge that opens the reader's own copy, where `lab --prepare` puts it."""
+    copy = path.removeprefix("exercises/")
+    address = f"https://mybinder.org/v2/gh/{repository}/{tag}?urlpath=lab/tree/work/{copy}"
     return f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({address})"
 
 
-def colab(repository: str, name: str) -> str:
-    address = f"https://colab.research.google.com/github/{repository}/blob/{BRANCH}/chapters/{name}"
+def colab(repository: str, tag: str, path: str) -> str:
+    address = f"https://colab.research.google.com/github/{repository}/blob/{tag}/{path}"
     return f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({address})"
 
 
-def setup_cell(repository: str) -> str:
-    """The first code cell of a chapter."""
-    return _SETUP + (_INSTALL.format(repository=repository) if repository else _REFUSE)
+def setup_cell(repository: str, tag: str) -> str:
+    """The first code cell of a notebook."""
+    return _SETUP + (_INSTALL.format(repository=repository, tag=tag) if repository else _REFUSE)
 
 
-def in_chapter(path: Path, repository: str) -> str:
+def in_notebook(path: Path, repository: str, tag: str, *, of_exercises: bool) -> str:
     """The notebook's text with opening and first code cell filled."""
     text, notebook = read_text(path), read(path)
+    had = len(notebook.cells)
+    if of_exercises:
+        add_places(path, notebook)
     found = cells(path, notebook)
     opening = next((cell for cell in found if not cell.is_code and OPEN in cell.source), None)
     setup = next((cell for cell in found if cell.is_code), None)
@@ -144,10 +170,30 @@ def in_chapter(path: Path, repository: str) -> str:
         raise CourseError(f"{path}: no Markdown cell holds `{OPEN}` and `{CLOSE}`; add them to the opening")
     if setup is None or not setup.source.startswith("# setup"):
         raise CourseError(f"{path}: its first code cell must begin with `# setup`; add one above it")
-    before = opening.source, setup.source
-    opening.node.source = _fill(path, opening.source, chapter_block(repository, path.name))
-    setup.node.source = setup_cell(repository)
-    return text if before == (opening.source, setup.source) else as_text(notebook)
+    before = had, opening.source, setup.source
+    where = f"{'exercises' if of_exercises else 'chapters'}/{path.name}"
+    opening.node.source = _fill(path, opening.source, notebook_block(repository, tag, where))
+    setup.node.source = setup_cell(repository, tag)
+    return text if before == (len(notebook.cells), opening.source, setup.source) else as_text(notebook)
+
+
+def add_places(path: Path, notebook: NotebookNode) -> None:
+    """Give a notebook of exercises what it lacks: markers below its title, and a locked first code cell."""
+    found = cells(path, notebook)
+    opening = next((cell for cell in found if not cell.is_code), None)
+    if opening and not any(OPEN in cell.source for cell in found):
+        title, _, text = opening.source.partition("\n")
+        opening.node.source = f"{title}\n\n{OPEN}\n{CLOSE}\n\n{text.lstrip()}".rstrip()
+    first = next((cell for cell in found if cell.is_code), None)
+    if first and not first.source.startswith("# setup"):
+        metadata = copy.deepcopy(_LOCKED)
+        was_run = first.node.execution_count is not None  # else it is a notebook of exercises/
+        if not was_run:
+            metadata |= {"deletable": False, "editable": False}
+        cell = new_code_cell(
+            "# setup", id="install", metadata=metadata, execution_count=1 if was_run else None
+        )
+        notebook.cells.insert(first.number - 1, cell)
 
 
 def _fill(path: Path, text: str, block: str) -> str:

@@ -20,8 +20,9 @@ from coursekit.notebooks import HIDDEN, SOLUTION
 
 # Folders and files that students get. No solutions, misconceptions, judges, or tests of answers.
 FOLDERS = ("chapters", "exercises", "minilib", "cudasim", "coursekit")
-FILES = ("Makefile", "README.md", "pyproject.toml", "environment.yml", "LICENSE")
-EXTRAS = (".gitignore", "benchmarks/results")  # where there are any: chapters show recorded results
+FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
+# Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
+EXTRAS = (".gitignore", ".binder/environment.yml", ".binder/postBuild", "benchmarks/results")
 
 NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
 _LEFT_OUT = ("__pycache__", ".ipynb_checkpoints")

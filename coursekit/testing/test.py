@@ -1,4 +1,4 @@
-"""Run all that can fail: tests (drift checks and linters among them), every chapter and every solution."""
+"""Run all that can fail: tests (drift checks among them), every chapter and solution; linters when asked."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ CELL_TIMEOUT = 120
 FAST_CHAPTERS = ("00", "02a", "04a")  # seconds each: how to start, arrays, kernels
 _NO_TESTS = 5  # pytest's exit code where it found none
 ASKED = "when asked for"
+LINTERS = ("ruff", "format", "mypy")  # what they say depends on the releases of others
 ONE_OF_THE_TESTS = "one of the tests"  # in tests/course/test_drift.py
 
 
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fast", action="store_true", help="leave out what is slow, and all chapters but three short ones"
     )
+    parser.add_argument("--lint", action="store_true", help="run ruff and mypy as well")
     parser.add_argument("--parity", action="store_true", help="compare with PyTorch as well")
     parser.add_argument("--browser", action="store_true", help="run the browser test as well")
     parser.add_argument("--gpu", action="store_true", help="run the kernels on a GPU as well")
@@ -61,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     asked = [name for name in ("parity", "browser", "gpu") if getattr(args, name)]
+    asked += LINTERS if args.lint else ()
     every_step = all_steps(course, args.rest, fast=args.fast)
     if args.list:
         for step in every_step:
@@ -88,12 +91,12 @@ def all_steps(course: Course, pytest_args: Iterable[str], *, fast: bool = False)
 
 
 def _checks(course: Course) -> list[Step]:
-    """The drift checks and linters: steps of their own where there are no tests that hold them."""
+    """Linters, and the drift checks: steps of their own where there are no tests that hold them."""
     python = [sys.executable, "-m"]
     kit = [*python, "coursekit", "--course", str(course.root)]
     left_to = ONE_OF_THE_TESTS if (course.root / "tests").is_dir() else ""
     return [
-        Step(name, title, command, left_to=left_to)
+        Step(name, title, command, left_to=ASKED if name in LINTERS else left_to)
         for name, title, command in (
             ("ruff", "ruff check", [*python, "ruff", "check", "--quiet", "."]),
             ("format", "ruff format", [*python, "ruff", "format", "--check", "--quiet", "."]),

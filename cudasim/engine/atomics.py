@@ -68,7 +68,7 @@ def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarr
     rank = np.arange(len(order)) - np.repeat(starts, lengths)
     by_rank = order[np.argsort(rank, kind="stable")]
     at = 0
-    for count in np.bincount(rank):
+    for count in np.bincount(rank).tolist():
         now = by_rank[at : at + count]
         at += count
         seen = view[places[now]]

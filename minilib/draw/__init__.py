@@ -3,10 +3,10 @@
     draw_graph(loss, vars())        # names the nodes after the notebook's variables
     step_backward(loss, vars())     # the same graph once per step, to page through
 
-Graphviz decides where things stand: the program `dot` where it is installed, else the copy that the wheels
-of pygraphviz bring along. The shapes draw themselves: once as SVG, and once as PNG, because JupyterLab drops
-the SVG of a notebook that is not trusted. The PNG uses the font that matplotlib ships, so that it looks the
-same on a machine without fonts.
+Graphviz decides where things stand: the program `dot` where it is installed, else the copy that the
+wheels of pygraphviz bring along; without both a plainer layout stands in. The shapes draw themselves:
+once as SVG, and once as PNG, because JupyterLab drops the SVG of a notebook that is not trusted. The PNG
+uses the font that matplotlib ships, so that it looks the same on a machine without fonts.
 
 Nothing here knows `Value` or `Tensor`: `graph.py` says what a node must have. Graphs of arrays go down.
 """

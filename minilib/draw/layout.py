@@ -1,18 +1,22 @@
 """Where the boxes and edges of a graph stand.
 
 Graphviz decides: the program `dot` where it is installed, else the copy that the wheels of pygraphviz bring
-along.
+along. Where there is neither, a plainer layout stands in (`plain`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from minilib.draw import plain
 from minilib.draw.palette import BADGE, MARGIN, MINUS, PADDING, ROW, TEXT, TIMES
 from minilib.draw.shapes import Point, Size
 
@@ -61,7 +65,7 @@ def _label_width(*labels: str) -> float:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where Graphviz put the nodes, the edges and the edges' labels."""
+    """Where the nodes, the edges and the edges' labels stand."""
 
     width: float
     height: float
@@ -83,25 +87,48 @@ def _arrange(
             lying.height, lying.width, sizes, centres, turned, [s and s[::-1] for s in lying.labels]
         )
     rooms = [_room(width, edges.count(edge) > 1) for edge, width in zip(edges, labels, strict=True)]
-    drawn = json.loads(_run_dot(_dot_source(sizes, edges, rooms)))
+    drawn = _run_dot(sizes, edges, rooms)
+    right, bottom, centres, lines, kept = (
+        _read(json.loads(drawn), len(edges)) if drawn else _plain(sizes, edges, rooms)
+    )
+    smooth = [_smooth(sizes, centres, edge, _bulge(edges, i)) for i, edge in enumerate(edges)]
+    curves = [curve or line for curve, line in zip(smooth, lines, strict=True)]
+    kept = [spot if width else None for spot, width in zip(kept, labels, strict=True)]
+    spots = _spread(curves, kept, labels)
+    return Layout(math.ceil(right + MARGIN), math.ceil(bottom + MARGIN), sizes, centres, curves, spots)
+
+
+# Right and bottom side, the boxes' centres, a curve for each edge, and the spot of its label.
+_Places = tuple[float, float, list[Point], list[tuple[Point, ...]], list[Point | None]]
+
+
+def _read(drawn: Any, edges: int) -> _Places:
+    """The places in Graphviz's JSON."""
     *_, right, top = map(float, drawn["bb"].split(","))
 
     def place(text: str) -> Point:  # Graphviz's y axis points up
         x, y = text.split(",")
         return float(x) + MARGIN, top - float(y) + MARGIN
 
-    where = {item["name"]: place(item["pos"]) for item in drawn["objects"]}
-    centres = [where[f"n{i}"] for i in range(len(sizes))]
+    boxes = {item["name"]: place(item["pos"]) for item in drawn["objects"]}
     found = {item["id"]: item for item in drawn.get("edges", [])}
-    curves: list[tuple[Point, ...]] = []
-    spots: list[Point | None] = []
-    for i, edge in enumerate(edges):
-        line = found[f"e{i}"]
-        smooth = _smooth(sizes, centres, edge, _bulge(edges, i))
-        curves.append(smooth or tuple(place(point) for point in line["pos"].split()))
-        spots.append(place(line["lp"]) if labels[i] else None)
-    spots = _spread(curves, spots, labels)
-    return Layout(math.ceil(right + 2 * MARGIN), math.ceil(top + 2 * MARGIN), sizes, centres, curves, spots)
+    lines = [found[f"e{i}"] for i in range(edges)]
+    curves = [tuple(place(point) for point in line["pos"].split()) for line in lines]
+    spots = [place(line["lp"]) if "lp" in line else None for line in lines]
+    return right + MARGIN, top + MARGIN, [boxes[f"n{i}"] for i in range(len(boxes))], curves, spots
+
+
+def _plain(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[float]) -> _Places:
+    """The places of the layout that needs no Graphviz."""
+
+    def moved(points: Iterable[Point]) -> tuple[Point, ...]:
+        return tuple((x + MARGIN, y + MARGIN) for x, y in points)
+
+    found, curves, spots = plain.arrange(sizes, edges, rooms)
+    centres = moved(found)
+    corners = [(x + w / 2, y + h / 2) for (x, y), (w, h) in zip(centres, sizes, strict=True)]
+    bottom = max([y for _, y in corners] + [y + MARGIN + ROW / 2 for curve in curves for _, y in curve])
+    return max(x for x, _ in corners), bottom, [*centres], [moved(curve) for curve in curves], [*moved(spots)]
 
 
 def _room(label: float, has_twin: bool) -> float:
@@ -172,10 +199,8 @@ def _on(curve: tuple[Point, ...], part: float) -> Point:
 
 def _dot_source(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[float]) -> str:
     """The graph for Graphviz: boxes without text, so that its result depends on no font."""
-    try:
-        import graphviz
-    except ImportError:
-        raise ImportError("pictures of graphs need the package graphviz: pip install graphviz") from None
+    import graphviz
+
     dot = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.25", "ranksep": "0.35"},
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
@@ -190,21 +215,21 @@ def _dot_source(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[flo
     return str(dot.source)
 
 
-def _run_dot(source: str) -> str:
-    """The layout of `source` as Graphviz's JSON: by the program `dot`, else by pygraphviz's own copy."""
-    if shutil.which("dot"):
+def _run_dot(sizes: list[Size], edges: list[tuple[int, int]], rooms: list[float]) -> str | None:
+    """Graphviz's JSON, by the program `dot`, else by pygraphviz's own copy; None where neither works."""
+    try:
         import graphviz
 
-        try:
-            return str(graphviz.Source(source).pipe("json0", encoding="utf-8", quiet=True))
-        except graphviz.CalledProcessError:
-            pass  # an installation without its plug-ins; the other way may work
-    try:
+        source = _dot_source(sizes, edges, rooms)
+        if shutil.which("dot"):
+            with contextlib.suppress(graphviz.CalledProcessError):  # its plug-ins are missing: the other way
+                return str(graphviz.Source(source).pipe("json0", encoding="utf-8", quiet=True))
         import pygraphviz
 
         return bytes(pygraphviz.AGraph(string=source).draw(format="json0", prog="dot")).decode()
-    except (ImportError, ValueError, OSError) as error:
-        raise ImportError(
-            "pictures of graphs need a layout engine: pip install 'pygraphviz>=2.0', or install Graphviz "
-            f"(https://graphviz.org/download) so that `dot` is on the PATH ({error})"
-        ) from error
+    except (
+        ImportError,
+        ValueError,
+        OSError,
+    ):  # not installed, or a wheel that misses a library of the system
+        return None

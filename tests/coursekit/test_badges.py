@@ -7,17 +7,21 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.make import badges
+from coursekit.files import write_text
+from coursekit.make import badges, exports
+from coursekit.make import exercises as make_exercises
 
 ROOT = Path(__file__).parents[2]
 PROJECT = """[project]
 name = "x"
+version = "1.2"
 
 [tool.coursekit]
 # the address
@@ -60,8 +64,11 @@ def test_an_address_goes_everywhere(course: Course) -> None:
     assert course.settings()["repository"] == "ada/course"
     readme = (course.root / "README.md").read_text()
     assert "git clone https://github.com/ada/course" in readme and "mybinder.org/v2/gh/ada/course" in readme
-    assert "github/ada/course/blob/main/chapters/01_scalar.ipynb" in chapter(course)
-    assert "%pip install --quiet git+https://github.com/ada/course" in setup(course)
+    assert "github/ada/course/blob/v1.2/chapters/01_scalar.ipynb" in chapter(course)
+    assert "ada/course/v1.2?urlpath=lab/tree/work/chapters/01_scalar.ipynb" in chapter(course)
+    assert '%pip install --quiet "minilib[notebooks] @ git+https://github.com/ada/course@v1.2"' in setup(
+        course
+    )
     assert badges.run(course, options(check=True)) == 0
 
 
@@ -95,6 +102,45 @@ def test_only_the_two_sources_of_a_chapter_change(course: Course) -> None:
     assert not [line for line in changed if line.startswith(("- ", "+ ")) and '"id"' in line]
 
 
+def exercises(course: Course) -> None:
+    """A solution as authors write it, without markers and first cell, and the exercises made from it."""
+    cells = [
+        new_markdown_cell("# 1: exercises\n\nTen of them.", id="opening"),
+        new_code_cell("#| default_exp scalar\n#| export\nimport math", id="imports", execution_count=1),
+    ]
+    notebooks.write(course.solutions / "01_scalar.ipynb", new_notebook(cells=cells))
+    for path, text in make_exercises.made(course).items():
+        write_text(path, text)
+
+
+def test_exercises_get_markers_and_a_first_cell_and_stay_what_solutions_say(course: Course) -> None:
+    exercises(course)
+    badges.run(course, options("ada/course"))
+    path = course.exercises / "01_scalar.ipynb"
+    opening, install, imports = notebooks.read(path).cells
+    assert opening.source.startswith(f"# 1: exercises\n\n{badges.OPEN}\n")
+    assert opening.source.endswith(f"{badges.CLOSE}\n\nTen of them.")
+    assert "blob/v1.2/exercises/01_scalar.ipynb" in opening.source
+    assert "lab/tree/work/01_scalar.ipynb" in opening.source
+    assert install.source == badges.setup_cell("ada/course", "v1.2") and not install.metadata["editable"]
+    assert imports.id == "imports"
+    assert make_exercises.made(course)[path] == path.read_text(encoding="utf-8")
+    assert badges.run(course, options(check=True)) == 0
+    for notebook in (course.chapters, course.solutions):
+        nbformat.validate(notebooks.read(notebook / "01_scalar.ipynb"))
+
+
+def test_promotion_reads_past_a_first_cell_that_installs(course: Course) -> None:
+    exercises(course)
+    badges.run(course, options("ada/course"))
+    found = exports.read_source(course.solutions / "01_scalar.ipynb", course).exports
+    assert [export.cell.source.splitlines()[-1] for export in found] == ["import math"]
+
+
+def test_every_notebook_of_the_course_has_the_first_cell_of_this_version() -> None:
+    assert badges.plan(Course(ROOT)) == {}
+
+
 def test_other_tables_of_pyproject_are_left_alone(course: Course) -> None:
     badges.run(course, options("ada/course"))
     text = (course.root / "pyproject.toml").read_text()
@@ -111,7 +157,7 @@ def test_check_names_what_differs_and_changes_nothing(
 
 
 def test_the_first_cell_does_nothing_where_the_course_is_installed() -> None:
-    exec(compile(badges.setup_cell(""), "setup", "exec"), {})
+    exec(compile(badges.setup_cell("", "v1"), "setup", "exec"), {})
 
 
 @pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "a b/c", 'a/b"'])

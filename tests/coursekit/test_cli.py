@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def test_each_command_has_a_make_target_that_calls_it() -> None:
 
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [*entry.COMMANDS, "test-fast", "test-parity", "test-browser", "gpu-test"]:
+    for target in [*entry.COMMANDS, "test-fast", "lint", "test-parity", "test-browser", "gpu-test"]:
         assert f"make {target} " in listed
 
 
@@ -147,7 +148,7 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    asked = {"fast": False, "parity": False, "browser": False, "gpu": False}
+    asked = {"fast": False, "lint": False, "parity": False, "browser": False, "gpu": False}
     return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
@@ -165,6 +166,16 @@ def test_the_browser_parity_and_a_gpu_run_only_when_asked_for(course: Course) ->
     assert names(course_test.chosen(steps, None, asked=["parity"], pytest_only=True)) == [
         "promote", "pytest", "parity",
     ]  # fmt: skip
+
+
+def test_linters_run_only_when_asked_for_and_the_readers_tests_need_none(course: Course) -> None:
+    steps = course_test.all_steps(course, [])
+    asked = course_test.chosen(steps, None, asked=course_test.LINTERS, pytest_only=False)
+    assert names(asked) == ["ruff", "format", "mypy", "pytest", "nbval"]
+    alone = course_test.chosen(steps, [*course_test.LINTERS], asked=[], pytest_only=False)
+    assert names(alone) == ["ruff", "format", "mypy"]
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    assert not [text for text in tests if re.search(r'"-m", "(mypy|ruff)"', text)]
 
 
 def test_fast_leaves_out_what_is_slow_and_all_but_short_chapters(course: Course) -> None:
@@ -289,7 +300,7 @@ def test_a_bundle_without_solutions_and_tests_runs_what_it_has(course: Course) -
         folder.rmdir()
     steps = course_test.chosen(course_test.all_steps(course, []), None, asked=[], pytest_only=False)
     here, left_out = course_test.present(course, steps)
-    assert names(here) == ["ruff", "format", "mypy", "nbval"]
+    assert names(here) == ["nbval"]
     assert left_out == ["promote", "exercises", "pytest"]
 
 

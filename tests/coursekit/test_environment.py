@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,12 +21,32 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def environment() -> list[object]:
-    data = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    data = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))
     return list(data["dependencies"])
 
 
 def test_binder_gets_python_3_12_and_the_package_by_pip_and_no_other_version() -> None:
-    assert environment() == ["python=3.12", "pip", {"pip": ["-e .[course]"]}]
+    assert environment() == ["python=3.12", "pip"]
+    script = ROOT / ".binder" / "postBuild"
+    assert os.access(script, os.X_OK) and subprocess.run(["bash", "-n", script]).returncode == 0
+    assert "pip install --no-cache-dir --quiet -e '.[course]'" in script.read_text()
+
+
+def test_work_is_there_when_binder_starts() -> None:
+    assert (ROOT / ".binder" / "postBuild").read_text().endswith("\npython -m coursekit lab --prepare\n")
+
+
+def lowest(needs: list[str]) -> set[str]:
+    """Of `name>=1.2`, and of `name==1.2`, the line `name==1.2`; an extra of our own has none."""
+    found = (re.match(r"([\w-]+)[>=]=([\w.]+)", need) for need in needs)
+    return {f"{one[1]}=={one[2]}" for one in found if one}
+
+
+def test_the_lowest_versions_are_those_that_are_tried() -> None:
+    lines = (ROOT / "tests" / "bare" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    tried = {line for line in lines if not line.startswith("#")}
+    allowed = lowest([*PROJECT["dependencies"], *EXTRAS["notebooks"], *EXTRAS["course"], *EXTRAS["test"]])
+    assert tried == allowed - {"ipykernel==6.17.1"}  # Colab's own; pip's oldest for the course is newer
 
 
 def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
@@ -34,7 +55,7 @@ def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
 
 
 def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
-    assert set(EXTRAS) == {"course", "gpu", "pretrained", "test", "parity"}
+    assert set(EXTRAS) == {"notebooks", "course", "gpu", "pretrained", "test", "parity"}
 
 
 def test_ci_installs_the_packages_that_the_readme_names() -> None:
@@ -52,16 +73,22 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
     steps = course_test.all_steps(Course(ROOT), [])
-    assert [step.name for step in steps if step.left_to == course_test.ASKED] == ["parity", "browser", "gpu"]
+    asked = ["ruff", "format", "mypy", "parity", "browser", "gpu"]
+    assert [step.name for step in steps if step.left_to == course_test.ASKED] == asked
     assert "`make gpu-test`" in readme  # CI has no GPU
-    for name in ("parity", "browser"):
-        assert f"`make test-{name}`" in readme
+    for name in ("lint", "parity", "browser"):
+        assert re.search(rf"`make (test-)?{name}`", readme)
         assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)
 
 
 def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
     wanted = {extra: [one for one in needs if "torch" in one] for extra, needs in EXTRAS.items()}
     assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": ["torch==2.13.0"]}
+
+
+def test_the_linters_are_pinned() -> None:
+    pinned = [need for needs in EXTRAS.values() for need in needs if need.startswith(("ruff", "mypy"))]
+    assert len(pinned) == 2 and all("==" in need for need in pinned)
 
 
 def test_what_a_learner_makes_is_not_committed() -> None:

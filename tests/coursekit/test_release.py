@@ -23,7 +23,7 @@ MARKERS = (*notebooks.SOLUTION, *notebooks.HIDDEN)
 def full_course(folder: Path) -> Course:
     """A course with all that a bundle needs, and with what must not get into one."""
     course = scalar_course(folder)
-    for name in ("Makefile", "README.md", "environment.yml", "LICENSE", ".gitignore"):
+    for name in ("Makefile", "README.md", "LICENSE", ".gitignore"):
         (folder / name).write_text(f"{name}\n")
     for name in ("coursekit", "cudasim"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -69,7 +69,6 @@ def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> Non
         "README.md",
         "benchmarks/results/01_scalar.py",
         "chapters/01_scalar.ipynb",
-        "environment.yml",
         "exercises/01_scalar.ipynb",
         "minilib/__init__.py",
         "minilib/scalar.py",

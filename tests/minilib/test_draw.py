@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import random
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ pytest.importorskip("matplotlib")
 from PIL import Image
 
 from minilib.draw import describe, draw_graph, number, palette, step_backward
+from minilib.draw.plain import arrange
 from minilib.draw.shapes import Box, Curve, Text
 
 
@@ -75,13 +77,16 @@ def chain(length):
 EXAMPLES = [product_and_sum, squares, neuron]
 
 
-@pytest.fixture(params=["dot", "pygraphviz"])
+@pytest.fixture(params=["dot", "pygraphviz", "plain"])
 def engine(request, monkeypatch, tmp_path):
-    """Each of the two ways to lay out a graph."""
+    """Each of the three ways to lay out a graph."""
     if request.param == "dot" and not shutil.which("dot"):
         pytest.skip("no program `dot` on this machine; apt-get install graphviz")
     if request.param == "pygraphviz":
         pytest.importorskip("pygraphviz", minversion="2.0")
+    if request.param == "plain":
+        monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    if request.param != "dot":
         monkeypatch.setenv("PATH", str(tmp_path))
     return request.param
 
@@ -211,17 +216,57 @@ def test_no_text_leaves_its_box_or_the_page(engine, example):
             assert box.height / 2 < box.y < picture.scene.height - box.height / 2
 
 
-def test_without_any_layout_engine_the_error_names_the_remedy(monkeypatch, tmp_path):
+@pytest.mark.parametrize("hidden", ["pygraphviz", "graphviz"])
+def test_without_graphviz_a_plain_layout_stands_in(monkeypatch, tmp_path, hidden):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(ImportError, match=r"pip install 'pygraphviz>=2\.0', or install Graphviz"):
-        draw_graph(Node(1.0))
+    monkeypatch.setitem(sys.modules, hidden, None)
+    value, names = neuron()
+    picture = draw_graph(value, names, derivatives=True)
+    assert {"x1", "w2", "y"} <= set(texts(picture))
 
 
-def test_without_the_package_graphviz_the_error_names_the_remedy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "graphviz", None)
-    with pytest.raises(ImportError, match="pip install graphviz"):
-        draw_graph(Node(1.0))
+def test_a_wheel_that_misses_a_library_of_the_system_counts_as_missing(monkeypatch, tmp_path):
+    """As pygraphviz's on a bare Debian: `libgobject-2.0.so.0: cannot open shared object file`."""
+    (tmp_path / "pygraphviz.py").write_text("raise ImportError('libgobject-2.0.so.0: cannot open')")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delitem(sys.modules, "pygraphviz", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert draw_graph(neuron()[0]).scene.width > 100
+
+
+def random_graph(seed):
+    """Edges from earlier boxes to later ones, sizes as cards have them."""
+    rng = random.Random(seed)
+    count = rng.randint(1, 40)
+    sizes = [(rng.uniform(40, 200), rng.uniform(30, 80)) for _ in range(count)]
+    edges = [(rng.randrange(head), head) for head in range(1, count) for _ in range(rng.randint(1, 3))]
+    return sizes, edges, [rng.choice([0.0, 32.0, 70.0]) for _ in edges]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_plain_layout_goes_right_and_covers_no_box(seed):
+    sizes, edges, rooms = random_graph(seed)
+    centres, curves, spots = arrange(sizes, edges, rooms)
+    boxes = [(x, y, w, h) for (x, y), (w, h) in zip(centres, sizes, strict=True)]
+    assert all(x - w / 2 >= -1e-9 and y - h / 2 >= -1e-9 for x, y, w, h in boxes)
+    for i, (x, y, w, h) in enumerate(boxes):
+        for a, b, c, d in boxes[:i]:
+            assert abs(x - a) >= (w + c) / 2 + 10 or abs(y - b) >= (h + d) / 2 + 10
+    for (tail, head), curve, spot, room in zip(edges, curves, spots, rooms, strict=True):
+        start, end = boxes[tail][0] + sizes[tail][0] / 2, boxes[head][0] - sizes[head][0] / 2
+        assert (curve[0][0], curve[-1][0]) == (start, end) and end - start >= room
+        assert [x for x, _ in curve] == sorted(x for x, _ in curve) and start < spot[0] < end
+        for at, (x, y) in enumerate(curve[3:-1:3]):  # its lanes keep clear of the boxes of their column
+            for box, (a, b, c, d) in enumerate(boxes):
+                assert box in (tail, head) or abs(x - a) > c / 2 + 1 or abs(y - b) > d / 2, (at, box)
+
+
+def test_the_plain_layout_brings_neighbours_together():
+    """Two chains that share no box do not cross."""
+    sizes = [(50.0, 30.0)] * 6
+    centres, _, _ = arrange(sizes, [(0, 2), (2, 4), (1, 3), (3, 5)], [0.0] * 4)
+    sides = [centres[a][1] < centres[b][1] for a, b in ((0, 1), (2, 3), (4, 5))]
+    assert len(set(sides)) == 1
 
 
 def test_a_broken_dot_program_is_passed_over(monkeypatch, tmp_path):
