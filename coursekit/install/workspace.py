@@ -1,6 +1,6 @@
 """The learner's folder `work/`: copies of lessons and exercises, never written over.
 
-Lessons lie in `chapters/` and exercises in `exercises/`, as in the course, so that their links to each other hold.
+Lessons lie in `chapters/` and exercises in `exercises/`, as in the course, so that links between them hold.
 
 `work/.coursekit.json` remembers what each copy was made from, so that a newer original is noticed and the
 learner's answers can be told from the stubs.
