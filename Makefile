@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges bench
+.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges links bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -63,6 +63,9 @@ doctor:         ## show what this machine has and what is missing
 
 badges:         ## write the repository's address into the README and the chapters: ARGS="--repository OWNER/NAME"
 	@$(COURSEKIT) badges $(ARGS)
+
+links:          ## write the links between lessons, exercises and the next lesson
+	@$(COURSEKIT) links $(ARGS)
 
 bench:          ## measure against peers, into benchmarks/
 	@$(COURSEKIT) bench $(ARGS)

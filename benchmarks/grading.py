@@ -90,7 +90,7 @@ def main() -> int:
     args = parser.parse_args()
     course = find_course(Path(__file__).parent)
     chapter = load_chapter(find_notebook(course.solutions, args.chapter))
-    exercises = notebooks.read(course.exercises / chapter.path.name)
+    exercises = notebooks.read(course.exercise(chapter.number))
     mistakes, rng = misconceptions_of(chapter), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         root = args.keep or Path(folder)

@@ -30,11 +30,12 @@ COMMANDS = {
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
     "badges": "write the repository's address into the notebooks and the README",
+    "links": "write the links between lessons, exercises and the next lesson",
     "bench": "measure against peers, into benchmarks/",
 }
 _ROOMS = {
     "install": ("lab", "doctor"),
-    "make": ("edit", "promote", "exercises", "release", "badges"),
+    "make": ("edit", "promote", "exercises", "release", "badges", "links"),
     "build": ("build",),
     "grading": ("check", "grade"),
     "testing": ("test", "bench"),

@@ -56,11 +56,11 @@ def tasks(course: Course) -> Iterator[tuple[Path, list[Task]]]:
 def passing_answers(course: Course) -> Iterator[Answer]:
     """The answers in work/ that pass their tests, each notebook's helpers before them."""
     for path, found in tasks(course):
-        mine = course.work / path.name
+        mine = course.own(chapter_number(path))
         if not found or not mine.exists():
             continue
         written = _written(mine, path, course)
-        stubs = _written(course.exercises / path.name, path, course)
+        stubs = _written(course.exercise(chapter_number(path)), path, course)
         solved = {
             task.exercise for task in found if written.get(task.exercise) and _differs(task, written, stubs)
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from coursekit.build.answers import passing_answers, tasks
+from coursekit.build.answers import originals, passing_answers, tasks
 from coursekit.build.library import Library, built, homes, in_package, locked
 from coursekit.build.milestone import run_milestone, scripts
 from coursekit.build.mine import write_mine
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     wanted = _chapters(course, args.chapter)
-    if not any(course.work.glob("*.ipynb")):
+    if not any(path.is_file() for path in (course.own(chapter_number(path)) for path in originals(course))):
         raise CourseError(f"{course.work}: holds no exercises yet; `make lab` puts them there")
     bases = library_texts(course)
     book, exports = Book.of(course, bases), [task.export for _, found in tasks(course) for task in found]

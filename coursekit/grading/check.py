@@ -41,7 +41,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
         result, notebook = examine(course, chapter, args.seed)
         if place:
             print()
-        print(table(result, notebook, _saved(course.work / notebook.path.name)))
+        print(table(result, notebook, _saved(course.own(notebook.number))))
         wrong = wrong or any(not (one.passed or one.unsolved) for one in result.exercises)
     return int(wrong)
 
@@ -60,15 +60,14 @@ def passed_exercises(course: Course, chapter: str) -> set[str]:
 
 def chapters_at_work(course: Course) -> list[str]:
     """The chapters of which the learner has a notebook."""
-    known_names = {
-        path.name for folder in (course.solutions, course.exercises) for path in folder.glob("*.ipynb")
-    }
-    found = [path for path in sorted(course.work.glob("*.ipynb")) if path.name in known_names]
+    folder = course.solutions if course.solutions.is_dir() else course.exercises
+    numbers = sorted({chapter_number(path) for path in folder.glob("*.ipynb")})
+    found = [number for number in numbers if course.own(number).is_file()]
     if not found:
         raise CourseError(
             f"{course.work}: holds no exercises yet; `python3 -m coursekit lab` puts them there"
         )
-    return [chapter_number(path) for path in found]
+    return found
 
 
 def examine(
@@ -78,7 +77,7 @@ def examine(
     visible = not meant(number, map(chapter_number, course.solutions.glob("*.ipynb")))
     folder = course.exercises if visible else course.solutions
     chapter = load_chapter(find_notebook(folder, number), visible=visible)
-    mine = _own(course.work / chapter.path.name, chapter)
+    mine = _own(course.own(chapter.number), chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
     conditions = Conditions(course, seed, Box.off(), cores())
     if visible:

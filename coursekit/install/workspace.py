@@ -1,5 +1,7 @@
 """The learner's folder `work/`: copies of lessons and exercises, never written over.
 
+Lessons lie in `chapters/` and exercises in `exercises/`, as in the course, so that links between them hold.
+
 `work/.coursekit.json` remembers what each copy was made from, so that a newer original is noticed and the
 learner's answers can be told from the stubs.
 """
@@ -20,7 +22,7 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.files import read_bytes, read_record, write_record, write_text
+from coursekit.files import read_bytes, read_record, write_record, write_text, writing
 from coursekit.notebooks import cells, read, write
 
 RECORD = ".coursekit.json"
@@ -40,12 +42,12 @@ class Copy:
 
     @property
     def is_exercise(self) -> bool:
-        return self.is_notebook and "/" not in self.name
+        return self.is_notebook and self.name.startswith("exercises/")
 
 
 def copies(course: Course) -> list[Copy]:
-    """What belongs into work/: exercises beside each other, the lessons in `chapters/`."""
-    found = [(path, path.name) for path in sorted(course.exercises.glob("*.ipynb"))]
+    """What belongs into work/."""
+    found = [(path, f"exercises/{path.name}") for path in sorted(course.exercises.glob("*.ipynb"))]
     for path in sorted(course.chapters.rglob("*")):
         inside = path.relative_to(course.chapters)
         if path.is_file() and not any(part.startswith((".", "_")) for part in inside.parts):
@@ -57,6 +59,7 @@ def prepare(course: Course) -> list[str]:
     """Copy what is missing, trust the copies, and return lines for the learner. Writes over nothing."""
     record = _read_record(course)
     before = json.dumps(record)
+    moved = _move_old(course, record)
     new, outdated = [], []
     for copy in copies(course):
         if not copy.target.exists():
@@ -70,7 +73,22 @@ def prepare(course: Course) -> list[str]:
     if json.dumps(record) != before:
         write_record(course.work / RECORD, record)
     trust(copy.target for copy in new if copy.is_notebook)
-    return [*_report_new(new), *_report_outdated(outdated, record)]
+    return [*moved, *_report_new(new), *_report_outdated(outdated, record)]
+
+
+def _move_old(course: Course, record: dict[str, Any]) -> list[str]:
+    """Move exercises that lie where older versions put them, work/01_scalar.ipynb; a line for each."""
+    lines = []
+    for copy in copies(course):
+        old = course.own(chapter_number(copy.original))
+        if copy.is_exercise and old.is_file() and old != copy.target:
+            with writing(copy.target):
+                copy.target.parent.mkdir(parents=True, exist_ok=True)
+                old.rename(copy.target)
+            if old.name in record:
+                record[copy.name] = record.pop(old.name)
+            lines.append(f"your work/{old.name} is now work/{copy.name}")
+    return lines
 
 
 def _adopt(copy: Copy) -> dict[str, Any]:
@@ -109,8 +127,8 @@ def update(course: Course, wanted: str) -> list[str]:
     if not chosen:
         known = ", ".join(numbers) or "none"
         raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known}")
-    lines = []
     record = _read_record(course)
+    lines = _move_old(course, record)
     for copy in chosen:
         lines.append(_update_one(copy, record))
         record[copy.name] = describe(copy.original)

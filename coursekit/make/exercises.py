@@ -11,7 +11,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from coursekit import given
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.make.definitions import SourceError, definitions
 from coursekit.make.drift import need_solutions, settle
 from coursekit.make.exports import check_directives, notebooks_in, read_source
@@ -59,7 +59,8 @@ def made(course: Course) -> dict[Path, str]:
     texts: dict[Path, str] = {}
     for path in notebooks_in(course.solutions):
         _check_given(path, course)
-        texts[course.exercises / path.name] = as_text(exercise(read(path), path.relative_to(course.root)))
+        made = exercise(read(path), path.relative_to(course.root))
+        texts[course.exercise(chapter_number(path))] = as_text(made)
     return texts
 
 

@@ -248,7 +248,7 @@ def test_the_learner_finds_lessons_and_exercises(lab: Lab) -> None:
     work = lab.root / "work"
     assert [path.name for path in sorted((work / "chapters").glob("*.ipynb"))] == CHAPTERS
     exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
-    assert [path.name for path in sorted(work.glob("*.ipynb"))] == exercises
+    assert [path.name for path in sorted((work / "exercises").glob("*.ipynb"))] == exercises
 
 
 def test_the_terminal_shows_no_warning_about_trust_or_kernels(lab: Lab) -> None:

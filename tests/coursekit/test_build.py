@@ -35,11 +35,11 @@ def learner(course: Course, **answers: str) -> Path:
     """The learner's notebook: the exercise with these answers in it, by grade_id."""
     main(["--course", str(course.root), "exercises"])
     main(["--course", str(course.root), "promote"])
-    notebook = notebooks.read(course.exercises / "01_scalar.ipynb")
+    notebook = notebooks.read(course.exercises / "01_exercises.ipynb")
     for cell in notebooks.cells(Path(), notebook):
         if cell.is_answer and cell.grade_id in answers:
             cell.node.source = answers[cell.grade_id]
-    path = course.work / "01_scalar.ipynb"
+    path = course.work / "exercises" / "01_exercises.ipynb"
     notebooks.write(path, notebook)
     return path
 
@@ -77,7 +77,7 @@ def test_passing_answers_go_in_and_the_reference_fills_the_rest(
     assert "t = math.tanh(self.data)  # mine" in made
     assert "math.exp(self.data))  # reference" in made
     assert made.index("def __mul__") < made.index("def tanh") < made.index("def exp")
-    assert "Built from minilib/scalar.py and work/01_scalar.ipynb;" in made
+    assert "Built from minilib/scalar.py and work/exercises/01_exercises.ipynb;" in made
     assert "Scalars that know their derivative." in made
     assert made.index("class Value") < made.index("def node")
 
@@ -165,7 +165,7 @@ def test_an_answer_that_passes_but_does_not_fit_is_left_out_and_said(
     found = [
         row for row in out.split("\n") if row.startswith("1.1: your answer passes its tests but does not fit")
     ]
-    assert len(found) == 1 and line in found[0] and "work/01_scalar.ipynb, cell " in found[0]
+    assert len(found) == 1 and line in found[0] and "work/exercises/01_exercises.ipynb, cell " in found[0]
     assert "t = math.tanh(self.data)  # reference" in text(course)
     assert "math.exp(self.data))  # mine" in text(course)
 
@@ -334,7 +334,7 @@ def test_a_damaged_notebook_in_work_is_one_line(
     learner(course).write_text("{ not JSON")
     assert build(course) == 2
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "work/01_scalar.ipynb: is not a notebook" in err
+    assert err.count("\n") == 1 and "work/exercises/01_exercises.ipynb: is not a notebook" in err
 
 
 def test_a_file_where_mine_should_be_is_one_line(

@@ -25,7 +25,7 @@ def made_exercise(course: Course, *cells: NotebookNode | str) -> NotebookNode:
     """The exercise of a solution of these cells."""
     save(course.solutions / "01_m.ipynb", *cells)
     assert make(course) == 0
-    return notebooks.read(course.exercises / "01_m.ipynb")
+    return notebooks.read(course.exercises / "01_exercises.ipynb")
 
 
 def error(course: Course, *cells: NotebookNode | str) -> str:
@@ -72,7 +72,7 @@ def test_locked_cells_can_be_neither_edited_nor_deleted(tmp_path: Path) -> None:
 def test_a_line_of_given_stays_as_it_is(tmp_path: Path) -> None:
     course = scalar_course(tmp_path)
     make(course)
-    notebook = notebooks.read(course.exercises / "01_scalar.ipynb")
+    notebook = notebooks.read(course.exercises / "01_exercises.ipynb")
     assert GIVEN in [cell.source for cell in notebook.cells]
 
 
@@ -91,7 +91,7 @@ def test_what_a_notebook_asks_for_cannot_be_given_there(tmp_path: Path) -> None:
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     course = scalar_course(tmp_path)
     make(course)
-    path = course.exercises / "01_scalar.ipynb"
+    path = course.exercises / "01_exercises.ipynb"
     first = path.read_bytes()
     path.unlink()
     make(course)
@@ -104,7 +104,7 @@ def test_cells_without_an_id_get_the_same_one_each_time(tmp_path: Path) -> None:
     notebook = {"cells": [cell, cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (course.solutions / "01_m.ipynb").write_text(json.dumps(notebook))
     make(course)
-    ids = [cell.id for cell in notebooks.read(course.exercises / "01_m.ipynb").cells]
+    ids = [cell.id for cell in notebooks.read(course.exercises / "01_exercises.ipynb").cells]
     assert ids == ["cell-1", "cell-2"]
 
 
@@ -112,11 +112,11 @@ def test_check_shows_drift_and_work_is_never_touched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     course = scalar_course(tmp_path / "Übung eins")
-    mine = course.work / "01_scalar.ipynb"
-    mine.parent.mkdir()
+    mine = course.work / "exercises" / "01_exercises.ipynb"
+    mine.parent.mkdir(parents=True)
     mine.write_text("my answers")
     assert make(course) == 0
-    path = course.exercises / "01_scalar.ipynb"
+    path = course.exercises / "01_exercises.ipynb"
     path.write_text(path.read_text().replace("Hyperbolic tangent", "Hyperbolic Tangens"))
     capsys.readouterr()
     assert make(course, "--check") == 1

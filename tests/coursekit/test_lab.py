@@ -52,7 +52,7 @@ def exercise(title: str = "# Exercises", *, triple: str = "triple", stub: str = 
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     course = Course(tmp_path / "kürs eins")
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise())
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise())
     lesson = new_notebook(cells=[new_markdown_cell("# Scalar", id="a")])
     notebooks.write(course.chapters / "01_scalar.ipynb", lesson)
     notebooks.write(course.chapters / "00_start_here.ipynb", lesson)
@@ -64,7 +64,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
 
 def mine(course: Course) -> Path:
-    return course.work / "01_scalar.ipynb"
+    return course.work / "exercises" / "01_exercises.ipynb"
 
 
 def solve(course: Course, source: str = MINE) -> bytes:
@@ -84,14 +84,48 @@ def test_lessons_and_exercises_lie_in_work_under_their_names(course: Course) -> 
     found = sorted(str(path.relative_to(course.work)) for path in course.work.rglob("*") if path.is_file())
     assert found == [
         ".coursekit.json",
-        "01_scalar.ipynb",
         "chapters/00_start_here.ipynb",
         "chapters/01_scalar.ipynb",
         "chapters/picture.svg",
+        "exercises/01_exercises.ipynb",
     ]
-    assert lines == [
-        "copied into work/: 01_scalar.ipynb, chapters/00_start_here.ipynb, chapters/01_scalar.ipynb"
-    ]
+    names = "exercises/01_exercises.ipynb, chapters/00_start_here.ipynb, chapters/01_scalar.ipynb"
+    assert lines == [f"copied into work/: {names}"]
+
+
+def test_exercises_under_their_old_name_are_found_and_moved_with_what_is_known_of_them(
+    course: Course,
+) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    old = course.work / "01_scalar.ipynb"
+    mine(course).rename(old)
+    record = json.loads((course.work / ".coursekit.json").read_text())
+    record["01_scalar.ipynb"] = record.pop("exercises/01_exercises.ipynb")
+    (course.work / ".coursekit.json").write_text(json.dumps(record))
+    assert course.own("01") == old
+
+    assert workspace.prepare(course) == ["your work/01_scalar.ipynb is now work/exercises/01_exercises.ipynb"]
+    assert course.own("01") == mine(course) and mine(course).read_bytes() == before
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better", stub="NEW"))
+    assert "1 of your answers moved over" in workspace.update(course, "01")[0]
+
+
+def test_update_moves_exercises_under_their_old_name_first(course: Course) -> None:
+    workspace.prepare(course)
+    solve(course)
+    mine(course).rename(course.work / "01_scalar.ipynb")
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
+    lines = workspace.update(course, "01")
+    assert "is now work/exercises/01_exercises.ipynb" in lines[0]
+    assert sources(mine(course))[:2] == ["# Better", MINE]
+
+
+def test_exercises_under_both_names_stay_where_they_are(course: Course) -> None:
+    workspace.prepare(course)
+    shutil.copy(mine(course), course.work / "01_scalar.ipynb")
+    assert workspace.prepare(course) == []
+    assert (course.work / "01_scalar.ipynb").exists() and course.own("01") == mine(course)
 
 
 def test_a_second_time_does_nothing(course: Course) -> None:
@@ -116,38 +150,41 @@ def test_a_changed_notebook_survives_make_lab(course: Course) -> None:
 def test_a_changed_notebook_survives_a_newer_exercise_and_the_learner_is_told(course: Course) -> None:
     workspace.prepare(course)
     before = solve(course)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better exercises"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better exercises"))
     lines = workspace.prepare(course)
     assert mine(course).read_bytes() == before
     assert len(lines) == 1
-    assert "newer: 01_scalar.ipynb" in lines[0] and "python3 -m coursekit lab --update 01" in lines[0]
+    assert (
+        "newer: exercises/01_exercises.ipynb" in lines[0]
+        and "python3 -m coursekit lab --update 01" in lines[0]
+    )
 
 
 def test_update_moves_answers_and_keeps_the_old_notebook(course: Course) -> None:
     workspace.prepare(course)
     before = solve(course)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better", stub="NEW"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better", stub="NEW"))
     lines = workspace.update(course, "01")
     assert "1 of your answers moved over" in lines[0]
     assert sources(mine(course))[:2] == ["# Better", MINE]
-    assert (course.work / "01_scalar.before-update-1.ipynb").read_bytes() == before
+    assert mine(course).with_name("01_exercises.before-update-1.ipynb").read_bytes() == before
     assert workspace.prepare(course) == []
 
 
 def test_an_untouched_stub_becomes_the_new_stub(course: Course) -> None:
     workspace.prepare(course)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise(stub="NEW STUB"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise(stub="NEW STUB"))
     workspace.update(course, "01")
-    assert sources(mine(course)) == sources(course.exercises / "01_scalar.ipynb")
+    assert sources(mine(course)) == sources(course.exercises / "01_exercises.ipynb")
 
 
 def test_a_second_update_keeps_both_old_notebooks(course: Course) -> None:
     workspace.prepare(course)
     solve(course)
     for title in ("# Two", "# Three"):
-        notebooks.write(course.exercises / "01_scalar.ipynb", exercise(title))
+        notebooks.write(course.exercises / "01_exercises.ipynb", exercise(title))
         workspace.update(course, "01")
-    assert len(list(course.work.glob("*.before-update-?.ipynb"))) == 2
+    assert len(list(course.work.rglob("*.before-update-?.ipynb"))) == 2
     assert sources(mine(course))[:2] == ["# Three", MINE]
 
 
@@ -163,7 +200,7 @@ def test_cells_that_the_learner_added_stay_where_they_were(course: Course) -> No
     notebook = notebooks.read(mine(course))
     notebook.cells.insert(3, new_code_cell("my_own_check()", id="mine"))
     notebooks.write(mine(course), notebook)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     workspace.update(course, "01")
     assert sources(mine(course))[2:4] == ["double(2)", "my_own_check()"]
 
@@ -176,7 +213,7 @@ def test_a_split_answer_is_joined(course: Course) -> None:
     second["id"] = "split"
     notebook.cells.insert(2, second)
     notebooks.write(mine(course), notebook)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     workspace.update(course, "01")
     assert sources(mine(course))[1].startswith("# exercise: 1.1\nimport math\n\n# exercise: 1.1\ndef double")
 
@@ -188,7 +225,7 @@ def test_an_answer_whose_metadata_an_editor_lost_is_found_by_its_first_line(cour
     for cell in notebook.cells:
         cell.metadata.pop("nbgrader", None)
     notebooks.write(mine(course), notebook)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     workspace.update(course, "01")
     assert sources(mine(course))[1] == MINE
 
@@ -198,7 +235,7 @@ def test_an_answer_without_a_place_is_kept_at_the_end(course: Course) -> None:
     notebook = notebooks.read(mine(course))
     notebook.cells[3].source = "# exercise: 1.2\ndef triple(x): return 3 * x"
     notebooks.write(mine(course), notebook)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise(triple="quadruple"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise(triple="quadruple"))
     workspace.update(course, "01")
     assert "return 3 * x" in sources(mine(course))[-1]
 
@@ -209,7 +246,7 @@ def test_a_lost_record_loses_no_answer(course: Course) -> None:
     (course.work / ".coursekit.json").write_text("damaged")
     assert workspace.prepare(course) == []
     assert mine(course).read_bytes() == before
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     workspace.update(course, "01")
     assert sources(mine(course))[:2] == ["# Better", MINE]
 
@@ -232,7 +269,7 @@ def test_update_of_an_unknown_chapter_names_those_there_are(course: Course) -> N
 def test_update_of_a_damaged_notebook_changes_nothing(course: Course) -> None:
     workspace.prepare(course)
     mine(course).write_text("not json")
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     with pytest.raises(CourseError, match="is not a notebook"):
         workspace.update(course, "01")
     assert mine(course).read_text() == "not json"
@@ -248,8 +285,8 @@ def test_a_stop_in_the_middle_is_mended_by_the_next_time(
         patch.setattr(workspace, "write_record", stop)
         workspace.prepare(course)
     workspace.prepare(course)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
-    assert "newer: 01_scalar.ipynb" in workspace.prepare(course)[0]
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
+    assert "newer: exercises/01_exercises.ipynb" in workspace.prepare(course)[0]
 
 
 def git(folder: Path, *words: str) -> None:
@@ -267,10 +304,10 @@ def test_a_changed_notebook_survives_git_pull_with_a_changed_exercise(course: Co
     learner = Course(tmp_path / "clone")
     workspace.prepare(learner)
     before = solve(learner)
-    notebooks.write(course.exercises / "01_scalar.ipynb", exercise("# Better"))
+    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
     git(course.root, "commit", "-am", "better")
     git(learner.root, "pull")
-    assert "newer: 01_scalar.ipynb" in workspace.prepare(learner)[0]
+    assert "newer: exercises/01_exercises.ipynb" in workspace.prepare(learner)[0]
     assert mine(learner).read_bytes() == before
     workspace.update(learner, "01")
     assert sources(mine(learner))[:2] == ["# Better", MINE]

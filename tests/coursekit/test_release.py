@@ -69,7 +69,8 @@ def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> Non
         "README.md",
         "benchmarks/results/01_scalar.py",
         "chapters/01_scalar.ipynb",
-        "exercises/01_scalar.ipynb",
+        "environment.yml",
+        "exercises/01_exercises.ipynb",
         "minilib/__init__.py",
         "minilib/scalar.py",
         "pyproject.toml",
@@ -103,7 +104,7 @@ def test_in_a_bundle_the_library_can_be_imported(bundle: Path) -> None:
 def test_in_a_bundle_build_makes_a_library(bundle: Path) -> None:
     done = in_bundle(bundle, "-m", "coursekit", "build", "01")
     assert done.returncode == 2 and "holds no exercises yet" in done.stderr
-    shutil.copytree(bundle / "exercises", bundle / "work")
+    shutil.copytree(bundle / "exercises", bundle / "work" / "exercises")
     done = in_bundle(bundle, "-m", "coursekit", "build", "01")
     assert done.returncode == 0, done.stderr
     assert "scalar.Value.tanh  reference" in done.stdout and "the milestone works" in done.stdout
@@ -166,7 +167,7 @@ def test_what_is_out_of_date_is_refused(
     assert "minilib/scalar.py is not what its sources say: run `make promote`" in error(
         course, tmp_path / "x", capsys
     )
-    (course.exercises / "01_scalar.ipynb").unlink()
+    (course.exercises / "01_exercises.ipynb").unlink()
     assert "run `make exercises`" in error(course, tmp_path / "x", capsys)
     assert not (tmp_path / "x").exists()
 
