@@ -1,7 +1,7 @@
 """Large arrays in pieces: small enough for a core's cache, on as many threads as there are cores.
 
-NumPy lets go of Python's lock while it computes, so threads help; and a piece that stays in the cache between
-one operation and the next saves most of the way to memory. Chapter 03 shows both, and measures them.
+NumPy lets go of Python's lock while it computes, so threads help where cores are idle; and a piece that stays
+in the cache between one operation and the next saves most of the way to memory. Chapter 03 measures both.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ class Trainer:
 
     `loss(model, batch)` returns a sum and a count, such as `classification`. With `shards` > 1 each batch is
     cut into that many parts, worked out at the same time by "threads" or "processes"; the gradients are those
-    of the whole batch (not with batch norm). `clip`: the longest gradient allowed. `seed`: of dropout.
-    `callbacks` are told what happens; None chooses a display, an empty list is silent.
+    of the whole batch (not with batch norm: it is not synchronised). `clip`: the longest gradient allowed.
+    `seed`: of dropout. `callbacks` are told what happens; None chooses a display, an empty list is silent.
     """
 
     def __init__(

@@ -1,0 +1,266 @@
+"""Figures in lessons 02 and 03: where several places give one they agree; what can be is found anew."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import digits, optimisers, scalar
+from coursekit import notebooks
+from coursekit.pictures import operations
+from minilib import functional as F
+from minilib.optim import AdamW
+from minilib.tensor import concatenate, record, tensor
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+
+
+class Lesson:
+    """What a lesson's cells say, do and have printed."""
+
+    def __init__(self, name: str) -> None:
+        cells = notebooks.read(next(CHAPTERS.glob(f"{name}_*.ipynb"))).cells
+        self.prose = " ".join("\n".join(c.source for c in cells if c.cell_type == "markdown").split())
+        self.code = [c.source for c in cells if c.cell_type == "code"]
+        outputs = [output for c in cells for output in c.get("outputs", [])]
+        self.printed = "".join(output.get("text", "") for output in outputs)
+        self.results = "\n".join(output["data"]["text/plain"] for output in outputs if "data" in output)
+
+    def found(self, pattern: str) -> tuple[str, ...]:
+        """The groups of the only place in what was printed that looks so."""
+        (match,) = re.finditer(pattern, self.printed)
+        return match.groups()
+
+    def cell(self, beginning: str) -> str:
+        """The only code cell with a line that begins so."""
+        (source,) = [s for s in self.code if re.search(f"(?m)^{re.escape(beginning)}", s)]
+        return source
+
+
+def lines_of_code(source: str) -> int:
+    """Without docstrings, comments and what is blank."""
+    tree = ast.parse(source)
+    strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    strings = [s for s in strings if isinstance(s, ast.Constant) and isinstance(s.value, str)]
+    documentation = {line for s in strings for line in range(s.lineno, (s.end_lineno or 0) + 1)}
+    lines = enumerate(source.splitlines(), 1)
+    return sum(bool(line.split("#")[0].strip()) and number not in documentation for number, line in lines)
+
+
+# 02a, 02b: arrays instead of objects
+
+
+def test_the_moons_of_02b_lose_what_those_of_01_lose():
+    pattern = r"step +(\d+): loss ([\d.]+)"
+    one, two = (dict(re.findall(pattern, Lesson(name).printed)) for name in ("01", "02b"))
+    assert len(two) == 4
+    for step, loss in two.items():
+        assert abs(float(loss) - float(one[step])) < 1.5e-6
+    *first, last = (one[step] for step in two)
+    assert f"Chapter 01 printed {', '.join(first)} and {last}. The same to a millionth" in Lesson("02b").prose
+
+
+def test_operations_of_a_step_are_counted():
+    lesson, names = Lesson("02b"), {}
+    for source in [s for s in lesson.code if s.startswith("#| milestone")][:3]:
+        exec(source, names)
+    parameters = [*names["layer"](2, 16), *names["layer"](16, 16), *names["layer"](16, 1)]
+    loss = names["loss_of"](parameters)
+    loss.backward()
+    with record() as down:
+        names["descend"](parameters, [p.grad for p in parameters], 1.0)
+    forward = len(operations(loss))
+    assert f"{forward} operations for the loss and {len(down)} for the step down" in lesson.prose
+    assert f"a graph of {forward} operations" in Lesson("02a").prose
+
+
+def test_lines_of_the_engine_are_counted():
+    lesson = Lesson("02b")
+    engine = [
+        lesson.cell(name) for name in ("Node:", "def hand_out(", "def propagate(", "def refuse_unusable(")
+    ]
+    assert f"in {sum(map(lines_of_code, engine))} lines of code: the *engine*" in lesson.prose
+    assert lines_of_code(lesson.cell("def walk(")) == 14 and "engine in fourteen lines" in lesson.prose
+
+
+def test_how_much_faster_arrays_are_is_said_in_one_way():
+    arrays, engine = Lesson("02a"), Lesson("02b")
+    assert "hundreds of times as fast" in engine.prose and "02b measures hundreds" in arrays.prose
+    slow, fast, ratio = map(float, engine.found(r"numbers (\d+) ms, tensors ([\d.]+) ms a step: (\d+) times"))
+    assert ratio == pytest.approx(slow / fast, rel=0.02) and 100 <= ratio < 1000
+    assert "times faster" not in arrays.printed
+
+    recorded = json.loads(scalar.RESULTS.read_text())["rows"]
+    (objects,) = [r for r in recorded if (r["library"], r["collector"]) == ("minilib", "as used")]
+    assert f"chapter 01 need {objects['milliseconds']:.0f} ms for it in the recorded run" in arrays.prose
+    assert 100 <= objects["milliseconds"] / float(*arrays.found(r"([\d.]+) ms for one loss")) < 1000
+    slow, fast = map(float, arrays.found(r"([\d.]+) ms as objects, ([\d.]+) ms as arrays"))
+    assert slow / fast >= 1000 and "Thousands of times; but this is forward only" in arrays.prose
+
+
+# 03c: momentum, and the race
+
+
+def across(rate: float, momentum: float) -> float:
+    """The largest factor of a step of (place, velocity) where the curvature is 25."""
+    step = np.array([[1 - rate * 25, -rate * momentum], [25, momentum]])
+    return max(abs(np.linalg.eigvals(step)))
+
+
+def test_the_longest_step_with_momentum():
+    lesson = Lesson("03c")
+    rows = re.findall(r"momentum ([\d.]+): limit ([\d.]+), below it (\S+), above it (\S+)", lesson.printed)
+    assert len(rows) == 3
+    for momentum, limit, below, above in ((float(number) for number in row) for row in rows):
+        assert limit == pytest.approx(2 * (1 + momentum) / 25, abs=5e-4)
+        exact = 2 * (1 + momentum) / 25
+        assert across(0.999 * exact, momentum) < 1 < across(1.001 * exact, momentum)
+        assert below < 0.1 and above > 10
+
+
+def test_walks_with_and_without_momentum_differ_in_nothing_else():
+    lesson = Lesson("03c")
+    rates = re.findall(
+        r"partial\(SGD, lr=([\d.]+)(?:, momentum=([\d.]+))?\)", lesson.cell('    "no momentum"')
+    )
+    assert len(rates) == 3 and len({rate for rate, _ in rates}) == 1
+    shown = ast.literal_eval(re.search(r"\{'no momentum'.*?\}", lesson.results)[0])
+    for (rate, momentum), distance in zip(rates, shown.values()):
+        x, v, h = np.array([-4.0, 0.6]), 0.0, np.array([1, 25])
+        for _ in range(30):
+            v = float(momentum or 0) * v + h * x
+            x = x - float(rate) * v
+        assert np.hypot(*x) == pytest.approx(distance, rel=1e-2)
+    plain, half, _ = shown.values()
+    assert f"{plain:.2f} away from the goal without momentum, and {half:.3f} with 0.5" in lesson.prose
+
+
+def test_the_race_is_fair():
+    rows = json.loads(optimisers.RESULTS.read_text())["rows"]
+    assert len(rows) == len(optimisers.KINDS) * len(optimisers.SCHEDULES)
+    for row in rows:
+        assert len(row["grid"]) == len(optimisers.RATES) and len(row["losses"]) == len(optimisers.STARTS)
+        assert 0 < row["grid"].index(min(loss for loss in row["grid"] if loss)) < len(row["grid"]) - 1
+        assert row["rate"] == optimisers.RATES[row["grid"].index(min(loss for loss in row["grid"] if loss))]
+    assert not {*optimisers.TUNED_ON} & {*optimisers.STARTS}
+
+
+def test_the_headline_of_03c_is_the_recorded_race():
+    rows, lesson = json.loads(optimisers.RESULTS.read_text())["rows"], Lesson("03c")
+    assert " ".join(optimisers.table(rows).split()) in lesson.prose
+    best = {
+        kind: min((optimisers.mean(rows, kind, schedule), schedule) for schedule in optimisers.SCHEDULES)
+        for kind in optimisers.KINDS
+    }
+    sgd, momentum, adamw = (f"{loss:.1g}" for loss, _ in best.values())
+    assert f"its loss to {sgd}, momentum to {momentum}, and AdamW with a schedule to {adamw}" in lesson.prose
+    assert best["AdamW"][1] != "constant"
+    winner = {
+        schedule: min(optimisers.KINDS, key=lambda kind: optimisers.mean(rows, kind, schedule))
+        for schedule in optimisers.SCHEDULES
+    }
+    assert [*winner.values()] == ["momentum 0.9", "AdamW", "AdamW"]
+    assert "Without a schedule momentum ends lowest, with one AdamW does." in lesson.prose
+
+
+def test_the_race_is_run_with_the_lesson_s_network_and_batches():
+    lesson = Lesson("03c")
+    names = {"np": np, "tensor": tensor, "F": F}
+    exec("from sklearn.datasets import load_digits; from minilib import nn", names)
+    exec("from minilib.tensor import manual_seed", names)
+    for beginning in ("images, labels =", "def network(", "def train_step("):
+        exec(lesson.cell(beginning), names)
+    model = names["network"]()
+    optimizer = AdamW(model.parameters(), lr=0.01)
+    losses = [names["train_step"](optimizer, model, k) for k in range(5)]
+    assert optimisers.run("AdamW", "constant", 0.01, 0, steps=5) == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_the_winner_wins_again():
+    again = [
+        optimisers.run("AdamW", "warm-up and cosine", 0.046, 3),
+        optimisers.run("SGD", "constant", 0.46, 3),
+    ]
+    assert again[0] < 0.004 < 0.008 < again[1]
+
+
+# 03a, 03b, 03d: digits
+
+
+def test_each_share_of_digits_has_its_network_and_its_split():
+    lesson = Lesson("03d")
+    right, asked = Lesson("03a").found(r"([\d.]+%) of (\d+) new digits right")
+    (teacher,) = Lesson("03b").found(r"teacher ([\d.]+%)")
+    mlp, cnn = lesson.found(r"test: MLP ([\d.]+%), CNN ([\d.]+%)")
+    for row in (
+        f"| {right} | 3a's, 16 filters | 1,437, shuffled with seed 0 | the other {asked} |",
+        f"| {teacher} | 3b's, 128 units | all 1,797 | the same 1,797 |",
+        f"| {mlp} | the MLP above | the training set, 1,150 | the test set, 360 |",
+        f"| {cnn} | the CNN above | the training set, 1,150 | the test set, 360 |",
+    ):
+        assert row in lesson.prose
+    assert "(1150, 287, 360)" in lesson.results and digits.OTHERS == 1415
+    assert f"its {teacher} are of those it has learnt from" in Lesson("03b").prose
+    assert f"reads {float(right[:-1]):.0f} of 100 new handwritten digits" in Lesson("03a").prose
+    assert (
+        f"reads {max(float(mlp[:-1]), float(cnn[:-1])):.0f} of 100 digits that it has not seen"
+        in lesson.prose
+    )
+    assert not re.search(r"digits\W[^.]*\d%", Lesson("03c").prose)
+
+
+def test_the_larger_networks_share_stands_beside_the_command_that_recorded_it():
+    prose = Lesson("03d").prose
+    shares = [match.start() for match in re.finditer(r"99\.5%", prose)]
+    assert shares
+    for place in shares:
+        assert "python -m benchmarks.digits" in prose[max(0, place - 600) : place]
+
+
+def test_the_test_set_is_looked_at_once():
+    code = "\n".join(s for s in Lesson("03d").code if not s.startswith("#| milestone"))
+    assert len(re.findall(r"\btest_set\b", code)) == 3  # made, counted, given to its loader
+    assert len(re.findall(r"\btest_loader\b", code)) == 3  # made, and asked about two networks, in one line
+    assert re.search(r"accuracy\(flat, test_loader\).*accuracy\(seeing, test_loader\)", code)
+
+
+def test_what_forgotten_eval_mode_costs_is_told_as_it_was():
+    lesson = Lesson("03d")
+    mean, sure = map(float, lesson.found(r"train\(\) .*, mean ([\d.]+)%; eval\(\) ([\d.]+)%"))
+    won, lost = map(int, lesson.found(r"of 100 draws train\(\) won (\d+), lost (\d+)"))
+    assert f"But {won} of 100 draws read *more* than `eval()`" in lesson.prose and lost > won
+    assert round(sure - mean) == 1 and "On the mean it costs one digit in a hundred" in lesson.prose
+
+
+# 03a: shards, threads
+
+
+def test_synchronised_batch_norm_makes_shards_equal_the_whole():
+    assert Lesson("03a").found(r"batch norm over both: the halves differ by up to ([\d.]+)") == ("0.000",)
+    rng = np.random.default_rng(0)
+    whole, parted = (tensor(values, requires_grad=True) for values in [rng.normal(size=(8, 3))] * 2)
+    weights = tensor(rng.normal(size=(8, 3)))
+    (F.batch_norm(whole, None, None, training=True) * weights).sum().backward()
+
+    halves = parted[:4], parted[4:]
+    mean = (halves[0].sum(0) + halves[1].sum(0)) / 8
+    variance = (((halves[0] - mean) ** 2).sum(0) + ((halves[1] - mean) ** 2).sum(0)) / 8
+    together = concatenate([(half - mean) / (variance + 1e-5).sqrt() for half in halves])
+    (together * weights).sum().backward()
+    assert np.allclose(whole.grad.data, parted.grad.data, atol=1e-12)
+
+
+def test_threads_are_praised_for_no_more_than_was_measured():
+    lesson = Lesson("03a")
+    whole, pieces, threads = (
+        float(*lesson.found(rf"(?m)^{name} +([\d.]+) ms"))
+        for name in ("whole arrays", "pieces", "pieces on all threads")
+    )
+    assert pieces < whole
+    assert ("all threads took longer than one" in lesson.prose) == (threads > pieces)
