@@ -116,11 +116,11 @@ def exercises(course: Course) -> None:
 def test_exercises_get_markers_and_a_first_cell_and_stay_what_solutions_say(course: Course) -> None:
     exercises(course)
     badges.run(course, options("ada/course"))
-    path = course.exercises / "01_scalar.ipynb"
+    path = course.exercises / "01_exercises.ipynb"
     opening, install, imports = notebooks.read(path).cells
     assert opening.source.startswith(f"# 1: exercises\n\n{badges.OPEN}\n")
     assert opening.source.endswith(f"{badges.CLOSE}\n\nTen of them.")
-    assert "blob/v1.2/exercises/01_scalar.ipynb" in opening.source
+    assert "blob/v1.2/exercises/01_exercises.ipynb" in opening.source
     assert "lab/tree/work/01_scalar.ipynb" in opening.source
     assert install.source == badges.setup_cell("ada/course", "v1.2") and not install.metadata["editable"]
     assert imports.id == "imports"

@@ -183,8 +183,8 @@ def test_a_save_of_a_solution_reaches_library_and_exercises(course: Course) -> N
     made = desk(course, "solutions")
     change(made, "Hyperbolic tangent.", "The hyperbolic tangent.")
     written = made.bring()[1]
-    assert written == "wrote solutions/01_scalar.ipynb, minilib/scalar.py, exercises/01_scalar.ipynb"
-    learners = (course.exercises / "01_scalar.ipynb").read_text()
+    assert written == "wrote solutions/01_scalar.ipynb, minilib/scalar.py, exercises/01_exercises.ipynb"
+    learners = (course.exercises / "01_exercises.ipynb").read_text()
     assert "The hyperbolic tangent." in learners and "math.tanh" not in learners
 
 

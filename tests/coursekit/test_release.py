@@ -69,7 +69,6 @@ def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> Non
         "README.md",
         "benchmarks/results/01_scalar.py",
         "chapters/01_scalar.ipynb",
-        "environment.yml",
         "exercises/01_exercises.ipynb",
         "minilib/__init__.py",
         "minilib/scalar.py",
