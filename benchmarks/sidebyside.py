@@ -222,11 +222,8 @@ def table(suite: Suite, rows: Sequence[Row]) -> str:
     """The rows as Markdown; only the libraries that were measured have a column."""
     libraries = [name for name in suite.libraries if name in rows[0]]
     both = len(libraries) == 2
-    heads = [
-        suite.title,
-        *(suite.names[name] for name in libraries),
-        *(["ratio, median of the rounds"] if both else []),
-    ]
+    heads = [suite.title, *(suite.names[name] for name in libraries)]
+    heads += ["ratio, median of the rounds"] if both else []
     titles = {case.name: case.title for case in suite.cases}
     lines = [heads, ["---"] * len(heads)]
     for each in rows:

@@ -186,7 +186,7 @@ def add_places(path: Path, notebook: NotebookNode) -> None:
         opening.node.source = f"{title}\n\n{OPEN}\n{CLOSE}\n\n{text.lstrip()}".rstrip()
     first = next((cell for cell in found if cell.is_code), None)
     if first and not first.source.startswith("# setup"):
-        metadata = copy.deepcopy(_LOCKED)
+        metadata: dict[str, Any] = copy.deepcopy(_LOCKED)
         was_run = first.node.execution_count is not None  # else it is a notebook of exercises/
         if not was_run:
             metadata |= {"deletable": False, "editable": False}

@@ -121,7 +121,7 @@ def test_exercises_get_markers_and_a_first_cell_and_stay_what_solutions_say(cour
     assert opening.source.startswith(f"# 1: exercises\n\n{badges.OPEN}\n")
     assert opening.source.endswith(f"{badges.CLOSE}\n\nTen of them.")
     assert "blob/v1.2/exercises/01_exercises.ipynb" in opening.source
-    assert "lab/tree/work/01_scalar.ipynb" in opening.source
+    assert "lab/tree/work/exercises/01_exercises.ipynb" in opening.source
     assert install.source == badges.setup_cell("ada/course", "v1.2") and not install.metadata["editable"]
     assert imports.id == "imports"
     assert make_exercises.made(course)[path] == path.read_text(encoding="utf-8")
