@@ -12,6 +12,7 @@ import copy
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -142,8 +143,7 @@ def notebook_block(repository: str, tag: str, path: str) -> str:
 
 def binder(repository: str, tag: str, path: str) -> str:
     """The badge that opens the reader's own copy, where `lab --prepare` puts it."""
-    copy = path.removeprefix("exercises/")
-    address = f"https://mybinder.org/v2/gh/{repository}/{tag}?urlpath=lab/tree/work/{copy}"
+    address = f"https://mybinder.org/v2/gh/{repository}/{tag}?urlpath=lab/tree/work/{path}"
     return f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({address})"
 
 
@@ -190,9 +190,8 @@ def add_places(path: Path, notebook: NotebookNode) -> None:
         was_run = first.node.execution_count is not None  # else it is a notebook of exercises/
         if not was_run:
             metadata |= {"deletable": False, "editable": False}
-        cell = new_code_cell(
-            "# setup", id="install", metadata=metadata, execution_count=1 if was_run else None
-        )
+        count = 1 if was_run else None
+        cell = new_code_cell("# setup", id="install", metadata=metadata, execution_count=count)  # type: ignore[no-untyped-call]
         notebook.cells.insert(first.number - 1, cell)
 
 
