@@ -110,6 +110,7 @@ def _defines(source: str, name: str) -> bool:
 
 _TOLD = re.compile(
     r"name '(\w+)' is not defined"
+    r"|No module named '([\w.]+)'"
     r"|cannot access local variable '(\w+)' where it is not associated with a value"
     r"|'(\w+)' object has no attribute '(\w+)'"
     r"|'(\w+)' object is not (?:callable|iterable|subscriptable)"

@@ -13,7 +13,8 @@ from coursekit.grading.submissions import Submission
 from coursekit.notebooks import cuda_line
 
 _START = r"(?m)(?:^|[;:])[ \t]*"
-_IMPORT = re.compile(_START + r"import[ \t]+([\w., \t]+)")
+_NAME = r"[\w.]+(?:[ \t]+as[ \t]+\w+)?"
+_IMPORT = re.compile(_START + rf"import[ \t]+({_NAME}(?:[ \t]*,[ \t]*{_NAME})*)[ \t]*(?=[;#]|$)")
 _FROM = re.compile(_START + r"from[ \t]+([\w.]+)[ \t]+import[ \t]+([\w, \t]+|\([\w, \t\n]+)")
 _OURS = ("minilib", "coursekit")  # packages of which a part is hidden
 _CALLED = re.compile(r"(?:__import__|import_module)\(\s*[\"']([\w.]+)[\"']")

@@ -31,6 +31,8 @@ def task(markdown: str) -> Markup:
 
 
 def _markdown(source: str) -> str:
+    # tasks write code as HTML where Jupyter does not read Markdown, in `<details>`
+    source = re.sub(r"<code>([^`\n]+?)</code>", lambda found: f"`{html.unescape(found[1])}`", source)
     renderer: Any = _Renderer()
     return MarkdownWithMath(renderer=renderer).render(source)
 

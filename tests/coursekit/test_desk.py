@@ -13,10 +13,12 @@ import stat
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny_course as tiny
+from graded import Exercises
 from replay import Replay
 
 from coursekit import __main__ as command
@@ -417,6 +419,12 @@ def test_links_and_crowds_in_a_folder_are_one_line(chapter: Chapter, tmp_path: P
     assert "more than 5000 files" in found["crowd"]
 
 
+def test_the_readme_has_the_patterns_that_are_tested_here() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for pattern in (MOODLE, CANVAS, CLASSROOM):
+        assert f"`'{pattern}'`" in text
+
+
 # The instructor's points
 
 
@@ -483,7 +491,7 @@ def test_answers_that_import_what_the_grader_hides_are_named_in_words(
         "1.1": "import os, numpy as np\nfrom minilib.draw import picture\nx = 1; import torch.nn",
         "1.2": "from minilib import (draw,\n    tiny)\nfrom coursekit import add_to\n"
         "__import__('coursekit.grading.run')",
-        "1.3": "important = 1\nfrom_here = 2\nimport graphviz, math",
+        "1.3": "important = 1\nfrom_here = 2\nimport graphviz, math  # both\n'''\nimport the rest\n'''",
     }
     found = hidden_imports(
         course, chapter, [Submission("Ada", "Ada", "x", answers), Submission("Bob", "Bob", "x")]
@@ -516,6 +524,11 @@ def test_formulas_are_set_without_a_script(chapter: Chapter) -> None:
     assert "\\frac" not in made
 
 
+def test_code_in_a_hint_is_code() -> None:
+    made = task("<details><summary>First</summary>Write <code>a *= b &lt; c</code>.</details>")
+    assert "<code>a *= b &lt; c</code>" in made
+
+
 @pytest.mark.parametrize("latex", [r"\text{<script>}", r"\href{javascript:x}{y}", r"\frac{", r"\left("])
 def test_a_formula_that_cannot_be_set_stands_as_it_was_typed(latex: str) -> None:
     made = task(f"x ${latex}$ y")
@@ -528,6 +541,7 @@ def test_every_formula_of_the_course_is_set() -> None:
         for exercise in load_chapter(path).exercises:
             made = task(exercise.task)
             assert not re.search(r"<code>[^<]*\\[a-z]+\{", made), exercise.name
+            assert "&lt;code" not in made, exercise.name
             outside = re.sub(r"<(code|pre)\b.*?</\1>", "", made, flags=re.DOTALL)
             assert not re.search(r"\\[a-zA-Z]+|\$", outside), exercise.name
 
@@ -536,6 +550,19 @@ def test_full_points_of_the_instructor_look_right(chapter: Chapter, tmp_path: Pa
     path = put(tmp_path / "a.csv", b"student,exercise,points\nAda,1.1,2\n")
     page = feedback(chapter, Overrides(chapter, path).applied(_result(chapter, "Ada")))
     assert page.count('class="good number" title="right"') == 2
+
+
+# A new exercise
+
+
+def test_a_new_exercise_is_told_by_name_what_it_lacks() -> None:
+    new = Exercises("01_scalar", {})
+    exercise = replace(new.chapter.exercises[0], number="1.11", title="new", tests=())
+    assert new.lacking(exercise) == [
+        "1.11 new lacks points: hidden tests with `points` in their metadata",
+        "1.11 new lacks a second right answer, in the tests/course file that grades 01_scalar.ipynb",
+        "1.11 new lacks its line in the table at the end of chapters/01_scalar.ipynb",
+    ]
 
 
 # Make

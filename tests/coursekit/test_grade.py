@@ -680,6 +680,8 @@ def test_misconceptions_share_notebooks(graded: Graded) -> None:
     [
         ("NameError: name 'q' is not defined", "q + 1", "NameError: name 'q' is not defined"),
         ("NameError: name 'secret' is not defined", "q + 1", "NameError"),
+        ("ModuleNotFoundError: No module named 'torch.nn'", "import torch.nn", None),
+        ("ModuleNotFoundError: No module named 'secret'", "__import__(rng)", "ModuleNotFoundError"),
         ("ValueError: what I say", 'raise ValueError("what I say")', "ValueError: what I say"),
         ("ValueError: what it holds", "raise ValueError(x)", "ValueError"),
         ("TypeError: f() missing 1 required positional argument: 'x'", "def f(x)", None),
