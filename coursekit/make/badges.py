@@ -33,7 +33,7 @@ import importlib.util
 if importlib.util.find_spec("coursekit") is None:
 """
 _INSTALL = '    %pip install --quiet "minilib[notebooks] @ git+https://github.com/{repository}@{tag}"'
-_LOCKED = {
+_LOCKED: dict[str, object] = {
     "nbgrader": {
         "grade": False, "grade_id": "install", "locked": True, "points": 0, "schema_version": 3,
         "solution": False, "task": False,
@@ -186,13 +186,12 @@ def add_places(path: Path, notebook: NotebookNode) -> None:
         opening.node.source = f"{title}\n\n{OPEN}\n{CLOSE}\n\n{text.lstrip()}".rstrip()
     first = next((cell for cell in found if cell.is_code), None)
     if first and not first.source.startswith("# setup"):
-        metadata = copy.deepcopy(_LOCKED)
+        metadata: dict[str, object] = copy.deepcopy(_LOCKED)
         was_run = first.node.execution_count is not None  # else it is a notebook of exercises/
         if not was_run:
             metadata |= {"deletable": False, "editable": False}
-        cell = new_code_cell(
-            "# setup", id="install", metadata=metadata, execution_count=1 if was_run else None
-        )
+        cell = new_code_cell("# setup", id="install", metadata=metadata)  # type: ignore[no-untyped-call]
+        cell.execution_count = 1 if was_run else None
         notebook.cells.insert(first.number - 1, cell)
 
 
