@@ -12,12 +12,11 @@ import copy
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from coursekit.course import Course
+from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 from coursekit.files import read_text, write_text
 from coursekit.notebooks import as_text, cells, read
@@ -34,7 +33,7 @@ import importlib.util
 if importlib.util.find_spec("coursekit") is None:
 """
 _INSTALL = '    %pip install --quiet "minilib[notebooks] @ git+https://github.com/{repository}@{tag}"'
-_LOCKED = {
+_LOCKED: dict[str, object] = {
     "nbgrader": {
         "grade": False, "grade_id": "install", "locked": True, "points": 0, "schema_version": 3,
         "solution": False, "task": False,
@@ -171,8 +170,8 @@ def in_notebook(path: Path, repository: str, tag: str, *, of_exercises: bool) ->
     if setup is None or not setup.source.startswith("# setup"):
         raise CourseError(f"{path}: its first code cell must begin with `# setup`; add one above it")
     before = had, opening.source, setup.source
-    where = f"{'exercises' if of_exercises else 'chapters'}/{path.name}"
-    opening.node.source = _fill(path, opening.source, notebook_block(repository, tag, where))
+    name = f"exercises/{chapter_number(path)}_exercises.ipynb" if of_exercises else f"chapters/{path.name}"
+    opening.node.source = _fill(path, opening.source, notebook_block(repository, tag, name))
     setup.node.source = setup_cell(repository, tag)
     return text if before == (len(notebook.cells), opening.source, setup.source) else as_text(notebook)
 
@@ -186,12 +185,12 @@ def add_places(path: Path, notebook: NotebookNode) -> None:
         opening.node.source = f"{title}\n\n{OPEN}\n{CLOSE}\n\n{text.lstrip()}".rstrip()
     first = next((cell for cell in found if cell.is_code), None)
     if first and not first.source.startswith("# setup"):
-        metadata: dict[str, Any] = copy.deepcopy(_LOCKED)
+        metadata: dict[str, object] = copy.deepcopy(_LOCKED)
         was_run = first.node.execution_count is not None  # else it is a notebook of exercises/
         if not was_run:
             metadata |= {"deletable": False, "editable": False}
-        count = 1 if was_run else None
-        cell = new_code_cell("# setup", id="install", metadata=metadata, execution_count=count)  # type: ignore[no-untyped-call]
+        cell = new_code_cell("# setup", id="install", metadata=metadata)  # type: ignore[no-untyped-call]
+        cell.execution_count = 1 if was_run else None
         notebook.cells.insert(first.number - 1, cell)
 
 

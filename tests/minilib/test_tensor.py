@@ -131,7 +131,7 @@ def test_gradients_equal_difference_quotients(case: Case) -> None:
 def operations_of(case: Case) -> set[type[Function]]:
     seen: set[type[Function]] = set()
 
-    @one_of_each
+    @settings(one_of_each, max_examples=12)  # some draws leave an operation out: no axis to flip
     @given(case.inputs)
     def run(drawn: Any) -> None:
         arrays, options = drawn
