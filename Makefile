@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check grade release doctor badges links bench
+.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check progress grade release doctor badges links bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -51,6 +51,9 @@ build:          ## build your own library in mine/ from your answers in work/
 
 check:          ## grade your own saved exercises: make check NN=01
 	@$(COURSEKIT) check $(NN) $(ARGS) || [ $$? -eq 1 ]
+
+progress:       ## show how far you are in each chapter
+	@$(COURSEKIT) progress $(ARGS)
 
 grade:          ## grade a folder of notebooks: make grade NN=01 ARGS="DIR --out DIR"
 	@$(COURSEKIT) grade $(NN) $(ARGS) || [ $$? -eq 1 ]

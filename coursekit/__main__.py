@@ -22,6 +22,7 @@ COMMANDS = {
     "lab": "open the course in JupyterLab (installs what is missing)",
     "test": "run the tests, every chapter and every solution (installs what is missing)",
     "check": "grade your own saved exercises",
+    "progress": "show how far you are in each chapter",
     "build": "build your own library from your answers",
     "doctor": "show what this machine has and what is missing",
     "edit": "edit a chapter as text; each save is run and promoted (installs what is missing)",
@@ -37,7 +38,7 @@ _ROOMS = {
     "install": ("lab", "doctor"),
     "make": ("edit", "promote", "exercises", "release", "badges", "links"),
     "build": ("build",),
-    "grading": ("check", "grade"),
+    "grading": ("check", "grade", "progress"),
     "testing": ("test", "bench"),
 }
 _MODULES = {name: f"coursekit.{room}.{name}" for room, names in _ROOMS.items() for name in names}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import libcst as cst
@@ -11,7 +11,9 @@ import libcst.matchers as m
 from nbformat.v4 import new_code_cell
 
 from coursekit.course import Course, chapter_number
+from coursekit.grading import progress
 from coursekit.grading.check import passed_exercises
+from coursekit.grading.results import UNSOLVED
 from coursekit.make import definitions as cst_definitions
 from coursekit.make.definitions import Definition, assigned_class, member_decorator
 from coursekit.make.exports import Export, Source, read_source
@@ -53,23 +55,40 @@ def tasks(course: Course) -> Iterator[tuple[Path, list[Task]]]:
         yield path, [Task(item.cell.exercise, item) for item in exports if item.cell.exercise]
 
 
-def passing_answers(course: Course) -> Iterator[Answer]:
-    """The answers in work/ that pass their tests, each notebook's helpers before them."""
+@dataclass
+class Standing:
+    """What the learner has: answers that pass, and why others are not theirs."""
+
+    answers: list[Answer] = field(default_factory=list)  # each notebook's helpers before its others
+    why: dict[str, str] = field(default_factory=dict)  # of exercises in the notebooks that were begun
+
+
+def standing(course: Course, wanted: Collection[str] = ()) -> Standing:
+    """Check what is in work/. The chapters `wanted` count as begun in any case."""
+    result = Standing()
     for path, found in tasks(course):
-        mine = course.own(chapter_number(path))
+        number = chapter_number(path)
+        mine = course.own(number)
         if not found or not mine.exists():
             continue
         written = _written(mine, path, course)
-        stubs = _written(course.exercise(chapter_number(path)), path, course)
+        stubs = _written(course.exercise(number), path, course)
         solved = {
             task.exercise for task in found if written.get(task.exercise) and _differs(task, written, stubs)
         }
-        passed = passed_exercises(course, chapter_number(path)) & solved if solved else set()
+        passed = passed_exercises(course, number) & solved if solved else set()
         if passed:
-            yield from _helpers(written, read_source(path, course))
+            result.answers += _helpers(written, read_source(path, course))
+        reasons = progress.reasons(course, number) if solved else {}
         for task in found:
             if task.exercise in passed:
-                yield Answer(task.exercise, Export(written[task.exercise], task.export.modules))
+                export = Export(written[task.exercise], task.export.modules)
+                result.answers.append(Answer(task.exercise, export))
+            elif solved or number in wanted:
+                unsolved = task.exercise not in solved
+                reason = UNSOLVED if unsolved else reasons.get(task.exercise, "does not pass its tests")
+                result.why[task.exercise] = reason
+    return result
 
 
 def definitions(answer: Answer) -> list[Definition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from coursekit.build.answers import originals, passing_answers, tasks
+from coursekit.build.answers import originals, standing, tasks
 from coursekit.build.library import Library, built, homes, in_package, locked
 from coursekit.build.milestone import run_milestone, scripts
 from coursekit.build.mine import write_mine
@@ -37,13 +37,15 @@ def run(course: Course, args: argparse.Namespace) -> int:
     asked = homes(book, exports)
     own = locked(book, exports, asked)
     print("checking your answers ...", flush=True)
-    library = built(course, bases, own, list(passing_answers(course)))
+    found = standing(course, wanted if args.chapter else ())
+    library = built(course, bases, own, found.answers)
+    found.why.update((exercise, "does not fit into the library") for exercise, _ in library.left_out)
     if not args.chapter:
         wanted &= {chapter_number(answer.cell.notebook) for answer in library.answers}
     milestones = scripts(course, wanted)
     texts = {**in_package(library.texts), **milestones}
     write_mine(course, texts, force=args.force)
-    print("\n".join(table(library, asked)))
+    print("\n".join(table(library, asked, found.why)))
     for exercise, line in library.left_out:
         print(f"{exercise}: your answer passes its tests but does not fit into the library: {line}")
     failed = [name for name in milestones if not run_milestone(course, name)]
@@ -59,16 +61,23 @@ def _chapters(course: Course, asked: str | None) -> set[str]:
     return found
 
 
-def table(library: Library, asked: dict[str, str]) -> Iterator[str]:
-    """Which member of the library is whose; `asked` are the names of exercises with their numbers."""
-    rows = list(_rows(library, asked))
+def table(library: Library, asked: dict[str, str], why: dict[str, str]) -> Iterator[str]:
+    """Which member of the library is whose, in the chapters that were begun.
+
+    `asked` are the names of exercises with their numbers, `why` the numbers of those that are not the
+    learner's, with the reasons.
+    """
+    begun = {*why, *(answer.exercise for answer in library.answers)}
+    rows = [row for row in _rows(library, asked) if row[1] == "yours" or row[2] in begun]
     width = max([len(name) for name, _, _ in rows], default=0)
     for name, whose, exercise in rows:
-        yield f"  {name:<{width}}  {whose:<9}  {exercise}".rstrip()
+        reason = why.get(exercise, "not in your answer") if whose == "reference" else ""
+        yield f"  {name:<{width}}  {whose:<9}  {exercise:<4}  {reason}".rstrip()
     yours = sum(whose == "yours" for _, whose, _ in rows)
-    yield f"mine/ is built; {yours} of the {len(rows)} parts that exercises ask for are yours"
+    count = f"{yours} of the {len(rows)} parts in the chapters that you have begun are yours"
+    yield f"mine/ is built; {count if rows else 'all of it is the reference: you have no answers yet'}"
     if yours < len(rows):
-        yield "reference: not solved yet, or not passing its tests; `python3 -m coursekit check` says which"
+        yield "`python3 -m coursekit check` has hints for the rest"
     yield "use it: `cd mine`, and there `from minilib...` is your library"
 
 

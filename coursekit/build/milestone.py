@@ -1,4 +1,6 @@
-"""The milestone of a chapter: its cells marked `#| milestone` as a script, run on the learner's library."""
+"""The milestone of a chapter: its cells marked `#| milestone` as a script, run on the learner's library.
+
+One marked `#| milestone reward` asks for the chapter's picture of `rewards` at the end."""
 
 from __future__ import annotations
 
@@ -16,6 +18,10 @@ from coursekit.make.exports import notebooks_in, shown
 from coursekit.notebooks import cells, read
 
 MILESTONE_SECONDS = 120
+REWARD = """\
+from coursekit.build.rewards import reward
+
+reward(globals(), __file__)"""
 
 
 def scripts(course: Course, chapters: set[str]) -> dict[str, str]:
@@ -33,6 +39,8 @@ def _script(path: Path, name: str, course: Course) -> str | None:
     marked = [cell for cell in cells(path, read(path)) if cell.directive("milestone") is not None]
     title = f'"""The milestone of {shown(path, course)} on your own library."""'
     parts = [_without_directives(cell.source) for cell in marked]
+    if any(cell.directive("milestone") == "reward" for cell in marked):
+        parts.append(REWARD)
     return "\n\n".join([title, *parts]) + "\n" if marked else None
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
+from coursekit.grading import progress
+from coursekit.grading.assemble import Chapter, assemble
 from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.model import CellRun, NotebookRun
@@ -74,15 +75,16 @@ def examine(
     course: Course, number: str, seed: int | None = None, *, hints: bool = True
 ) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
-    visible = not meant(number, map(chapter_number, course.solutions.glob("*.ipynb")))
-    folder = course.exercises if visible else course.solutions
-    chapter = load_chapter(find_notebook(folder, number), visible=visible)
+    chapter = progress.loaded(course, number)
     mine = _own(course.own(chapter.number), chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
     conditions = Conditions(course, seed, Box.off(), cores())
-    if visible:
-        return _visible(chapter, mine, conditions), chapter
-    return _hidden(chapter, mine, conditions, hints), chapter
+    if chapter.visible:
+        result = _visible(chapter, mine, conditions)
+    else:
+        result = _hidden(chapter, mine, conditions, hints)
+    progress.note(course, chapter, mine, result.exercises)
+    return result, chapter
 
 
 def _own(path: Path, chapter: Chapter) -> Submission:

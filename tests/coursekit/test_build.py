@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 import subprocess
@@ -70,8 +71,8 @@ def test_passing_answers_go_in_and_the_reference_fills_the_rest(
     assert build(course) == 0
     out = capfd.readouterr().out
     assert "scalar.Value.tanh  yours      1.1\n" in out
-    assert "scalar.Value.exp   reference  1.2\n" in out
-    assert "1 of the 2 parts that exercises ask for are yours" in out
+    assert "scalar.Value.exp   reference  1.2   does not pass its tests\n" in out
+    assert "1 of the 2 parts in the chapters that you have begun are yours" in out
     assert f"tanh is {math.tanh(0.5)}\nthe milestone works\n" in out
     made = text(course)
     assert "t = math.tanh(self.data)  # mine" in made
@@ -80,6 +81,32 @@ def test_passing_answers_go_in_and_the_reference_fills_the_rest(
     assert "Built from minilib/scalar.py and work/exercises/01_exercises.ipynb;" in made
     assert "Scalars that know their derivative." in made
     assert made.index("class Value") < made.index("def node")
+
+
+def test_what_is_not_yours_says_why(
+    tmp_path: Path, passed: set[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    course = scalar_course(tmp_path)
+    learner(course, tanh=MY_TANH, exp=MY_EXP)
+    said = {"1.2": {"passed": False, "wrong": True, "points": 3, "of": 4}}
+    (course.work / ".progress.json").write_text(json.dumps({"01": said}))
+    assert build(course) == 0
+    assert "scalar.Value.exp   reference  1.2   3 of 4 points\n" in capfd.readouterr().out
+    learner(course, tanh=MY_TANH)
+    assert build(course) == 0
+    assert "scalar.Value.exp   reference  1.2   not solved yet\n" in capfd.readouterr().out
+
+
+def test_a_chapter_that_nobody_has_begun_is_left_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    course = scalar_course(tmp_path)
+    learner(course)
+    assert build(course) == 0
+    out = capfd.readouterr().out
+    assert "scalar.Value" not in out and "all of it is the reference: you have no answers yet" in out
+    assert build(course, "01") == 0
+    assert "scalar.Value.exp   reference  1.2   not solved yet\n" in capfd.readouterr().out
 
 
 def test_nothing_of_the_learner_changes(tmp_path: Path, passed: set[str]) -> None:

@@ -26,7 +26,7 @@ MADE = {"1.1": tiny.DOUBLE, "1.2": WRONG}
 
 
 def tree(folder: Path) -> dict[str, str]:
-    kept = [path for path in folder.rglob("*") if path.is_file()]
+    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != ".progress.json"]
     return {
         str(path): f"{path.stat().st_mtime_ns} {hashlib.sha256(path.read_bytes()).hexdigest()}"
         for path in kept

@@ -20,11 +20,11 @@ PACKAGES = {
 ROOMS = {
     "shared": set(),
     "box": set(),  # what enters the grader's box sees nothing but itself
-    "pictures": set(),  # what lessons draw with; only notebooks import it
+    "pictures": set(),  # what lessons and rewards draw with
     "install": {"shared"},
     "make": {"shared"},
     "grading": {"shared", "box", "make"},
-    "build": {"shared", "make", "grading"},  # grading says which answers pass
+    "build": {"shared", "make", "grading", "pictures"},  # grading says which answers pass
     "testing": {"shared"},
     "__main__": {
         "shared",

@@ -1,0 +1,44 @@
+"""What a learner sees of their library: the milestone's picture, here on the finished library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coursekit.build.library import environment
+from coursekit.build.milestone import scripts
+from coursekit.build.rewards import REWARDS
+from coursekit.course import Course, chapter_number
+
+pytestmark = pytest.mark.slow
+
+COURSE = Course(Path(__file__).parents[2])
+
+
+def test_each_reward_is_asked_for_by_its_lesson() -> None:
+    numbers = {chapter_number(path) for path in COURSE.chapters.glob("*.ipynb")}
+    asked = {name for name, text in scripts(COURSE, numbers).items() if "import reward" in text}
+    assert asked == {f"milestone_{number}.py" for number in REWARDS}
+
+
+@pytest.mark.parametrize("number", sorted(REWARDS))
+def test_a_milestone_draws_what_it_has_trained_and_says_where(number: str, tmp_path: Path) -> None:
+    (name, text), *_ = scripts(COURSE, {number}).items()
+    script = tmp_path / "mine" / name
+    script.parent.mkdir()
+    script.write_text(text)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment(COURSE, COURSE.root),
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    picture = script.with_suffix(".png")
+    assert done.stdout.splitlines()[-1] == f"{REWARDS[number][1]}: mine/{picture.name}"
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
