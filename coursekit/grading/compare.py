@@ -53,7 +53,7 @@ def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None) -> str 
 
 def _stopped(run: CellRun) -> str:
     """Why a test did not run to its end."""
-    if run.status == "unsolved" or run.error.startswith("NotImplementedError"):
+    if run.status == "unsolved":
         return "not solved yet"
     if run.status == "error" and run.error.startswith("CompileError: "):
         return f"does not compile: {run.error.removeprefix('CompileError: ')}"

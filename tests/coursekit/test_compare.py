@@ -173,9 +173,8 @@ def test_any_other_status_than_ok_is_wrong(status: str) -> None:
     assert compare.verdict(cell(("value", 1.0)), cell(("value", 1.0), status=status))
 
 
-def test_not_implemented_is_not_solved_yet() -> None:
+def test_a_stub_is_not_solved_yet() -> None:
     assert compare.verdict(cell(), cell(status="unsolved")) == "not solved yet"
-    assert compare.verdict(cell(), cell(status="error", error="NotImplementedError")) == "not solved yet"
 
 
 def test_a_judge_decides_on_data_and_its_crash_is_the_submissions_fault(tmp_path: Path) -> None:
