@@ -112,6 +112,11 @@ class Cell:
         return float(self.nbgrader.get("points", 0) or 0)
 
     @property
+    def by_probe(self) -> bool:
+        """Whether the values that a hidden test shows are independent, and earn points one by one."""
+        return bool(self.node.metadata.get("coursekit", {}).get("by_probe"))
+
+    @property
     def exercise(self) -> str | None:
         """`"1.4"` for a cell whose first line (after `%%cuda`) is `# exercise: 1.4` or `// exercise: 1.4`."""
         return exercise_of(self.source)

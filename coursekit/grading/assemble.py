@@ -32,6 +32,7 @@ class HiddenTest:
     grade_id: str
     exercise: str
     points: float
+    by_probe: bool = False  # each value that it shows earns its part of the points
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class _Reader:
         if not self.exercises:
             raise CourseError(f"{cell.where()}: a test stands after the answer cell that it tests")
         number = self.exercises[-1].number
-        self.tests[number].append(HiddenTest(str(cell.grade_id), number, cell.points))
+        self.tests[number].append(HiddenTest(str(cell.grade_id), number, cell.points, cell.by_probe))
 
 
 def _task(texts: list[str], number: str) -> tuple[str, str]:
