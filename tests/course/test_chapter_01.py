@@ -139,7 +139,7 @@ def weighted_sum(weights, inputs, bias):
 TANH_THAT_OVERFLOWS = """
 @add_to(Value)
 def tanh(self):
-    up, down = math.exp(20 * self.data), math.exp(-20 * self.data)  # up to 35
+    up, down = math.exp(25 * self.data), math.exp(-25 * self.data)  # up to 28
     t = math.tanh(self.data + 0 * up * down)
     return node(t, "tanh", self, 1 - t * t)
 """
