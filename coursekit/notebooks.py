@@ -19,10 +19,12 @@ from coursekit.files import read_text, write_text
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
-STUB = "raise NotImplementedError"
+STUB = 'raise Unsolved("{}")'  # of coursekit.box.check
+OLD_STUB = "raise NotImplementedError"
 CUDA_STUB = "// your code here"
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
+_STUB = re.compile(re.escape(STUB).replace(r"\{\}", '[^"]*'))
 _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
 
 
@@ -110,10 +112,14 @@ class Cell:
         return float(self.nbgrader.get("points", 0) or 0)
 
     @property
+    def by_probe(self) -> bool:
+        """Whether the values that a hidden test shows are independent, and earn points one by one."""
+        return bool(self.node.metadata.get("coursekit", {}).get("by_probe"))
+
+    @property
     def exercise(self) -> str | None:
         """`"1.4"` for a cell whose first line (after `%%cuda`) is `# exercise: 1.4` or `// exercise: 1.4`."""
-        found = _EXERCISE.match(first_line(self.source))
-        return found[1] if found else None
+        return exercise_of(self.source)
 
     def directives(self) -> Iterator[tuple[str, str]]:
         """The `#| name argument` lines at the top of the cell (`//|` in CUDA C), comments allowed."""
@@ -156,6 +162,12 @@ def first_line(source: str) -> str:
     return cuda_text(source).lstrip().partition("\n")[0].strip()
 
 
+def exercise_of(source: str) -> str | None:
+    """The number of the exercise that the first line of a cell names."""
+    found = _EXERCISE.match(first_line(source))
+    return found[1] if found else None
+
+
 def solution_markers(source: str) -> tuple[str, str]:
     """What encloses the answer in a cell of this language."""
     return CUDA_SOLUTION if cuda_line(source) else SOLUTION
@@ -163,7 +175,13 @@ def solution_markers(source: str) -> tuple[str, str]:
 
 def stubbed(source: str) -> str:
     """An answer cell as learners get it."""
-    return cut(source, solution_markers(source), CUDA_STUB if cuda_line(source) else STUB)
+    stub = CUDA_STUB if cuda_line(source) else STUB.format(exercise_of(source) or "this exercise")
+    return cut(source, solution_markers(source), stub)
+
+
+def with_old_stubs(source: str) -> str:
+    """`source` with the stubs that notebooks had before `Unsolved`."""
+    return _STUB.sub(OLD_STUB, source)
 
 
 def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:

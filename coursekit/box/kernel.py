@@ -32,6 +32,7 @@ REQUEST = "# coursekit: "
 def main() -> None:
     settings = json.loads(sys.argv[1])
     sys.argv[1:] = []
+    os.environ["COURSEKIT_BOX"] = "1"  # what coursekit.box.check starts in a reader's kernel is not for here
     limit(settings["limits"])
     sys.path[:0] = settings["path"]
     serve(settings)

@@ -16,6 +16,7 @@ from coursekit.course import chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell
 
+STUBS = "from coursekit.box.check import Unsolved"  # what stubs need, also where set-up cells lack it
 HELPERS = "helpers"  # the key of the answer cell of zero points
 
 _HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.MULTILINE)
@@ -31,6 +32,7 @@ class HiddenTest:
     grade_id: str
     exercise: str
     points: float
+    by_probe: bool = False  # each value that it shows earns its part of the points
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,8 @@ class Exercise:
         return sum(test.points for test in self.tests)
 
     def left_alone(self, answer: str | None) -> bool:
-        """Whether an answer in CUDA C is the stub still: one in Python says so itself when it runs."""
-        if self.cuda is None:
-            return False
-        return answer is None or notebooks.cuda_text(answer).split() == notebooks.cuda_text(self.stub).split()
+        """Whether an answer is the stub still, of today's form or that of older notebooks."""
+        return answer is None or _words(answer) == _words(self.stub)
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ class Chapter:
         """The instructor's answers."""
         answers = {exercise.number: exercise.reference for exercise in self.exercises}
         return answers | ({HELPERS: self.helpers} if self.helpers is not None else {})
+
+
+def _words(answer: str) -> list[str]:
+    return notebooks.with_old_stubs(notebooks.cuda_text(answer)).split()
 
 
 def find_notebook(folder: Path, chapter: str) -> Path:
@@ -203,7 +207,7 @@ class _Reader:
         if not self.exercises:
             raise CourseError(f"{cell.where()}: a test stands after the answer cell that it tests")
         number = self.exercises[-1].number
-        self.tests[number].append(HiddenTest(str(cell.grade_id), number, cell.points))
+        self.tests[number].append(HiddenTest(str(cell.grade_id), number, cell.points, cell.by_probe))
 
 
 def _task(texts: list[str], number: str) -> tuple[str, str]:
@@ -233,7 +237,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
     Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points,
     language.
     """
-    made: list[NotebookNode] = []
+    made = [_code(STUBS, "coursekit-stubs", {"role": "setup", "exercise": None, "grade_id": "", "points": 0})]
     exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
     by_number = {exercise.number: exercise for exercise in chapter.exercises}
     tests = {test.grade_id: test for exercise in chapter.exercises for test in exercise.tests}
@@ -296,10 +300,14 @@ def _cell(
         "language": language,
     }
     source = notebooks.strip_markers(source, notebooks.HIDDEN)
+    return _code(source, cell.node.get("id") or f"cell-{cell.number}", about)
+
+
+def _code(source: str, name: str, about: dict[str, Any]) -> NotebookNode:
     return _node(
         {
             "cell_type": "code",
-            "id": cell.node.get("id") or f"cell-{cell.number}",
+            "id": name,
             "metadata": {"coursekit": about},
             "execution_count": None,
             "outputs": [],

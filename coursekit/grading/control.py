@@ -86,7 +86,7 @@ def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Meas
 
 def measured(chapter: Chapter, run: NotebookRun) -> Measure:
     """What answers are measured by, without misconceptions."""
-    cells = {cell.grade_id: cell for cell in run.cells}
+    cells, judges = {cell.grade_id: cell for cell in run.cells}, load_judges(judges_of(chapter))
     for test in (test for exercise in chapter.exercises for test in exercise.tests):
         cell = cells.get(test.grade_id) or CellRun(test.grade_id, test.exercise, "missing")
         if cell.status != "ok" or not cell.probes:
@@ -94,7 +94,11 @@ def measured(chapter: Chapter, run: NotebookRun) -> Measure:
                 f"{chapter.path}: the reference does not pass {test.grade_id} ({_why(cell)}), so nothing is "
                 "graded; mend the solution, or see `python3 -m coursekit doctor`"
             )
-    return Measure(chapter, against(run, load_judges(judges_of(chapter))), cells)
+        if test.by_probe and test.grade_id in judges:
+            raise CourseError(
+                f"{chapter.path}: {test.grade_id} has a judge, which cannot judge by_probe; drop one"
+            )
+    return Measure(chapter, against(run, judges), cells)
 
 
 def _why(cell: CellRun) -> str:

@@ -23,8 +23,8 @@ class Probe:
 class CellRun:
     """What happened when one hidden test ran after the answer of its exercise.
 
-    `status` is "ok", "error" (the hidden test or the answer cell raised), "unsolved" (the answer raised
-    NotImplementedError), "timeout", "died" (the kernel went away), "flood" (too much output) or "missing".
+    `status` is "ok", "error" (the hidden test or the answer cell raised), "unsolved" (a stub did), "timeout",
+    "died" (the kernel went away), "flood" (too much output) or "missing".
     `error` is one line, such as "NameError: name 'helper' is not defined", "" when there was none.
     """
 

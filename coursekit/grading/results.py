@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coursekit.grading.assemble import HELPERS, Chapter, Exercise
+from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
+from coursekit.grading.compare import share
 from coursekit.grading.hints import Known, helper_hint, hint, told
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
@@ -97,12 +99,16 @@ class Measure:
         if exercise.left_alone(submission.answers.get(exercise.number)):
             messages = [message and UNSOLVED for message in messages]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
-        points = sum(
-            test.points for test, message in zip(exercise.tests, messages, strict=True) if not message
-        )
+        points = sum(map(self._points, exercise.tests, shown, messages))
         told_once = tuple(dict.fromkeys(message for message in messages if message))
         seconds = sum(cell.seconds for cell in shown)
         return ExerciseResult(exercise, points, told_once, self._hint(failed, submission.added), seconds)
+
+    def _points(self, test: HiddenTest, cell: CellRun, message: str | None) -> float:
+        """All points of a test that passed; of one that goes by probe otherwise a part, in halves."""
+        if not message or not test.by_probe or message == UNSOLVED:
+            return 0 if message else test.points
+        return math.floor(2 * test.points * share(self.reference[test.grade_id], cell)) / 2
 
     def _hint(self, failed: Sequence[CellRun], added: Iterable[str]) -> str | None:
         """The hint of the misconception, or where a helper belongs."""

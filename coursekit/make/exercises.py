@@ -8,6 +8,7 @@ import copy
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from coursekit import given
@@ -103,9 +104,42 @@ def exercise(notebook: NotebookNode, path: Path) -> NotebookNode:
     result = copy.deepcopy(notebook)
     found = cells(path, result)
     _check(found)
-    result.cells = [cell.node for cell in found if _made_exercise(cell)]
+    _add_checks(found)
+    kept = [cell for cell in found if _made_exercise(cell)]
+    first = next((place for place, cell in enumerate(kept) if cell.is_answer), None)
+    result.cells = [cell.node for cell in kept]
+    if first is not None:
+        result.cells.insert(first, _start_of_checks(chapter_number(path)))
     result.metadata.pop("widgets", None)
     return result
+
+
+def _start_of_checks(chapter: str) -> NotebookNode:
+    """The cell above the first answer."""
+    flags = {
+        "grade": False,
+        "locked": True,
+        "points": 0,
+        "schema_version": 3,
+        "solution": False,
+        "task": False,
+    }
+    metadata = {"deletable": False, "editable": False, "nbgrader": {**flags, "grade_id": "coursekit-check"}}
+    source = f'from coursekit.box.check import Unsolved, checks\n\ncheck = checks("{chapter}")'
+    made: NotebookNode = nbformat.v4.new_code_cell(source, id="coursekit-check", metadata=metadata)  # type: ignore[no-untyped-call]
+    return made
+
+
+def _add_checks(found: list[Cell]) -> None:
+    """Let the visible check below an answer begin with the hidden tests: `check("1.2")`."""
+    exercise = None
+    for cell in found:
+        if cell.is_answer:
+            exercise = cell.exercise
+        elif exercise and cell.is_code and cell.nbgrader.get("grade") and not cell.is_hidden_test:
+            gap = "\n\n\n" if cell.source.startswith(("def ", "class ", "@")) else "\n"
+            cell.node.source = f'check("{exercise}"){gap}{cell.source}'
+            exercise = None
 
 
 def _made_exercise(cell: Cell) -> bool:

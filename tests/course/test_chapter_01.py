@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from graded import Exercises, ExerciseTests
+import pytest
+from graded import COURSE, Exercises, ExerciseTests
+
+from coursekit.grading.assemble import assemble
+from coursekit.grading.control import Conditions, measured
+from coursekit.grading.sandbox import Box
+from coursekit.grading.submissions import Submission
 
 # Right answers by another way than the reference's.
 OTHERS = {
@@ -128,6 +134,30 @@ def weighted_sum(weights, inputs, bias):
     return wide_node(total, "dot", [*made_of, bias], [*derivatives, 1])
 """,
 }
+
+
+TANH_THAT_OVERFLOWS = """
+@add_to(Value)
+def tanh(self):
+    up, down = math.exp(25 * self.data), math.exp(-25 * self.data)  # up to 28
+    t = math.tanh(self.data + 0 * up * down)
+    return node(t, "tanh", self, 1 - t * t)
+"""
+
+
+@pytest.mark.slow
+def test_values_that_are_right_earn_their_part_where_another_overflows():
+    exercises = TestExercises.exercises
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    made = {"reference": exercises.chapter.reference()}
+    made["wrong"] = made["reference"] | {"1.4": TANH_THAT_OVERFLOWS}
+    runs = conditions.run({name: assemble(exercises.chapter, answers) for name, answers in made.items()})
+    result = measured(exercises.chapter, runs["reference"]).result(
+        Submission("x", "x", "x", made["wrong"], {}), runs["wrong"], own=True
+    )
+    tanh = next(one for one in result.exercises if one.exercise.number == "1.4")
+    assert (tanh.points, tanh.exercise.points) == (2, 3)
+    assert tanh.messages == ("stopped with OverflowError: math range error",)
 
 
 class TestExercises(ExerciseTests):

@@ -57,7 +57,7 @@ DIFFERENT = [
     (None, 1, "expected None, got an int"),
     (True, 1, "expected a bool, got an int"),
     (1, True, "expected an int, got a bool"),
-    (True, False, "is not as expected"),
+    (True, False, "should not be False"),
     ("a", "b", "is another text than expected"),
     ("a", 1.0, "expected a str, got a float"),
     (1.0, math.nan, "expected a finite number, got nan"),
@@ -69,7 +69,7 @@ DIFFERENT = [
     (np.zeros(2, "float32"), np.zeros(2), "expected dtype float32, got float64"),
     (np.zeros(2), np.array(["a", "b"]), "expected dtype float64, got another"),
     ([1, 2, 3], [1, 2], "expected 3 items, got 2"),
-    ([[1], "a"], [[2], "a"], "item 0: differs from the expected by 1"),
+    ([[1], "a"], [[2], "a"], "value 1 of 2: differs from the expected by 1"),
     ({"a": 1}, {"b": 1}, "has other keys than expected"),
     ({"a": 1}, {"a": 2}, "a value differs from the expected by 1"),
     (1.0, object(), "expected a float, got an object of another type"),
@@ -173,9 +173,8 @@ def test_any_other_status_than_ok_is_wrong(status: str) -> None:
     assert compare.verdict(cell(("value", 1.0)), cell(("value", 1.0), status=status))
 
 
-def test_not_implemented_is_not_solved_yet() -> None:
+def test_a_stub_is_not_solved_yet() -> None:
     assert compare.verdict(cell(), cell(status="unsolved")) == "not solved yet"
-    assert compare.verdict(cell(), cell(status="error", error="NotImplementedError")) == "not solved yet"
 
 
 def test_a_judge_decides_on_data_and_its_crash_is_the_submissions_fault(tmp_path: Path) -> None:
@@ -205,3 +204,22 @@ def test_judges_that_cannot_be_loaded_are_one_line(tmp_path: Path) -> None:
 def test_what_a_judge_says_is_short() -> None:
     told = compare.verdict(cell(("a", 1)), cell(("a", 2)), lambda name, want, have: "x" * 10_000)
     assert told is not None and len(told) < 250
+
+
+def of_three(status: str, *values: float) -> CellRun:
+    return CellRun("a", "1.1", status, tuple(Probe(f"p{k}", {"int": str(v)}) for k, v in enumerate(values)))
+
+
+@pytest.mark.parametrize(
+    ("got", "share"),
+    [
+        (of_three("ok", 1, 2, 3), 1),
+        (of_three("error", 1, 2), 2 / 3),
+        (of_three("ok", 9, 2, 9), 1 / 3),
+        (of_three("unsolved"), 0),
+        (of_three("ok", 1, 2, 3, 4), 0),
+        (CellRun("a", "1.1", "ok", (Probe("p1", {"int": "2"}),)), 0),
+    ],
+)
+def test_the_share_of_values_that_are_right(got: CellRun, share: float) -> None:
+    assert compare.share(of_three("ok", 1, 2, 3), got) == pytest.approx(share)

@@ -38,11 +38,21 @@ def error(course: Course, *cells: NotebookNode | str) -> str:
 
 def test_a_solution_becomes_a_stub_with_its_signature_and_docstring(tmp_path: Path) -> None:
     notebook = made_exercise(new_course(tmp_path), answer(TANH, "tanh"))
-    assert notebook.cells[0].source == (
+    assert notebook.cells[1].source == (
         "# exercise: 1.1\n#| export\n@add_to(Value)\ndef tanh(self) -> Value:\n"
-        '    """Hyperbolic tangent."""\n    raise NotImplementedError'
+        '    """Hyperbolic tangent."""\n    raise Unsolved("1.1")'
     )
-    assert notebook.cells[0].metadata.nbgrader.grade_id == "tanh"
+    assert notebook.cells[1].metadata.nbgrader.grade_id == "tanh"
+
+
+def test_checks_start_above_the_first_answer_and_stand_in_each_visible_check(tmp_path: Path) -> None:
+    tests = [
+        graded(text, name, grade=True, locked=True) for name, text in (("a", "assert 1"), ("b", "assert 2"))
+    ]
+    notebook = made_exercise(new_course(tmp_path), "import math", answer(TANH, "tanh"), *tests)
+    _, start, _, first, second = (cell.source for cell in notebook.cells)
+    assert start == 'from coursekit.box.check import Unsolved, checks\n\ncheck = checks("01")'
+    assert (first, second) == ('check("1.1")\nassert 1', "assert 2")
 
 
 def test_hidden_tests_go_and_leave_no_empty_cell(tmp_path: Path) -> None:
@@ -64,7 +74,7 @@ def test_outputs_go_and_ids_and_tags_stay(tmp_path: Path) -> None:
 
 def test_locked_cells_can_be_neither_edited_nor_deleted(tmp_path: Path) -> None:
     locked = graded("x = 1", "set-up", locked=True)
-    first, second = made_exercise(new_course(tmp_path), locked, answer(TANH, "tanh")).cells
+    first, _, second = made_exercise(new_course(tmp_path), locked, answer(TANH, "tanh")).cells
     assert first.metadata.deletable is False and first.metadata.editable is False
     assert "editable" not in second.metadata
 

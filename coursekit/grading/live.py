@@ -1,0 +1,228 @@
+"""`python3 -m coursekit.grading.live NN`: what `check("1.2")` in a notebook asks, one line of JSON each way.
+
+The verdict is that of `grade`, by the same steps: assemble, run, compare, hints. What takes seconds is done
+before anybody asks: a kernel is set up, the reference and known mistakes have run. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import re
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from coursekit import light  # noqa: F401 (before anything else imports nbformat)
+from coursekit.course import Course, find_course, meant
+from coursekit.course import chapter_number as number_of
+from coursekit.errors import CourseError
+from coursekit.grading.assemble import Chapter, Exercise, assemble, find_notebook, language, load_chapter
+from coursekit.grading.client import Kernel
+from coursekit.grading.control import measured, misconceptions_of, mistaken
+from coursekit.grading.flow import Flow, info
+from coursekit.grading.hints import Known, known
+from coursekit.grading.misconceptions import Misconception
+from coursekit.grading.model import NotebookRun
+from coursekit.grading.results import ExerciseResult, Measure, number
+from coursekit.grading.run import private_folder
+from coursekit.grading.sandbox import Box, make_library
+from coursekit.grading.submissions import Submission
+
+NO_SOLUTIONS = "There are no solutions here, so what this cell tests is all; the hidden tests run elsewhere."
+
+
+class Live:
+    """One chapter, ready to check answers to its exercises. `folder` is private: sockets, libraries."""
+
+    def __init__(self, chapter: Chapter, course: Course, folder: Path, seed: int) -> None:
+        self.chapter = chapter
+        self.exercises = {exercise.number: exercise for exercise in chapter.exercises}
+        self.launch = Box.off().prepare(folder, hide=[course.root])
+        modules = sorted(chapter.notebook.metadata.get("coursekit", {}).get("minilib", []))
+        self.library = make_library(folder / "library" / "0", course.library, modules)
+        self.folder = folder
+        self.seed = seed
+        self.measures: dict[str, Measure] = {}
+        self.misconceptions = [] if chapter.visible else misconceptions_of(chapter)
+        self.mistakes: dict[Misconception, NotebookRun] = {}
+
+    @cached_property
+    def flows(self) -> dict[str, Flow]:
+        """A flow for each language that is spoken here; its kernel stays from answer to answer."""
+        empty = assemble(self.chapter, {})
+        return {
+            spoken: Flow(empty, self._start, seed=self.seed, python=spoken == "python")
+            for spoken in sorted({language(exercise) for exercise in self.chapter.exercises})
+        }
+
+    def _start(self) -> Kernel:
+        return Kernel(self.launch, self.library, self.folder / "k")
+
+    def close(self) -> None:
+        for flow in self.flows.values():
+            flow.close()
+
+    def prepare(self) -> Iterator[None]:
+        """Do in pieces what would make the first answers wait."""
+        if not self.chapter.visible:
+            for exercise in self.chapter.exercises:
+                self.measure(exercise)
+                yield
+            for one in self.misconceptions:
+                self.shown(one)
+                yield
+
+    def answer(self, asked: str, answers: Mapping[str, str], added: list[str]) -> dict[str, Any]:
+        """What `check` is told."""
+        exercise = self.exercises.get(asked)
+        if exercise is None:
+            return {"text": f"There is no exercise {asked} in this chapter: {', '.join(self.exercises)}."}
+        if exercise.left_alone(answers.get(asked)):
+            return {"unsolved": True}
+        if self.chapter.visible:
+            return {"text": NO_SOLUTIONS}
+        result = self.examine(exercise, answers, added)
+        return {"unsolved": True} if result.unsolved else {"text": in_words(result)}
+
+    def examine(self, exercise: Exercise, answers: Mapping[str, str], added: list[str]) -> ExerciseResult:
+        measure = self.measure(exercise)
+        cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
+        own = [source for source in added if _without_call(source) not in cells]
+        mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
+        run = self.run(exercise, assemble(self.chapter, answers))
+        result = measure.result(mine, run, own=True).exercises[0]
+        if result.passed or result.unsolved or result.hint:
+            return result
+        return replace(measure, known=self.known(exercise)).result(mine, run, own=True).exercises[0]
+
+    def measure(self, exercise: Exercise) -> Measure:
+        if exercise.number not in self.measures:
+            run = self.run(exercise, assemble(self.chapter, self.chapter.reference()))
+            self.measures[exercise.number] = measured(replace(self.chapter, exercises=(exercise,)), run)
+        return self.measures[exercise.number]
+
+    def known(self, exercise: Exercise) -> list[Known]:
+        """What the known mistakes of an exercise show."""
+        made = [one for one in self.misconceptions if one.exercise == exercise.number]
+        return known([{one.exercise: one} for one in made], [self.shown(one) for one in made])
+
+    def shown(self, one: Misconception) -> NotebookRun:
+        """What one known mistake shows."""
+        if one not in self.mistakes:
+            notebook = mistaken(self.chapter, {one.exercise: one})
+            self.mistakes[one] = self.run(self.exercises[one.exercise], notebook)
+        return self.mistakes[one]
+
+    def run(self, exercise: Exercise, notebook: NotebookNode) -> NotebookRun:
+        flow = self.flows[language(exercise)]
+        flow.take_up(notebook)
+        tests = [
+            cell
+            for cell in notebook.cells
+            if info(cell)["role"] == "hidden" and info(cell)["exercise"] == exercise.number
+        ]
+        return NotebookRun("", tuple(flow.run(cell) for cell in tests))
+
+
+def _without_call(source: str) -> str:
+    """A visible check as it stands in solutions/."""
+    return re.sub(r'^check\("[^"]*"\)\n', "", source).strip()
+
+
+def in_words(result: ExerciseResult) -> str:
+    """The lines below an answer."""
+    points = f"{number(result.points)} of {number(result.exercise.points)} points"
+    if result.passed:
+        return f"{result.exercise.number} passed: {points}"
+    lines = [f"{result.exercise.number} is not right yet: {points}", *result.messages]
+    return "\n".join([*lines, f"Hint: {result.hint}"] if result.hint else lines)
+
+
+def load(course: Course, asked: str) -> Chapter:
+    """The chapter with its hidden tests, or with its visible checks where there are none."""
+    visible = not meant(asked, map(number_of, course.solutions.glob("*.ipynb")))
+    folder = course.exercises if visible else course.solutions
+    return load_chapter(find_notebook(folder, asked), visible=visible)
+
+
+def here() -> Course:
+    """The course that the notebook lies in, or that this file lies in."""
+    try:
+        return find_course()
+    except CourseError:
+        return find_course(Path(__file__).parent)
+
+
+Requests = queue.SimpleQueue[str]
+Answer = Callable[[str, Mapping[str, str], list[str]], dict[str, Any]]
+
+
+def main() -> None:
+    requests: Requests = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    serve(sys.argv[1], requests, lambda reply: print(reply, flush=True))
+
+
+def _listen(requests: Requests) -> None:
+    for line in sys.stdin:
+        requests.put(line)
+    requests.put("")
+
+
+def requests_of(lines: list[str]) -> Requests:
+    """A queue of these lines; the empty one ends the service."""
+    made: Requests = queue.SimpleQueue()
+    for line in lines:
+        made.put(line)
+    return made
+
+
+def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
+    """Answer requests on one chapter until an empty line comes; while there are none, prepare."""
+    try:
+        course = here()
+        chapter = load(course, asked)
+    except CourseError:
+        return _serve(requests, send, lambda *_: {"text": NO_SOLUTIONS}, iter(()))
+    seed = secrets.randbelow(2**32)
+    with private_folder() as folder, closing(Live(chapter, course, folder, seed)) as live:
+        _serve(requests, send, live.answer, live.prepare())
+
+
+def _serve(requests: Requests, send: Callable[[str], None], answer: Answer, work: Iterator[None]) -> None:
+    working = True
+    while True:
+        try:
+            line = requests.get(block=not working)
+        except queue.Empty:
+            working = _go_on(work)
+            continue
+        if not line:
+            return
+        request = json.loads(line)
+        try:
+            reply = answer(request["exercise"], request["answers"], request["added"])
+        except CourseError as error:
+            reply = {"text": str(error)}
+        send(json.dumps({**reply, "id": request["id"]}))
+
+
+def _go_on(work: Iterator[None]) -> bool:
+    try:
+        next(work)
+    except (StopIteration, CourseError):  # what is wrong is told to who asks
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()
