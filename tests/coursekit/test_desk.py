@@ -82,6 +82,17 @@ def put(path: Path, content: bytes, hour: int = 0) -> Path:
     return path
 
 
+def grade(course: Course, submitted: Path, out: Path, *more: str) -> int:
+    """The command, boxed where this machine can."""
+    try:
+        Box.required()
+        sandbox = "required"
+    except CourseError:
+        sandbox = "off"
+    where = ["--course", str(course.root), "grade", "01", str(submitted), "--out", str(out)]
+    return command.main([*where, "--seed", "7", "--sandbox", sandbox, *more])
+
+
 # Two hundred students
 
 
@@ -165,13 +176,7 @@ class Desk:
 
     def grade(self, *more: str) -> int:
         self.export.write_bytes(zipped(*self.students.entries))
-        try:
-            Box.required()
-            sandbox = "required"
-        except CourseError:
-            sandbox = "off"
-        where = ["--course", str(self.course.root), "grade", "01", str(self.export), "--out", str(self.out)]
-        return command.main([*where, "--seed", "7", "--sandbox", sandbox, "--names", CANVAS, *more])
+        return grade(self.course, self.export, self.out, "--names", CANVAS, *more)
 
     def files(self) -> dict[str, bytes]:
         kept = [self.out / "grades.csv", self.out / "grades_long.csv", *self.out.glob("feedback/*/*.html")]
@@ -479,6 +484,16 @@ def test_a_name_that_a_spreadsheet_would_run_is_found_in_both_spellings(
         result = _result(chapter, "=cmd()")
         assert overrides.applied(result).points == 2
         assert list(overrides.unused([result])) == []
+
+
+def test_points_of_the_run_before_that_are_gone_stop_the_next(
+    course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "in" / "ada.ipynb", written())
+    record = json.dumps({"chapter": "01", "seed": 1, "done": True, "overrides": str(tmp_path / "gone.csv")})
+    put(tmp_path / "out" / ".coursekit" / "run.json", record.encode())
+    assert grade(course, tmp_path / "in", tmp_path / "out") == 2
+    assert "gone.csv: is gone, and held your points and comments" in capsys.readouterr().err
 
 
 # What an answer imports
