@@ -403,6 +403,20 @@ def test_a_bad_zip_file_is_one_line_and_nothing_is_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_one_students_strange_name_does_not_cost_the_class_its_zip_file(
+    chapter: Chapter, tmp_path: Path
+) -> None:
+    names = (
+        "Ada_1_assignsubmission_file/01.ipynb",
+        "Bob_2_assignsubmission_file/a\\..\\b.ipynb",
+        "../../etc/x.ipynb",
+    )
+    export = put(tmp_path / "x.zip", zipped(*[(name, written(), WHEN) for name in names]))
+    found, remarks = collect(export, chapter, MOODLE)
+    assert [(one.student, bool(one.refused)) for one in found] == [("Ada", False), ("Bob", True)]
+    assert remarks == ["etc: passed over: its name does not match --names"]
+
+
 def test_a_platforms_zip_file_that_is_none_is_one_line(chapter: Chapter, tmp_path: Path) -> None:
     with pytest.raises(CourseError, match=r"x\.zip is no zip file that can be read"):
         collect(put(tmp_path / "x.zip", b"PK"), chapter)
