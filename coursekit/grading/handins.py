@@ -91,15 +91,19 @@ def _exported(place: Path) -> tuple[list[HandIn], list[str]]:
     except Refused as reason:
         raise CourseError(f"{place}: {reason}") from None
     files = [inner for entry in archive.infolist() if (inner := _inner(entry))]
-    while len({inner[0] for inner in files}) == 1 and (len(found) > 1 or min(map(len, files)) > 2):
-        if min(map(len, files)) < 2:
-            break
+    while _is_wrapped(files, len(found)):
         files = [inner[1:] for inner in files]
         found = [HandIn(one.parts[1:], one.modified, one.read) for one in found]
     missing = {inner[0] for inner in files} - {one.parts[0] for one in found}
     folders = {inner[0] for inner in files if len(inner) > 1}
     found += [_refused((name,), NO_NOTEBOOK) for name in sorted(missing & folders)]
     return found, [f"{printable(name)}: {NEITHER}" for name in sorted(missing - folders)]
+
+
+def _is_wrapped(files: list[tuple[str, ...]], notebooks: int) -> bool:
+    """Whether all lies in one folder that is not that of a single student."""
+    depth = min(map(len, files), default=0)
+    return len({inner[0] for inner in files}) == 1 and (depth > 2 or (depth == 2 and notebooks > 1))
 
 
 def _one_entry(entry: Path) -> list[HandIn]:
@@ -221,15 +225,17 @@ def _members(parts: tuple[str, ...], opened: Callable[[], zipfile.ZipFile], dept
     name = printable(parts[-1]) if parts else "the zip file"
     if parts and len(entries) > MOST_FILES:
         raise Refused(f"more than {MOST_FILES} files in {name}; keep the notebook to grade")
-    for entry in entries:
-        if _OUTSIDE.search(entry.orig_filename):
-            outside = printable(entry.orig_filename[:40])
-            raise Refused(f"{name} names a place outside of itself ({outside}); zip it again")
+    outside = [entry for entry in entries if _OUTSIDE.search(entry.orig_filename)]
+    if outside and parts:
+        raise Refused(_strays(name, outside[0]))
     for entry in entries:
         inner = _inner(entry)
         if not inner or not _is_wanted(inner[-1]):
             continue
         here = (*parts, *inner)
+        if _OUTSIDE.search(entry.orig_filename):  # of one student, in the zip file of a class
+            yield _refused(here, _strays(name, entry))
+            continue
 
         def read(entry: zipfile.ZipInfo = entry) -> bytes:
             return _unpacked(opened(), entry)
@@ -240,9 +246,13 @@ def _members(parts: tuple[str, ...], opened: Callable[[], zipfile.ZipFile], dept
             yield HandIn(here, _time(entry), read)
 
 
+def _strays(name: str, entry: zipfile.ZipInfo) -> str:
+    return f"{name} names a place outside of itself ({printable(entry.orig_filename[:40])}); zip it again"
+
+
 def _inner(entry: zipfile.ZipInfo) -> tuple[str, ...]:
     """The names of an entry from the top down; none of a folder or of what editors leave behind."""
-    inner = tuple(part for part in entry.filename.split("/") if part not in ("", "."))
+    inner = tuple(part for part in entry.filename.split("/") if part not in ("", ".", ".."))
     return () if entry.is_dir() or any(map(_is_hidden, inner)) else inner
 
 

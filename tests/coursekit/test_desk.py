@@ -82,6 +82,17 @@ def put(path: Path, content: bytes, hour: int = 0) -> Path:
     return path
 
 
+def grade(course: Course, submitted: Path, out: Path, *more: str) -> int:
+    """The command, boxed where this machine can."""
+    try:
+        Box.required()
+        sandbox = "required"
+    except CourseError:
+        sandbox = "off"
+    where = ["--course", str(course.root), "grade", "01", str(submitted), "--out", str(out)]
+    return command.main([*where, "--seed", "7", "--sandbox", sandbox, *more])
+
+
 # Two hundred students
 
 
@@ -165,13 +176,7 @@ class Desk:
 
     def grade(self, *more: str) -> int:
         self.export.write_bytes(zipped(*self.students.entries))
-        try:
-            Box.required()
-            sandbox = "required"
-        except CourseError:
-            sandbox = "off"
-        where = ["--course", str(self.course.root), "grade", "01", str(self.export), "--out", str(self.out)]
-        return command.main([*where, "--seed", "7", "--sandbox", sandbox, "--names", CANVAS, *more])
+        return grade(self.course, self.export, self.out, "--names", CANVAS, *more)
 
     def files(self) -> dict[str, bytes]:
         kept = [self.out / "grades.csv", self.out / "grades_long.csv", *self.out.glob("feedback/*/*.html")]
@@ -398,6 +403,20 @@ def test_a_bad_zip_file_is_one_line_and_nothing_is_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_one_students_strange_name_does_not_cost_the_class_its_zip_file(
+    chapter: Chapter, tmp_path: Path
+) -> None:
+    names = (
+        "Ada_1_assignsubmission_file/01.ipynb",
+        "Bob_2_assignsubmission_file/a\\..\\b.ipynb",
+        "../../etc/x.ipynb",
+    )
+    export = put(tmp_path / "x.zip", zipped(*[(name, written(), WHEN) for name in names]))
+    found, remarks = collect(export, chapter, MOODLE)
+    assert [(one.student, bool(one.refused)) for one in found] == [("Ada", False), ("Bob", True)]
+    assert remarks == ["etc: passed over: its name does not match --names"]
+
+
 def test_a_platforms_zip_file_that_is_none_is_one_line(chapter: Chapter, tmp_path: Path) -> None:
     with pytest.raises(CourseError, match=r"x\.zip is no zip file that can be read"):
         collect(put(tmp_path / "x.zip", b"PK"), chapter)
@@ -479,6 +498,16 @@ def test_a_name_that_a_spreadsheet_would_run_is_found_in_both_spellings(
         result = _result(chapter, "=cmd()")
         assert overrides.applied(result).points == 2
         assert list(overrides.unused([result])) == []
+
+
+def test_points_of_the_run_before_that_are_gone_stop_the_next(
+    course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "in" / "ada.ipynb", written())
+    record = json.dumps({"chapter": "01", "seed": 1, "done": True, "overrides": str(tmp_path / "gone.csv")})
+    put(tmp_path / "out" / ".coursekit" / "run.json", record.encode())
+    assert grade(course, tmp_path / "in", tmp_path / "out") == 2
+    assert "gone.csv: is gone, and held your points and comments" in capsys.readouterr().err
 
 
 # What an answer imports
