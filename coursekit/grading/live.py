@@ -22,10 +22,9 @@ from typing import Any
 from nbformat import NotebookNode
 
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
-from coursekit.course import Course, find_course, meant
-from coursekit.course import chapter_number as number_of
+from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, Exercise, assemble, find_notebook, language, load_chapter
+from coursekit.grading.assemble import Chapter, Exercise, assemble, language, load_for_learners
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import measured, misconceptions_of, mistaken
 from coursekit.grading.flow import Flow, info
@@ -147,13 +146,6 @@ def in_words(result: ExerciseResult) -> str:
     return "\n".join([*lines, f"Hint: {result.hint}"] if result.hint else lines)
 
 
-def load(course: Course, asked: str) -> Chapter:
-    """The chapter with its hidden tests, or with its visible checks where there are none."""
-    visible = not meant(asked, map(number_of, course.solutions.glob("*.ipynb")))
-    folder = course.exercises if visible else course.solutions
-    return load_chapter(find_notebook(folder, asked), visible=visible)
-
-
 def here() -> Course:
     """The course that the notebook lies in, or that this file lies in."""
     try:
@@ -190,7 +182,7 @@ def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
     """Answer requests on one chapter until an empty line comes; while there are none, prepare."""
     try:
         course = here()
-        chapter = load(course, asked)
+        chapter = load_for_learners(course, asked)
     except CourseError:
         return _serve(requests, send, lambda *_: {"text": NO_SOLUTIONS}, iter(()))
     seed = secrets.randbelow(2**32)
