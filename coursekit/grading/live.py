@@ -35,8 +35,11 @@ from coursekit.grading.results import ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
 from coursekit.grading.sandbox import Box, make_library
 from coursekit.grading.submissions import Submission
+from coursekit.notebooks import CUDA_STUB
 
 NO_SOLUTIONS = "There are no solutions here, so what this cell tests is all; the hidden tests run elsewhere."
+
+_EMPTY = re.compile(rf"\{{\s*{re.escape(CUDA_STUB)}\s*\}}")  # the body of a kernel
 
 
 class Live:
@@ -184,10 +187,15 @@ def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
         course = here()
         chapter = load_for_learners(course, asked)
     except CourseError:
-        return _serve(requests, send, lambda *_: {"text": NO_SOLUTIONS}, iter(()))
+        return _serve(requests, send, _alone, iter(()))
     seed = secrets.randbelow(2**32)
     with private_folder() as folder, closing(Live(chapter, course, folder, seed)) as live:
         _serve(requests, send, live.answer, live.prepare())
+
+
+def _alone(asked: str, answers: Mapping[str, str], added: list[str]) -> dict[str, Any]:
+    """Where the packages are alone nothing is known of an answer but that it does nothing at all."""
+    return {"unsolved": True} if _EMPTY.search(answers[asked]) else {"text": NO_SOLUTIONS}
 
 
 def _serve(requests: Requests, send: Callable[[str], None], answer: Answer, work: Iterator[None]) -> None:
