@@ -12,7 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit import given, notebooks
-from coursekit.course import chapter_number, meant
+from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.notebooks import Cell
 
@@ -136,6 +136,13 @@ def load_chapter(path: Path, *, visible: bool = False) -> Chapter:
         reader.helpers_id,
         visible,
     )
+
+
+def load_for_learners(course: Course, number: str) -> Chapter:
+    """A chapter with its hidden tests where there are solutions, else with its visible checks."""
+    visible = not meant(number, map(chapter_number, course.solutions.glob("*.ipynb")))
+    folder = course.exercises if visible else course.solutions
+    return load_chapter(find_notebook(folder, number), visible=visible)
 
 
 def role(cell: Cell, visible: bool = False) -> str:

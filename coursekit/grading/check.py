@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import secrets
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
+<<<<<<< HEAD
 from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, assemble
+=======
+from coursekit.grading.assemble import Chapter, assemble, load_for_learners
+>>>>>>> x-a
 from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.model import CellRun, NotebookRun
@@ -36,10 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     """Print a table for each chapter. 1 where an answer is wrong; what is not solved yet is not wrong."""
-    numbers = chapters(course, args.chapter) if args.chapter else chapters_at_work(course)
+    numbers = chapters(course, args.chapter) if args.chapter else chapters_begun(course)
+    if not numbers:
+        print("nothing to check yet: write an answer in place of a stub, save, then again")
     wrong = False
     for place, chapter in enumerate(numbers):
-        result, notebook = examine(course, chapter, args.seed)
+        with _progress(f"chapter {chapter}, {place + 1} of {len(numbers)}: running your answers ..."):
+            result, notebook = examine(course, chapter, args.seed)
         if place:
             print()
         print(table(result, notebook, _saved(course.own(notebook.number))))
@@ -71,10 +80,36 @@ def chapters_at_work(course: Course) -> list[str]:
     return found
 
 
+def chapters_begun(course: Course) -> list[str]:
+    """Those in which an answer is not the stub any more."""
+    return [number for number in chapters_at_work(course) if begun(course, number)]
+
+
+def begun(course: Course, number: str) -> bool:
+    """Whether the learner's notebook of a chapter holds anything to check."""
+    chapter = load_for_learners(course, number)
+    answers = _own(course.work / chapter.path.name, chapter).answers
+    return any(not one.left_alone(answers.get(one.number)) for one in chapter.exercises)
+
+
+@contextmanager
+def _progress(text: str) -> Iterator[None]:
+    """Show `text` in a terminal until this is done."""
+    shown = sys.stderr.isatty()
+    if shown:
+        print(text, end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            print("\r" + " " * len(text) + "\r", end="", file=sys.stderr, flush=True)
+
+
 def examine(
     course: Course, number: str, seed: int | None = None, *, hints: bool = True
 ) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
+<<<<<<< HEAD
     chapter = progress.loaded(course, number)
     mine = _own(course.own(chapter.number), chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
@@ -85,6 +120,15 @@ def examine(
         result = _hidden(chapter, mine, conditions, hints)
     progress.note(course, chapter, mine, result.exercises)
     return result, chapter
+=======
+    chapter = load_for_learners(course, number)
+    mine = _own(course.work / chapter.path.name, chapter)
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    conditions = Conditions(course, seed, Box.off(), cores())
+    if chapter.visible:
+        return _visible(chapter, mine, conditions), chapter
+    return _hidden(chapter, mine, conditions, hints), chapter
+>>>>>>> x-a
 
 
 def _own(path: Path, chapter: Chapter) -> Submission:

@@ -22,10 +22,9 @@ from typing import Any
 from nbformat import NotebookNode
 
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
-from coursekit.course import Course, find_course, meant
-from coursekit.course import chapter_number as number_of
+from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, Exercise, assemble, find_notebook, language, load_chapter
+from coursekit.grading.assemble import Chapter, Exercise, assemble, language, load_for_learners
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import measured, misconceptions_of, mistaken
 from coursekit.grading.flow import Flow, info
@@ -36,8 +35,11 @@ from coursekit.grading.results import ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
 from coursekit.grading.sandbox import Box, make_library
 from coursekit.grading.submissions import Submission
+from coursekit.notebooks import CUDA_STUB
 
 NO_SOLUTIONS = "There are no solutions here, so what this cell tests is all; the hidden tests run elsewhere."
+
+_EMPTY = re.compile(rf"\{{\s*{re.escape(CUDA_STUB)}\s*\}}")  # the body of a kernel
 
 
 class Live:
@@ -147,13 +149,6 @@ def in_words(result: ExerciseResult) -> str:
     return "\n".join([*lines, f"Hint: {result.hint}"] if result.hint else lines)
 
 
-def load(course: Course, asked: str) -> Chapter:
-    """The chapter with its hidden tests, or with its visible checks where there are none."""
-    visible = not meant(asked, map(number_of, course.solutions.glob("*.ipynb")))
-    folder = course.exercises if visible else course.solutions
-    return load_chapter(find_notebook(folder, asked), visible=visible)
-
-
 def here() -> Course:
     """The course that the notebook lies in, or that this file lies in."""
     try:
@@ -190,12 +185,17 @@ def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
     """Answer requests on one chapter until an empty line comes; while there are none, prepare."""
     try:
         course = here()
-        chapter = load(course, asked)
+        chapter = load_for_learners(course, asked)
     except CourseError:
-        return _serve(requests, send, lambda *_: {"text": NO_SOLUTIONS}, iter(()))
+        return _serve(requests, send, _alone, iter(()))
     seed = secrets.randbelow(2**32)
     with private_folder() as folder, closing(Live(chapter, course, folder, seed)) as live:
         _serve(requests, send, live.answer, live.prepare())
+
+
+def _alone(asked: str, answers: Mapping[str, str], added: list[str]) -> dict[str, Any]:
+    """Where the packages are alone nothing is known of an answer but that it does nothing at all."""
+    return {"unsolved": True} if _EMPTY.search(answers[asked]) else {"text": NO_SOLUTIONS}
 
 
 def _serve(requests: Requests, send: Callable[[str], None], answer: Answer, work: Iterator[None]) -> None:

@@ -26,6 +26,15 @@ from coursekit.files import read_bytes, read_record, write_record, write_text, w
 from coursekit.notebooks import cells, read, write
 
 RECORD = ".coursekit.json"
+MAKEFILE = """\
+# JupyterLab's terminals open here: hand each target to the course's own Makefile.
+.DEFAULT_GOAL := help
+.PHONY: FORCE
+%: FORCE
+\t@$(MAKE) --no-print-directory -C .. $@
+FORCE: ;
+Makefile: ;
+"""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,9 @@ def prepare(course: Course) -> list[str]:
             outdated.append(copy)
     if json.dumps(record) != before:
         write_record(course.work / RECORD, record)
+    makefile = course.work / "Makefile"
+    if (course.root / "Makefile").is_file() and not makefile.exists():
+        write_text(makefile, MAKEFILE)
     trust(copy.target for copy in new if copy.is_notebook)
     return [*moved, *_report_new(new), *_report_outdated(outdated, record)]
 

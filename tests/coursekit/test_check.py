@@ -141,3 +141,20 @@ def test_long_words_are_wrapped_beside_their_exercise(course: Course) -> None:
 )
 def test_a_chapter_may_be_named_short_and_without_its_part(asked, found):
     assert meant(asked, ["01", "02a", "02b", "12"]) == found
+
+
+def test_only_chapters_that_were_begun_are_looked_at(tmp_path: Path, capsys: Any) -> None:
+    course = tiny.make_tiny_course(tmp_path)
+    assert tiny.submit(tmp_path, "work", tiny.submission()).is_file()
+    assert command.main(["--course", str(tmp_path), "check"]) == 0
+    assert capsys.readouterr().out.startswith("nothing to check yet: write an answer")
+    assert not check.begun(course, "01")
+    tiny.submit(tmp_path, "work", tiny.submission({"1.1": tiny.DOUBLE}))
+    assert check.chapters_begun(course) == ["01"]
+
+
+def test_a_terminal_sees_what_runs_until_it_has_run(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(check.sys.stderr, "isatty", lambda: True, raising=False)
+    with check._progress("chapter 01"):
+        assert capsys.readouterr().err == "chapter 01"
+    assert capsys.readouterr().err == "\r          \r"

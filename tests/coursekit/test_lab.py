@@ -391,3 +391,26 @@ def test_a_read_only_course_is_told_in_one_line(course: Course) -> None:
     assert result.returncode == 2
     assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
     assert "cannot be written" in result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="no make")
+def test_make_works_in_work_too(course: Course) -> None:
+    (course.root / "Makefile").write_text(
+        "help:\n\t@echo help in $(notdir $(CURDIR))\ncheck:\n\t@echo check $(NN)\n"
+    )
+    workspace.prepare(course)
+    (course.work / "check").touch()  # a file of a target's name
+
+    def said(*words: str) -> str:
+        return subprocess.run(["make", *words], cwd=course.work, capture_output=True, text=True).stdout
+
+    assert said("check", "NN=01") == "check 01\n"
+    assert said().startswith("help in ")
+
+
+def test_a_makefile_of_the_learners_stays(course: Course) -> None:
+    (course.root / "Makefile").touch()
+    course.work.mkdir()
+    (course.work / "Makefile").write_text("mine")
+    workspace.prepare(course)
+    assert (course.work / "Makefile").read_text() == "mine"
