@@ -14,12 +14,8 @@ from pathlib import Path
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-<<<<<<< HEAD
 from coursekit.grading import progress
-from coursekit.grading.assemble import Chapter, assemble
-=======
 from coursekit.grading.assemble import Chapter, assemble, load_for_learners
->>>>>>> x-a
 from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.model import CellRun, NotebookRun
@@ -88,7 +84,7 @@ def chapters_begun(course: Course) -> list[str]:
 def begun(course: Course, number: str) -> bool:
     """Whether the learner's notebook of a chapter holds anything to check."""
     chapter = load_for_learners(course, number)
-    answers = _own(course.work / chapter.path.name, chapter).answers
+    answers = _own(course.own(chapter.number), chapter).answers
     return any(not one.left_alone(answers.get(one.number)) for one in chapter.exercises)
 
 
@@ -109,8 +105,7 @@ def examine(
     course: Course, number: str, seed: int | None = None, *, hints: bool = True
 ) -> tuple[Result, Chapter]:
     """Run the learner's saved answers. Hidden tests where solutions are, else the visible checks."""
-<<<<<<< HEAD
-    chapter = progress.loaded(course, number)
+    chapter = load_for_learners(course, number)
     mine = _own(course.own(chapter.number), chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
     conditions = Conditions(course, seed, Box.off(), cores())
@@ -120,15 +115,6 @@ def examine(
         result = _hidden(chapter, mine, conditions, hints)
     progress.note(course, chapter, mine, result.exercises)
     return result, chapter
-=======
-    chapter = load_for_learners(course, number)
-    mine = _own(course.work / chapter.path.name, chapter)
-    seed = secrets.randbelow(2**32) if seed is None else seed
-    conditions = Conditions(course, seed, Box.off(), cores())
-    if chapter.visible:
-        return _visible(chapter, mine, conditions), chapter
-    return _hidden(chapter, mine, conditions, hints), chapter
->>>>>>> x-a
 
 
 def _own(path: Path, chapter: Chapter) -> Submission:

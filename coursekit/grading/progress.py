@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from coursekit.course import Course, chapter_number, find_course, meant
+from coursekit.course import Course, chapter_number, find_course
 from coursekit.errors import CourseError
 from coursekit.files import read_bytes, read_record, write_record
-from coursekit.grading.assemble import HELPERS, Chapter, Exercise, find_notebook, load_chapter
+from coursekit.grading.assemble import HELPERS, Chapter, Exercise, load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult, number
 from coursekit.grading.submissions import Refused, Submission, answers_of
 
@@ -149,7 +149,7 @@ def _row(course: Course, lesson: str, record: dict[str, Any]) -> Row:
     state = "reading" if _was_opened(course, lesson) else ""
     if not course.exercise(name).is_file():
         return Row(name, title, lesson, state)
-    chapter = loaded(course, name)
+    chapter = load_for_learners(course, name)
     row = Row(name, f"{name} {chapter.title}", lesson, state, step="" if state else "read it")
     if not course.own(name).is_file():
         return row
@@ -207,11 +207,3 @@ def _was_opened(course: Course, lesson: str) -> bool:
     """Whether the learner has saved something in their copy of a lesson."""
     mine, original = course.work / "chapters" / lesson, course.chapters / lesson
     return mine.is_file() and read_bytes(mine) != read_bytes(original)
-
-
-def loaded(course: Course, name: str) -> Chapter:
-    """The chapter with its hidden tests where solutions are, else with the visible checks."""
-    visible = not meant(name, map(chapter_number, course.solutions.glob("*.ipynb")))
-    return load_chapter(
-        find_notebook(course.exercises if visible else course.solutions, name), visible=visible
-    )
