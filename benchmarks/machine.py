@@ -11,7 +11,7 @@ def machine() -> dict[str, str | int]:
     """Processor, cores, Python and system, as they stand beside each result."""
     model = ""
     if Path("/proc/cpuinfo").is_file():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     return {
         "processor": model or platform.machine(),

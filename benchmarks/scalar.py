@@ -138,7 +138,7 @@ def main() -> None:
     rows = collect()
     RESULTS.parent.mkdir(exist_ok=True)
     data = {"machine": machine(), "rounds": ROUNDS, "steps": STEPS - 1, "rows": rows}
-    RESULTS.write_text(json.dumps(data, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
     print(f"wrote {RESULTS}; the README and chapter 01 show this table")
 

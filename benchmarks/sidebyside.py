@@ -128,7 +128,9 @@ def memory_gauge() -> tuple[Callable[[], int], Callable[[], int]]:
     present one where the set-up has given memory back.
     """
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
+        Path("/proc/self/clear_refs").write_text(
+            "5", encoding="utf-8"
+        )  # from here on the peak is counted anew
     except OSError:
         return highest_ever, highest_ever
     return lambda: resident("VmRSS"), lambda: resident("VmHWM")
@@ -136,7 +138,7 @@ def memory_gauge() -> tuple[Callable[[], int], Callable[[], int]]:
 
 def resident(field: str) -> int:
     """A line of /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
 
 
@@ -159,7 +161,7 @@ def spawn(module: str, *words: str, environment: Mapping[str, str] | None = None
     """What `python -m module words` prints, as JSON. Its messages go to stderr as they come."""
     command = [sys.executable, "-m", module, *words]
     variables = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
+    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT, env=variables)
     if done.returncode:
         raise SystemExit(f"error: `{' '.join(command[1:])}` failed; its message stands above")
     return json.loads(done.stdout)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import shutil
 import sys
@@ -46,6 +47,10 @@ _MODULES = {name: f"coursekit.{room}.{name}" for room, names in _ROOMS.items() f
 
 def main(argv: list[str] | None = None, *, as_program: bool = False) -> int:
     """Run one command. Only `as_program` may it go on in another Python, in place of this process."""
+    if as_program:
+        for stream in (sys.stdout, sys.stderr):  # a console that lacks a letter shows a question mark
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
     argv = sys.argv[1:] if argv is None else argv
     args = _parser().parse_args(argv)
     try:

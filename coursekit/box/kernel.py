@@ -48,7 +48,9 @@ def limit(limits: dict[str, int]) -> None:
         value = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
         resource.setrlimit(kind, (value, value))
     if limits:
-        with open("/proc/self/oom_score_adj", "w") as file:  # where memory runs out, the box goes first
+        with open(
+            "/proc/self/oom_score_adj", "w", encoding="utf-8"
+        ) as file:  # where memory runs out, the box goes first
             file.write("1000")
 
 
@@ -231,7 +233,10 @@ def tasks() -> int:
         return threading.active_count()
     children = 0
     for thread in threads:
-        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/children") as file:
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/self/task/{thread}/children", encoding="utf-8") as file,
+        ):
             children += len(file.read().split())
     return len(threads) + children
 

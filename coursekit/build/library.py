@@ -115,7 +115,8 @@ def _try_import(course: Course, library: Library) -> None:
                 cwd=folder,
                 env=environment(course, Path(folder)),
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 timeout=IMPORT_SECONDS,
             )
         except subprocess.TimeoutExpired:

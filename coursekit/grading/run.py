@@ -181,7 +181,7 @@ def follow(
             if not ended:
                 time.sleep(TICK)
         if process.returncode not in (0, 1):
-            tail = " ".join((folder / "log").read_text(errors="replace").split())[-300:]
+            tail = " ".join((folder / "log").read_text(encoding="utf-8", errors="replace").split())[-300:]
             raise CourseError(f"grading stopped: pytest ended with code {process.returncode}: {tail}")
     return found
 

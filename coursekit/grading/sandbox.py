@@ -168,7 +168,9 @@ def memory(process: subprocess.Popen[bytes]) -> int:
 def resident(pid: int | str) -> int:
     """Bytes of anonymous and shared memory that a process holds; 0 where it is gone."""
     with contextlib.suppress(OSError, ValueError):
-        fields = re.findall(r"^Rss(?:Anon|Shmem):\s*(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.M)
+        fields = re.findall(
+            r"^Rss(?:Anon|Shmem):\s*(\d+) kB$", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"), re.M
+        )
         return 1024 * sum(map(int, fields))
     return 0
 
@@ -181,13 +183,13 @@ def family(pid: int) -> Iterator[int]:
         yield pid
         with contextlib.suppress(OSError):
             for thread in Path(f"/proc/{pid}/task").iterdir():
-                waiting += [int(child) for child in (thread / "children").read_text().split()]
+                waiting += [int(child) for child in (thread / "children").read_text(encoding="utf-8").split()]
 
 
 def is_first(pid: int) -> bool:
     """Whether `pid` is the first process of a namespace, so that all others there end with it."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("NSpid:"):
                 return len(line.split()) > 2 and line.split()[-1] == "1"
     return False
@@ -207,11 +209,11 @@ class Box:
         bubblewrap = shutil.which("bwrap")
         if bubblewrap is None:
             raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
-        usage = subprocess.run([bubblewrap, "--help"], capture_output=True, text=True).stdout
+        usage = subprocess.run([bubblewrap, "--help"], capture_output=True, encoding="utf-8").stdout
         box = Box(bubblewrap, is_root(), "--disable-userns" in usage)
         binds = [(str(KERNEL_SOURCE), KERNEL)]
         trial = [*box.wrapper(Layout(Path("/usr"), binds, is_root())), "/usr/bin/test", "-e", KERNEL]
-        done = subprocess.run(trial, capture_output=True, text=True, env=PLAIN)
+        done = subprocess.run(trial, capture_output=True, encoding="utf-8", env=PLAIN)
         if done.returncode:
             reason = " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
             raise CourseError(f"bubblewrap is installed but does not work here ({reason}); {HINT}")

@@ -133,7 +133,7 @@ def memory() -> Row:
 def _cgroup(name: str) -> str:
     """A limit that a container sets (Linux, cgroup v2), or an empty text."""
     try:
-        return Path("/sys/fs/cgroup", name).read_text().strip()
+        return Path("/sys/fs/cgroup", name).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -241,7 +241,7 @@ def repository(course: Course) -> Row:
 def _output(*command: str) -> str:
     """What `command` prints, or an empty text where it is missing or fails."""
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=10)
     except (OSError, subprocess.SubprocessError):
         return ""
     return result.stdout.strip() if result.returncode == 0 else ""

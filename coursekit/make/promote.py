@@ -80,6 +80,9 @@ def _docs(sources: list[Source]) -> dict[str, str]:
 
 
 def library_texts(course: Course) -> dict[str, str]:
-    """The files of minilib, by their names below it."""
+    """The files of minilib, by their names below it; line ends are `\\n`, however they were checked out."""
     paths = sorted(path for path in course.library.rglob("*") if path.suffix in LIBRARY_FILES)
-    return {path.relative_to(course.library).as_posix(): text_of(path) or "" for path in paths}
+    return {
+        path.relative_to(course.library).as_posix(): (text_of(path) or "").replace("\r\n", "\n")
+        for path in paths
+    }

@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(course: Course, args: argparse.Namespace) -> int:
     modules = (course.root / "benchmarks").glob("*.py")
-    known = sorted(path.stem for path in modules if '__name__ == "__main__"' in path.read_text())
+    known = sorted(
+        path.stem for path in modules if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    )
     unknown = [name for name in args.names if name not in known]
     if unknown:
         raise CourseError(f"no benchmark is called {unknown[0]}; there are: {', '.join(known) or 'none yet'}")

@@ -64,6 +64,12 @@ def test_ci_installs_the_packages_that_the_readme_names() -> None:
     assert readme and script and readme[1] == script[1]
 
 
+def test_bare_roots_get_the_packages_that_the_readme_names_and_run_its_commands() -> None:
+    script = (ROOT / "tests" / "bare" / "run").read_text(encoding="utf-8")
+    assert "s/^apt install " in script and "make lab" in script and "make test" in script
+    assert subprocess.run(["bash", "-n", ROOT / "tests" / "bare" / "run"]).returncode == 0
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
