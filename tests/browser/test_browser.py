@@ -1,4 +1,4 @@
-"""A real browser: `make lab`, open a chapter, see its pictures, run all of its cells.
+"""A real browser: `make lab`, the first ten minutes of a learner, and every chapter with its pictures.
 
 Run with `make test-browser`. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -65,6 +66,31 @@ return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')]
 KERNEL_STATE = """
 const status = document.querySelector('.jp-Toolbar .jp-Notebook-ExecutionIndicator');
 return status ? status.getAttribute('data-status') : '';
+"""
+
+
+# The notebook that is seen, of all that are open.
+SEEN = "const seen = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');"
+NAME_SEEN = """
+const tab = document.querySelector('#jp-main-dock-panel .lm-TabBar-tab.jp-mod-current .lm-TabBar-tabLabel');
+return tab ? tab.innerText : '';
+"""
+IS_READY = f"""{SEEN}
+const status = seen && seen.querySelector('.jp-Notebook-ExecutionIndicator');
+return Boolean(status && status.getAttribute('data-status') === 'idle');
+"""
+# The code cell with this text; its editor is brought into view.
+FIND_CELL = f"""{SEEN}
+const cell = [...seen.querySelectorAll('.jp-CodeCell')]
+  .find(cell => cell.querySelector('.cm-content')?.innerText.includes(arguments[0]));
+cell?.scrollIntoView({{block: 'center'}});
+return cell;
+"""
+WRITE = """
+const content = arguments[0].querySelector('.cm-content');
+const view = (content.cmView ?? content.cmTile).view;
+const from = view.state.doc.toString().indexOf(arguments[1]);
+view.dispatch({changes: {from: from, to: from + arguments[1].length, insert: arguments[2]}});
 """
 
 
@@ -229,6 +255,101 @@ def assert_pictures(browser: Any, expected: int) -> None:
     pictures = browser.execute_script(PICTURES)
     assert [picture for picture in pictures if picture["broken"]] == []
     assert sum(picture["visible"] for picture in pictures) >= expected
+
+
+class Learner:
+    """Does what a learner does with mouse and keyboard, in the notebook that is seen."""
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+
+    def reaches(self, name: str) -> None:
+        """Wait until the notebook `name` is seen and its kernel waits."""
+        wait_for(name, lambda: self.browser.execute_script(NAME_SEEN) == name, 60)
+        wait_for("an idle kernel", lambda: self.browser.execute_script(IS_READY), 90)
+
+    def follows(self, target: str) -> None:
+        """Click the link to the file `target`."""
+        path = f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-RenderedMarkdown a[href*='{target}']"
+        link = wait_for(target, lambda: self.browser.find_elements("css selector", path), 60)[-1]
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", link)
+        link.click()
+
+    def cell(self, text: str) -> Any:
+        """The code cell that holds `text`."""
+        return wait_for(text, lambda: self.browser.execute_script(FIND_CELL, text), 60)
+
+    def runs(self, text: str, seconds: float = 60) -> str:
+        """Run the code cell that holds `text` with Shift+Enter, and give back what it shows."""
+        from selenium.webdriver import ActionChains, Keys
+
+        cell = self.cell(text)
+        # A stored count may be the new one too: only what JupyterLab writes there from now on counts.
+        prompt = cell.find_element("css selector", ".jp-InputPrompt")
+        self.browser.execute_script("arguments[0].textContent = ''", prompt)
+        cell.find_element("css selector", ".cm-content").click()
+        ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
+        wait_for(f"the end of {text}", lambda: self._has_run(prompt), seconds)
+        wait_for("an idle kernel", lambda: self.browser.execute_script(IS_READY), 30)
+        return str(cell.find_element("css selector", ".jp-Cell-outputWrapper").text)
+
+    def writes(self, text: str, old: str, new: str) -> None:
+        """Put `new` in the place of `old`, in the code cell that holds `text`."""
+        self.browser.execute_script(WRITE, self.cell(text), old, new)
+
+    def saves(self) -> None:
+        from selenium.webdriver import ActionChains, Keys
+
+        ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("s").key_up(Keys.CONTROL).perform()
+
+    def _has_run(self, prompt: Any) -> bool:
+        """Whether a count stands in the prompt. Who was quicker than the kernel is asked for one first."""
+        for button in self.browser.find_elements("css selector", ".jp-Dialog-button.jp-mod-accept"):
+            button.click()
+        return bool(re.fullmatch(r"\[\d+\]:", prompt.text.strip()))
+
+
+def test_the_first_ten_minutes(browser: Any, lab: Lab) -> None:
+    """Open 00, go to 01, run, go to its exercises, answer wrongly, read what is wrong, mend, check."""
+    learner = Learner(browser)
+    browser.get(
+        f"{lab.address}/lab/workspaces/auto-first/tree/chapters/00_start_here.ipynb?token={TOKEN}&reset"
+    )
+    learner.reaches("00_start_here.ipynb")
+    learner.runs("from coursekit.grading import progress")
+    assert "A number that knows its derivative" in learner.runs("progress.table()")
+
+    learner.follows("01_scalar.ipynb")
+    learner.reaches("01_scalar.ipynb")
+    for cell in ("importlib.util", "#| default_exp", "import gc"):
+        learner.runs(cell)
+    assert learner.runs("width, height, nudge =").strip().endswith("1.9999999999997797")
+    learner.runs("class Value:")
+
+    learner.follows("01_exercises.ipynb")
+    learner.reaches("01_exercises.ipynb")
+    for cell in ("#| default_exp", "from itertools import pairwise", "from coursekit.given", "# helpers"):
+        learner.runs(cell)
+    learner.writes("# exercise: 1.1", "raise NotImplementedError", "return (f(x + h) - f(x)) / h")
+    learner.runs("# exercise: 1.1")
+    assert "what do you divide by?" in learner.runs("assert abs(derivative(")
+    # Here the learner asks `check("1.1")` in a cell of its own, and reads the hint that fits.
+    learner.writes("# exercise: 1.1", "(f(x + h) - f(x)) / h", "(f(x + h) - f(x - h)) / (2 * h)")
+    learner.runs("# exercise: 1.1")
+    assert "Error" not in learner.runs("assert abs(derivative(")
+    # And here `check("1.1")` says "passed".
+    learner.saves()
+
+    mine = lab.root / "work" / "exercises" / "01_exercises.ipynb"
+    wait_for("the saved answer", lambda: "f(x - h)" in mine.read_text(encoding="utf-8"), 30)
+    kit = [sys.executable, "-m", "coursekit"]
+    environment = {**os.environ, "PYTHONPATH": str(lab.root)}
+    checked = subprocess.run(
+        [*kit, "check", "01"], cwd=mine.parent, env=environment, capture_output=True, text=True, timeout=200
+    )
+    assert re.search(r"1\.1 .*?(\d+)/\1\n", checked.stdout), checked.stdout + checked.stderr
+    learner.follows("01_scalar.ipynb")
+    learner.reaches("01_scalar.ipynb")
 
 
 @pytest.mark.parametrize("name", [name for name in CHAPTERS if not name.startswith("00")] or CHAPTERS)
