@@ -55,7 +55,7 @@ def main() -> int:
     parser.add_argument("--numpy", action="append", metavar="VERSION", help="such as 2.0.2, or newest")
     args = parser.parse_args()
     course = find_course(Path(__file__).parent)
-    found: dict[str, Any] = {"machine": machine(), "numpy": {}}
+    found: dict[str, Any] = {"machine": machine(), "load_at_start": load(), "numpy": {}}
     with tempfile.TemporaryDirectory(prefix="roads-") as name:
         wheel = build(course, Path(name))
         for version in args.numpy or [OLDEST, "newest"]:
@@ -68,10 +68,16 @@ def main() -> int:
                 rows[path.relative_to(course.root).as_posix()] = row = run(python, path)
                 print(f"{real.strip():<8}{path.parent.name}/{path.name:<28}", row, flush=True)
             found["numpy"][real.strip()] = rows
+    found["load_at_end"] = load()
     if not args.numbers:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(table(found["numpy"]))
     return int(any(row["error"] for rows in found["numpy"].values() for row in rows.values()))
+
+
+def load() -> float | None:
+    """How many processes want a core: above the number of cores, the seconds say little."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def chosen(course: Course, numbers: list[str]) -> list[Path]:

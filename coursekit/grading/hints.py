@@ -119,7 +119,8 @@ _TOLD = re.compile(
     r"|missing \d positional arguments?|missing \d required positional arguments?: '(\w+)'"
     r"|takes (?:no arguments|\d positional arguments? but \d (?:was|were) given))"
     r"|(?:list|tuple|string) index out of range|division by zero|float division by zero"
-    r"|math domain error|math range error|maximum recursion depth exceeded"
+    r"|math domain error|math range error|expected a (?:positive|nonnegative) input"  # so since 3.14
+    r"|maximum recursion depth exceeded"
     r"|'[\[({]' was never closed|expected ':'|unterminated (?:triple-quoted )?(?:f-)?string literal"
     r"|invalid syntax|unexpected indent|expected an indented block|unmatched '[)\]}]'"
 )

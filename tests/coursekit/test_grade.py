@@ -689,6 +689,7 @@ def test_misconceptions_share_notebooks(graded: Graded) -> None:
         ("Leak: x", "", "an exception that is not one of Python's"),
         ("print: x", "", "an exception that is not one of Python's"),
         ("", "", "an exception that is not one of Python's"),
+        ("ValueError: expected a positive input, got 7.0", "", "ValueError: expected a positive input"),
         ("ZeroDivisionError: division by zero, secret", "", "ZeroDivisionError: division by zero"),
     ],
 )
