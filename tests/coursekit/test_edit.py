@@ -320,13 +320,16 @@ def test_without_an_editor_saves_count_until_ctrl_c(course: Course) -> None:
         stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
-    assert "as text" in process.stdout.readline() and "until Ctrl-C" in process.stdout.readline()
-    time.sleep(0.3)
-    change(Desk(course, course.chapters / "01_scalar.ipynb"), "The product.", "A product.")
-    assert "1 cell changed" in process.stdout.readline()
-    assert "wrote " in process.stdout.readline() and "right after" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20) == ("\n", "") and process.returncode == 0
+    try:
+        assert "as text" in process.stdout.readline() and "until Ctrl-C" in process.stdout.readline()
+        time.sleep(0.3)
+        change(Desk(course, course.chapters / "01_scalar.ipynb"), "The product.", "A product.")
+        assert "1 cell changed" in process.stdout.readline()
+        assert "wrote " in process.stdout.readline() and "right after" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20) == ("\n", "") and process.returncode == 0
+    finally:
+        process.kill()
 
 
 def test_a_chapter_that_is_not_there_is_one_line(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
