@@ -104,7 +104,7 @@ def main() -> None:
             rows.append(tuned(kind, schedule))
             print(rows[-1], flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+    RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
     print(f"wrote {RESULTS}; chapter 03c shows this table")
 

@@ -199,8 +199,7 @@ def _step(chapter: Chapter, written: set[str], fresh: set[str], passed: set[str]
 
 def is_written(exercise: Exercise, mine: Submission) -> bool:
     """Whether the learner has written something in the place of the stub."""
-    answer = mine.answers.get(exercise.number)
-    return answer is not None and answer.split() != exercise.stub.split()
+    return not exercise.left_alone(mine.answers.get(exercise.number))
 
 
 def _was_opened(course: Course, lesson: str) -> bool:

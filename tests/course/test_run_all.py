@@ -44,7 +44,7 @@ def test_run_all_goes_through_where_the_course_is_not(
             COURSE.root / name, tmp_path / "site" / name, ignore=shutil.ignore_patterns("__pycache__")
         )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    made = notebooks.read(COURSE.exercises / "04a_threads.ipynb")
+    made = notebooks.read(COURSE.exercise("04a"))
     NotebookClient(made, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     said = [str(cell.outputs) for cell in made.cells if cell.source.startswith("check(")]
     assert all(re.search(r"\d is not solved yet", one) for one in said)

@@ -13,6 +13,7 @@ from coursekit import __main__ as command
 from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.grading import progress
+from coursekit.grading.assemble import load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult
 from coursekit.grading.submissions import Submission, answers_of
 
@@ -39,7 +40,7 @@ def write(course: Course, answers: dict[str, str]) -> None:
 
 def check(course: Course, **said: str) -> None:
     """A check says what is wrong with an answer, by its grade_id; "" is nothing, others are not solved."""
-    chapter = progress.loaded(course, "01")
+    chapter = load_for_learners(course, "01")
     answers, added = answers_of(course.own("01"), chapter)
     results = []
     for one in chapter.exercises:
@@ -80,14 +81,14 @@ def test_an_answer_is_written_then_checked_then_mended(course: Course) -> None:
 
 def test_when_all_pass_the_next_step_is_to_build(course: Course) -> None:
     write(course, {"1.1": tiny.DOUBLE, "1.2": tiny.UNBROADCAST, "1.3": tiny.ORDER})
-    check(course, **{one.grade_id: "" for one in progress.loaded(course, "01").exercises})
+    check(course, **{one.grade_id: "" for one in load_for_learners(course, "01").exercises})
     assert row(course) == ("done", "3 of 3", "3 of 3", "7 of 7", "`make build`: your own library")
 
 
 def test_a_check_of_one_exercise_keeps_what_is_known_of_the_others(course: Course) -> None:
     write(course, {"1.1": tiny.DOUBLE, "1.2": tiny.UNBROADCAST})
     check(course, double="", unbroadcast="")
-    chapter = progress.loaded(course, "01")
+    chapter = load_for_learners(course, "01")
     answers, added = answers_of(course.own("01"), chapter)
     mine, first = Submission("you", "you", "", answers, added), chapter.exercises[0]
     progress.note(course, chapter, mine, [ExerciseResult(first, 0, ("now it is wrong",))])

@@ -382,9 +382,9 @@ for name in ("AS", "CPU", "NPROC", "FSIZE", "NOFILE"):
     if resource.getrlimit(kind)[1] == resource.RLIM_INFINITY: found.append("no limit " + name)
     note(resource.setrlimit, kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))""",
     "environment": """
-found += [name for name in os.environ if name.startswith(("PYTEST", "COURSEKIT", "SECRET"))]
-expected = ("PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE")
-found += [name for name in os.environ if name.startswith("PYTHON") and name not in expected]
+expected = ("PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "COURSEKIT_BOX")
+names = [name for name in os.environ if name not in expected]
+found += [name for name in names if name.startswith(("PYTEST", "COURSEKIT", "SECRET", "PYTHON"))]
 found += [path for path in sys.path if not os.path.isabs(path)]""",
 }
 
