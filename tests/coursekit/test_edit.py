@@ -158,7 +158,12 @@ def change(made: Desk, old: str, new: str) -> None:
 
 def state(course: Course) -> dict[Path, bytes]:
     folders = (course.chapters, course.solutions, course.library, course.exercises)
-    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*.*") if path.is_file()}
+    return {
+        path: path.read_bytes()
+        for folder in folders
+        for path in folder.rglob("*.*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
 
 
 @pytest.mark.slow
