@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from coursekit.__main__ import COMMANDS
+from coursekit.machine import NEWEST_KNOWN, OLDEST
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / ".pre-commit-config.yaml"
@@ -40,18 +41,25 @@ def test_the_workflow_runs_what_ci_runs_on_each_push_and_pull_request() -> None:
     workflow = loaded(ROOT / ".github" / "workflows" / "ci.yml")
     assert set(workflow[True]) == {"push", "pull_request"}  # YAML reads `on` as true
     assert workflow["concurrency"]["cancel-in-progress"] is True
-    (job,) = workflow["jobs"].values()
+    job = workflow["jobs"]["test"]
     assert job["runs-on"] == "ubuntu-latest"
     assert job["steps"][-1] == {"run": ".ci/run"}
     kept = next(step["with"]["path"] for step in job["steps"] if "cache" in step.get("uses", ""))
     assert "pip" in kept and "apt" in kept
 
 
+def test_the_workflow_runs_a_learners_tests_on_each_python_that_is_supported() -> None:
+    job = loaded(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["versions"]
+    assert job["steps"][-1] == {"run": "make test"}
+    supported = [f"3.{minor}" for minor in range(OLDEST[1], NEWEST_KNOWN + 1)]
+    assert job["strategy"]["matrix"]["python"] == supported
+
+
 @pytest.mark.parametrize(
     ("path", "attribute", "value"),
     [
-        ("exercises/01_scalar.ipynb", "linguist-generated", "set"),
-        ("exercises/01_scalar.ipynb", "diff", "unset"),
+        ("exercises/01_exercises.ipynb", "linguist-generated", "set"),
+        ("exercises/01_exercises.ipynb", "diff", "unset"),
         ("chapters/01_scalar.ipynb", "linguist-generated", "unspecified"),
         ("chapters/01_scalar.ipynb", "diff", "jupyternotebook"),
         ("chapters/01_scalar.ipynb", "eol", "lf"),
