@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check progress grade release doctor badges links bench
+.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check progress grade release doctor badges links minutes bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -69,6 +69,9 @@ badges:         ## write the repository's address into the README and the chapte
 
 links:          ## write the links between lessons, exercises and the next lesson
 	@$(COURSEKIT) links $(ARGS)
+
+minutes:        ## say how long each part takes, by one rule
+	@$(COURSEKIT) minutes $(ARGS)
 
 bench:          ## measure against peers, into benchmarks/
 	@$(COURSEKIT) bench $(ARGS)

@@ -32,12 +32,13 @@ COMMANDS = {
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
     "badges": "write the repository's address into the notebooks and the README",
+    "minutes": "say how long each part takes, by the rule, and what it says itself",
     "links": "write the links between lessons, exercises and the next lesson",
     "bench": "measure against peers, into benchmarks/",
 }
 _ROOMS = {
     "install": ("lab", "doctor"),
-    "make": ("edit", "promote", "exercises", "release", "badges", "links"),
+    "make": ("edit", "promote", "exercises", "release", "badges", "links", "minutes"),
     "build": ("build",),
     "grading": ("check", "grade", "progress"),
     "testing": ("test", "bench"),

@@ -89,5 +89,5 @@ def find_course(start: Path | None = None) -> Course:
             return Course(folder)
     raise CourseError(
         f"{start} is not inside a course: no pyproject.toml with [tool.coursekit] here or above; "
-        "change into the course's folder"
+        "change into the course's folder, or clone the course first"
     )

@@ -1,21 +1,23 @@
 """Data sets, splits, and loaders whose epochs are known by one number.
 
-Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
-`make promote`.
+Taught in chapters/03d_training.ipynb, solutions/03d_training.ipynb and solutions/06c_gpt.ipynb: what they
+export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from minilib.tensor import Generator, Tensor, default_generator, stack
+from minilib.tensor import Array, Generator, Tensor, default_generator, stack
 
 # Data sets
 
@@ -66,6 +68,65 @@ def digits() -> TensorDataset:
     raw = load_digits()
     images = (raw.images / 16).astype(np.float32)[:, None]
     return TensorDataset(Tensor(images), Tensor(raw.target.astype(np.int64)))
+
+
+# Text
+
+
+SHAKESPEARE = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+SHAKESPEARE_SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+IN_ASCII = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"} | {"\u2013": "-", "\u2014": "--"}
+)
+
+
+def topics() -> str:
+    """Python's own reference manual, as `help()` shows it: about 370,000 characters of English prose.
+
+    The text of `pydoc_data.topics` with each paragraph once, in printable ASCII and newlines. It differs
+    between versions of Python: note its `checksum` beside what you measure on it.
+    """
+    from pydoc_data.topics import topics as pages
+
+    whole = (
+        "\n\n".join(page for _, page in sorted(pages.items())).translate(IN_ASCII).replace("\u2026", "...")
+    )
+    paragraphs = (part.strip("\n") for part in whole.split("\n\n"))
+    once = dict.fromkeys(part for part in paragraphs if part.strip())
+    return "".join(c for c in "\n\n".join(once) if c == "\n" or " " <= c <= "~") + "\n"
+
+
+def checksum(text: str | bytes) -> str:
+    """SHA-256 of a text, in hexadecimal: two texts with the same one are the same text."""
+    return hashlib.sha256(text.encode("utf-8") if isinstance(text, str) else text).hexdigest()
+
+
+def shakespeare(folder: str | Path) -> str:
+    """Tiny Shakespeare, 1,115,394 characters: downloaded into `folder` once, and read from there afterwards.
+
+    Andrej Karpathy, char-rnn, 2015. Raises OSError without a network, ValueError at another checksum.
+    """
+    file = Path(folder) / "tinyshakespeare.txt"
+    data = file.read_bytes() if file.exists() else _downloaded(SHAKESPEARE)
+    if checksum(data) != SHAKESPEARE_SHA256:
+        where = f"{file}: delete it, and call again" if file.exists() else f"what {SHAKESPEARE} sent"
+        raise ValueError(f"shakespeare: the checksum is not that of tiny Shakespeare in {where}")
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    return data.decode("utf-8")
+
+
+def _downloaded(address: str) -> bytes:
+    """What is at this address. Raises OSError with one line that says what to do."""
+    from http.client import HTTPException
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(address, timeout=30) as answer:
+            return bytes(answer.read())
+    except (OSError, HTTPException) as error:
+        raise OSError(f"cannot download {address} ({error}): use topics(), which needs no network") from None
 
 
 # Splits
@@ -194,6 +255,16 @@ def batches(order: Sequence[int], batch_size: int, drop_last: bool = False) -> l
     """`order` in pieces of `batch_size`; the last one may be shorter, or is left out with `drop_last`."""
     stop = len(order) - len(order) % batch_size if drop_last else len(order)
     return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]
+
+
+def next_token_pairs(tokens: Array, prompt: int = 1) -> tuple[Tensor, Tensor]:
+    """Texts (N, L) as inputs and targets, (N, L - 1) each: the target of a token is the one after it.
+
+    The first `prompt` tokens of a text are a question: targets among them are -1, which has no loss.
+    """
+    targets = tokens[:, 1:].copy()
+    targets[:, : max(prompt - 1, 0)] = -1
+    return Tensor(tokens[:, :-1]), Tensor(targets)
 
 
 # Items as one batch

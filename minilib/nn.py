@@ -1,13 +1,21 @@
 """Modules: pieces of networks that know what they are made of.
 
-Taught in chapters/03b_modules.ipynb and solutions/03b_modules.ipynb: what they export is edited there, then
-`make promote`.
+Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb, chapters/03d_training.ipynb and
+chapters/06a_tokens.ipynb: what they export is edited there, then `make promote`.
+
+<<<<<<< HEAD
+Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb and chapters/03d_training.ipynb: what they
+=======
+Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb and chapters/06a_tokens.ipynb: what they
+>>>>>>> w6a
+export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -269,6 +277,19 @@ class Module:
     def extra_repr(self) -> str:
         """What stands in the brackets of the module's repr."""
         return ""
+
+
+@contextmanager
+def evaluating(model: Module) -> Iterator[None]:
+    """Evaluation mode without gradients; each module is put back into its own mode afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with no_grad():
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 def path_of(prefix: str, name: str) -> str:

@@ -1,7 +1,7 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
-Taught in chapters/01_scalar.ipynb, chapters/03a_losses.ipynb and chapters/03c_optimisers.ipynb: what they
-export is edited there, then `make promote`.
+Taught in chapters/01_scalar.ipynb, chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb and
+chapters/06b_attention.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
@@ -78,3 +78,13 @@ def adam(x: Any, grad: Any, mean: Any, square: Any, step: int, lr: float, betas:
     square = beta2 * square + (1 - beta2) * grad**2
     corrected = mean / (1 - beta1**step), square / (1 - beta2**step)
     return x - lr * corrected[0] / (corrected[1] ** 0.5 + eps), mean, square
+
+
+# Attention
+
+
+def chain_attention(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    """Attention, operation by operation: q (..., T, d), k and v (..., S, d), mask (T, S) of 0 and -inf."""
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 + mask  # (..., T, S)
+    exps = (scores - scores.amax(-1, keepdim=True).detach()).exp()
+    return (exps / exps.sum(-1, keepdim=True)) @ v

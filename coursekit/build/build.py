@@ -75,7 +75,7 @@ def table(library: Library, asked: dict[str, str], why: dict[str, str]) -> Itera
         yield f"  {name:<{width}}  {whose:<9}  {exercise:<4}  {reason}".rstrip()
     yours = sum(whose == "yours" for _, whose, _ in rows)
     count = f"{yours} of the {len(rows)} parts in the chapters that you have begun are yours"
-    yield f"mine/ is built; {count if rows else 'all of it is the reference: you have no answers yet'}"
+    yield f"mine/ is built; {count if rows else 'all of it is the reference: no part is yours yet'}"
     if yours < len(rows):
         yield "`python3 -m coursekit check` has hints for the rest"
     yield "use it: `cd mine`, and there `from minilib...` is your library"

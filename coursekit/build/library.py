@@ -107,7 +107,8 @@ def _try_import(course: Course, library: Library) -> None:
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        taught = [module_name(file) for file, text in library.texts.items() if is_taught(text)]
+        modules = {file: text for file, text in library.texts.items() if file.endswith(".py")}
+        taught = [module_name(file) for file, text in modules.items() if is_taught(text)]
         code = "\n".join(f"import minilib.{name}" for name in taught)
         try:
             done = subprocess.run(

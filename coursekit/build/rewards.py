@@ -8,12 +8,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from minilib.draw import Picture
+
 Names = Mapping[str, Any]  # what the milestone has defined
-MOST_DIGITS = 48
+MOST_DIGITS, MOST_LISTS = 48, 72
+SENTENCES = (
+    "The function returns the value of the expression.",
+    "If the name is not defined, an exception is raised.",
+    "Where is the library?",
+    "Sheep eat grass, and dogs eat sheep.",
+)
 
 
 def reward(names: Names, script: str) -> None:
@@ -27,8 +36,11 @@ def reward(names: Names, script: str) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that Agg shows nothing
-        draw(names)
-    plt.savefig(path, dpi=120, bbox_inches="tight")
+        picture = draw(names)
+    if picture is None:
+        plt.savefig(path, dpi=120, bbox_inches="tight")
+    else:
+        picture.save(path)
     print(f"{words}: {path.parent.name}/{path.name}")
 
 
@@ -63,6 +75,24 @@ def digits_of_03d(names: Names) -> None:
     _draw(np.concatenate(images)[chosen], np.concatenate(labels)[chosen])
 
 
+def lists_of_06c(names: Names) -> None:
+    """Lists that the network had never seen, beside its answers."""
+    from coursekit.pictures import draw_sorted
+
+    asked, said = names["asked"][:, :6], names["said"][:, 6:]
+    draw_sorted(asked[:MOST_LISTS], said[:MOST_LISTS])
+
+
+def sentences_of_06a(names: Names) -> Picture:
+    """Sentences of a manual and of a farm, cut by the vocabulary that was learned from the manual."""
+    from coursekit.pictures import draw_tokens
+
+    def cut(text: str) -> list[str]:
+        return [names["mine"].decode([i]) for i in names["mine"].encode(text)]
+
+    return draw_tokens([cut(text) for text in SENTENCES])
+
+
 def _draw(images: Any, labels: Any) -> None:
     """Digits that were read right, in full rows of 12, each below its label."""
     from coursekit.pictures import draw_digits
@@ -72,10 +102,24 @@ def _draw(images: Any, labels: Any) -> None:
         draw_digits(list(images[:count]), [int(label) for label in labels[:count]])
 
 
-# By chapter: what draws it, and the words for it.
-REWARDS: dict[str, tuple[Callable[[Names], None], str]] = {
+def heads_of_06b(names: Names) -> None:
+    """Where each head of the reader looks, in the first sentence that it has not seen."""
+    from coursekit.pictures.attention import maps_figure
+
+    words, _ = names["sentences"][2000]
+    reader, seen = names["reader"], names["seen"][2000, : len(words)]
+    asked = reader.asked(names["tensor"](seen[None])).data[0]  # (T, 3 C)
+    heads = [part.reshape(len(words), reader.n_head, -1).swapaxes(0, 1) for part in np.split(asked, 3, 1)]
+    maps_figure(words, names["F"].attend(*heads)[1])
+
+
+# By chapter: what draws it (a figure, or a picture that it returns), and the words for it.
+REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "01": (moons, "the border between your moons"),
     "03a": (digits_of_03a, "digits that your library read right"),
     "03b": (digits_of_03b, "digits that your library read right"),
     "03d": (digits_of_03d, "digits that your library read right"),
+    "06a": (sentences_of_06a, "sentences, cut by your own merges"),
+    "06b": (heads_of_06b, "where your attention looks, head by head"),
+    "06c": (lists_of_06c, "lists that your library has sorted"),
 }

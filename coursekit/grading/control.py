@@ -96,7 +96,8 @@ def measured(chapter: Chapter, run: NotebookRun) -> Measure:
             )
         if test.by_probe and test.grade_id in judges:
             raise CourseError(
-                f"{chapter.path}: {test.grade_id} has a judge, which cannot judge by_probe; drop one"
+                f'{chapter.path}: {test.grade_id} has a judge and "by_probe" in its metadata, but points '
+                "that go value by value are counted without a judge, so nothing is graded; drop one of them"
             )
     return Measure(chapter, against(run, judges), cells)
 

@@ -37,7 +37,10 @@ from coursekit.grading.sandbox import Box, make_library
 from coursekit.grading.submissions import Submission
 from coursekit.notebooks import CUDA_STUB
 
-NO_SOLUTIONS = "There are no solutions here, so what this cell tests is all; the hidden tests run elsewhere."
+NO_SOLUTIONS = (
+    "No hidden test was run, because there are no solutions here: go by what this cell tests, or check in "
+    "a clone of the course; whoever grades you has all tests."
+)
 
 _EMPTY = re.compile(rf"\{{\s*{re.escape(CUDA_STUB)}\s*\}}")  # the body of a kernel
 

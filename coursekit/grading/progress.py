@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -23,6 +23,7 @@ from coursekit.grading.submissions import Refused, Submission, answers_of
 
 RECORD = ".progress.json"
 NOWHERE = "In a clone of the course, your progress stands here."
+READ = "read it"
 HEAD = ("chapter", "", "written", "passed", "points", "next")
 
 
@@ -140,7 +141,14 @@ def table(course: Course | None = None) -> Table:
             return Table(())
     record = read_record(course.work / RECORD)
     rows = [_row(course, path.name, record) for path in sorted(course.chapters.glob("[0-9]*.ipynb"))]
-    return Table(tuple(rows))
+    return Table(tuple(_one_to_read(rows)))
+
+
+def _one_to_read(rows: list[Row]) -> Iterator[Row]:
+    """Of the lessons that nobody has opened, the first alone is what to do next."""
+    first = next((row for row in rows if row.step == READ), None)
+    for row in rows:
+        yield replace(row, step="") if row.step == READ and row is not first else row
 
 
 def _row(course: Course, lesson: str, record: dict[str, Any]) -> Row:
@@ -150,7 +158,7 @@ def _row(course: Course, lesson: str, record: dict[str, Any]) -> Row:
     if not course.exercise(name).is_file():
         return Row(name, title, lesson, state)
     chapter = load_for_learners(course, name)
-    row = Row(name, f"{name} {chapter.title}", lesson, state, step="" if state else "read it")
+    row = Row(name, f"{name} {chapter.title}", lesson, state, step="" if state else READ)
     if not course.own(name).is_file():
         return row
     try:

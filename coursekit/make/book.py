@@ -163,8 +163,8 @@ class Book:
 
 
 def is_taught(text: str) -> bool:
-    """Whether the docstring of a file says that notebooks or answers are its source."""
-    return any(line.startswith(_ORIGINS) for line in text.split("\n")[:8])
+    """Whether a file's docstring, or its first comment, says that notebooks or answers are its source."""
+    return any(line.removeprefix("// ").startswith(_ORIGINS) for line in text.split("\n")[:8])
 
 
 def module_name(file: str) -> str:
@@ -208,10 +208,20 @@ def with_origin(text: str, origin: str) -> str:
     return "\n".join([*lines[: node.lineno - 1], closed, *lines[end:]])
 
 
-def _with_cuda_origin(text: str, origin: str) -> str:
+def without_origin(file: str, text: str) -> str:
+    """The text of an ordinary file, whose source no notebook is any more."""
+    return _without_cuda_origin(text).lstrip("\n") if file.endswith(".cu") else with_origin(text, "")
+
+
+def _without_cuda_origin(text: str) -> str:
     lines = text.split("\n")
     while lines and lines[0].startswith(tuple(f"// {word}" for word in _ORIGINS)):
         lines.pop(0)
+    return "\n".join(lines)
+
+
+def _with_cuda_origin(text: str, origin: str) -> str:
+    lines = _without_cuda_origin(text).split("\n")
     return "\n".join([f"// {origin}", *(["", *lines] if lines and lines[0] else lines)])
 
 

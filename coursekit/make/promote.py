@@ -7,7 +7,7 @@ import argparse
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make import distances
-from coursekit.make.book import Book, is_taught, taught, with_origin
+from coursekit.make.book import Book, is_taught, taught, without_origin
 from coursekit.make.drift import need_solutions, settle, text_of
 from coursekit.make.exports import Source, course_notebooks, read_source
 
@@ -51,7 +51,7 @@ def promoted(course: Course) -> dict[str, str]:
     old = library_texts(course)
     book = opened(course, old)
     texts = book.texts({name: taught(notebooks) for name, notebooks in book.touched.items()})
-    forgotten = {name: with_origin(text, "") for name, text in old.items() if is_taught(text)}
+    forgotten = {name: without_origin(name, text) for name, text in old.items() if is_taught(text)}
     return {name: text for name, text in forgotten.items() if name not in texts} | texts
 
 

@@ -30,6 +30,14 @@ from minilib.functional.activations import (
     softplus,
     tanh,
 )
+from minilib.functional.attention import (
+    CausalAttention,
+    attend,
+    attend_backward,
+    causal_attention,
+    causal_self_attention,
+    future,
+)
 from minilib.functional.layers import (
     Conv,
     Dropout,
@@ -82,6 +90,7 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "erf_array", "gelu", "log_softmax", "log_softmax_rows", "log_softmax_slopes", "logistic", "logsumexp",
     "odd_tanh", "relu", "sigmoid", "silu", "softmax", "softmax_rows", "softmax_slopes", "softplus",
     "tanh",
+    "CausalAttention", "attend", "attend_backward", "causal_attention", "causal_self_attention", "future",
     "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "conv1d", "conv2d", "dropout", "dropout_mask",
     "embedding", "inside", "keyed_dropout", "linear", "max_pool2d", "max_pool_slopes", "one_hot",
     "padded", "per_axis", "places", "tap_slices", "turns",

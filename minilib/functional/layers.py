@@ -1,7 +1,7 @@
 """Layers with weights, pooling and dropout, each as one operation.
 
-Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
-`make promote`.
+Taught in chapters/03a_losses.ipynb, solutions/03a_losses.ipynb, chapters/06a_tokens.ipynb and
+solutions/06a_tokens.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _check_dtypes(name: str, *tensors: Tensor | None) -> None:
     """Raise where not all have one dtype."""
-    dtypes = [t.dtype.name for t in _given(*tensors)]
-    if len(set(dtypes)) > 1:
-        raise RuntimeError(f"{name}: the dtypes differ: {', '.join(dtypes)}; cast with .to(...)")
+    dtypes = [t.dtype for t in tensors if t is not None]
+    if any(dtype != dtypes[0] for dtype in dtypes):
+        names = ", ".join(dtype.name for dtype in dtypes)
+        raise RuntimeError(f"{name}: the dtypes differ: {names}; cast with .to(...)")
 
 
 def _given(*tensors: Tensor | None) -> list[Tensor]:
@@ -99,12 +100,12 @@ class Embedding(Function):
 def turns(index: Array, size: int) -> Iterator[Array]:
     """Where each value (below `size`) occurs for the first time, then for the second time, and so on."""
     xp = array_module(index)
-    small = np.uint16 if max(size, len(index)) < 65_536 else index.dtype  # 16 bits are sorted by radix
-    order = xp.argsort(index.astype(small), kind="stable")
+    small = np.uint16 if max(size, len(index)) < 65_536 else index.dtype  # NumPy sorts 16 bits faster
+    order = xp.argsort(index.astype(small), kind="stable")  # equal values side by side
     ordered = index[order]
     start = xp.searchsorted(ordered, ordered)  # where its run of equal values starts
     times = xp.arange(len(index)) - start  # how often it was there before
-    order = order[xp.argsort(times.astype(small), kind="stable")]
+    order = order[xp.argsort(times.astype(small), kind="stable")]  # all first times, all second ones, ...
     done = 0
     for n in xp.bincount(times).tolist():
         yield order[done : done + n]
@@ -418,12 +419,10 @@ def dropout(
 def dropout_mask(shape: Shape, p: float, dtype: DTypeLike, generator: Generator | None = None) -> Array:
     """0 with probability p, 1 / (1 - p) otherwise."""
     if _keyed.key is not None and generator is None:
-        mask = _keyed_draw(*_keyed.key, shape)
+        kept = _keyed_draw(*_keyed.key, shape) >= math.ceil(float(np.float32(p)) * 2**24) << 8
     else:
-        mask = (generator or default_generator).numbers.random(shape, dtype=np.float32)
-    np.greater_equal(mask, p, out=mask)
-    mask *= 1 / (1 - p) if p < 1 else 0
-    return mask.astype(dtype, copy=False)
+        kept = (generator or default_generator).numbers.random(shape, dtype=np.float32) >= p
+    return np.multiply(kept, 1 / (1 - p) if p < 1 else 0, dtype=dtype)
 
 
 class _Keyed(threading.local):
@@ -452,13 +451,14 @@ def keyed_dropout(seed: int, step: int, first: int) -> Iterator[None]:
 
 
 def _keyed_draw(seed: int, step: int, first: int, shape: Shape) -> Array:
-    """Numbers from [0, 1) for samples `first`, `first` + 1, ... of a layer, in whichever shard they are.
+    """uint32 numbers for samples `first`, `first` + 1, ... of a layer, in whichever shard they are.
 
-    Philox makes its n-th block of eight float32 from key and n alone, so each sample can have its own.
+    Philox makes its n-th block of 32 bytes from key and n alone, so each sample can have its own. The upper
+    24 bits are the float32 that NumPy would make; comparing them as they are spares making it.
     """
     key = np.random.SeedSequence((seed, step, _keyed.layer)).generate_state(2, np.uint64)
     _keyed.layer += 1
     size = math.prod(shape[1:])
     blocks = -(-size // 8)
-    source = np.random.Generator(np.random.Philox(key=key, counter=first * blocks))
-    return source.random((shape[0], 8 * blocks), dtype=np.float32)[:, :size].reshape(shape)
+    raw = np.random.Philox(key=key, counter=first * blocks).random_raw(shape[0] * blocks * 4)
+    return raw.astype("<u8", copy=False).view("<u4").reshape(shape[0], -1)[:, :size].reshape(shape)

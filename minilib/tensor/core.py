@@ -547,7 +547,7 @@ class Tensor:
         sizes = part_sizes(split_size, self.shape[at], dim)
         ends = list(itertools.accumulate(sizes))
         before = (slice(None),) * at
-        return tuple(self[(*before, slice(end - size, end))] for size, end in zip(sizes, ends))
+        return tuple(apply(Slice((*before, slice(end - size, end))), self) for size, end in zip(sizes, ends))
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along `dim`, all of one length but the last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minilib.nn import evaluating
 from minilib.train.callbacks import (
     Callback,
     EarlyStopping,
@@ -33,7 +34,6 @@ from minilib.train.trainer import (
     Trainer,
     accuracy,
     classification,
-    evaluating,
     interrupted_later,
     no_overflow_warnings,
     regression,

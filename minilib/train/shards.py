@@ -20,7 +20,7 @@ import numpy as np
 
 from minilib import functional as F
 from minilib.nn import Module
-from minilib.parallel import alone, one_blas_thread
+from minilib.parallel import alone, memory_kept, one_blas_thread
 from minilib.tensor import Array, Tensor, mode, propagate
 
 Batch: TypeAlias = Any  # tensors, or tuples and dicts of tensors, whose axis 0 counts the samples
@@ -152,7 +152,7 @@ class ProcessShards:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asks
         for theirs in self.pipes:
             theirs.close()  # a copy that was inherited would keep the pipe open when the other end is gone
-        with suppress(EOFError, OSError), one_blas_thread(), alone():
+        with suppress(EOFError, OSError), one_blas_thread(), alone(), memory_kept():
             while True:
                 batch, key = pipe.recv()
                 try:

@@ -22,9 +22,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from minilib import functional as F
-from minilib.nn import Module
+from minilib.nn import Module, evaluating
 from minilib.optim import LRScheduler, Optimizer, clip_grad_norm_
-from minilib.tensor import Array, Tensor, default_generator, no_grad
+from minilib.parallel import memory_kept
+from minilib.tensor import Array, Tensor, default_generator
 from minilib.train.callbacks import Callback, default_callbacks
 from minilib.train.checkpoint import (
     FORMAT,
@@ -52,19 +53,6 @@ def regression(model: Module, batch: Batch) -> tuple[Tensor, int]:
     """The sum of the squared errors of a batch (inputs, targets), and how many numbers they are of."""
     inputs, targets = batch
     return F.mse_loss(model(inputs), targets, reduction="sum"), targets.numel()
-
-
-@contextmanager
-def evaluating(model: Module) -> Iterator[None]:
-    """Evaluation mode without gradients; each module is put back into its own mode afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training
 
 
 def accuracy(model: Module, loader: Iterable[Batch]) -> float:
@@ -139,7 +127,7 @@ class Trainer:
         self.loader.load_state_dict(self._place)
         try:
             self._shards = self._open_shards()
-            with no_overflow_warnings(), interrupted_later() as interrupts:
+            with memory_kept(), no_overflow_warnings(), interrupted_later() as interrupts:
                 self._tell("on_start")
                 while self.step < self.total_steps and not self.stopped:
                     self._epoch(self.total_steps, interrupts)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
 from graded import COURSE, Exercises, ExerciseTests
 
@@ -9,6 +12,7 @@ from coursekit.grading.assemble import assemble
 from coursekit.grading.control import Conditions, measured
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission
+from minilib.scalar import Value
 
 # Right answers by another way than the reference's.
 OTHERS = {
@@ -158,6 +162,42 @@ def test_values_that_are_right_earn_their_part_where_another_overflows():
     tanh = next(one for one in result.exercises if one.exercise.number == "1.4")
     assert (tanh.points, tanh.exercise.points) == (2, 3)
     assert tanh.messages == ("stopped with OverflowError: math range error",)
+
+
+# Where the rows of 1.6's table hold, as pairs of x and n.
+EDGES = {
+    "$x > 0$": [(0.5, 2.0), (3.0, -1.0), (2.0, 0.5)],
+    "$n = 0$": [(-2.0, 0.0), (0.0, 0.0), (2.0, 0.0)],
+    "$x = 0$ and $0 < n < 1$": [(0.0, 0.25), (0.0, 0.5)],
+    "$x = 0$ and $n \\ge 1$": [(0.0, 1.0), (0.0, 1.5), (0.0, 2.0)],
+    "$x < 0$, $n$ whole": [(-2.0, 3.0), (-0.5, -1.0)],
+}
+
+
+def in_numbers(said, x, n, usual):
+    """What a cell of the table says of the slope at x and n."""
+    if said == "0 at $x = 0$; elsewhere as for any other $n$":
+        said = "0" if x == 0 else "as usual" if x > 0 else "`math.nan`"
+    known = {"0": 0.0, "0, whatever $x$ is": 0.0, "`math.inf`": math.inf, "`math.nan`": math.nan}
+    return usual(x, n) if said == "as usual" else known[said]
+
+
+def test_the_table_of_powers_says_what_the_reference_gives():
+    power = next(one for one in TestExercises.exercises.chapter.exercises if one.number == "1.6")
+    rows = re.findall(r"(?m)^\| (\$.*) \| (.*) \| (.*) \|$", power.task)
+    assert [where for where, *_ in rows] == list(EDGES)
+    for where, in_x, in_n in rows:
+        for x, n in EDGES[where]:
+            base, exponent = Value(x), Value(n)
+            (base**exponent).backward()
+            slopes = (
+                in_numbers(in_x, x, n, lambda x, n: n * x ** (n - 1)),
+                in_numbers(in_n, x, n, lambda x, n: x**n * math.log(x)),
+            )
+            assert (base.grad, exponent.grad) == pytest.approx(slopes, nan_ok=True), (where, x, n)
+            base.grad = 0.0
+            (base**n).backward()
+            assert base.grad == pytest.approx(slopes[0]), (where, x, n)
 
 
 class TestExercises(ExerciseTests):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from coursekit import notebooks
+from coursekit.course import find_course
+from coursekit.make import minutes
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -17,18 +19,8 @@ PICTURES = {"image/png", "image/svg+xml"}
 LONGEST = {"01_scalar": 28, "02b_engine": 30, "03d_training": 26}
 CELLS = {
     "02a_arrays": 82, "02b_engine": 70,
-    "03a_losses": 94, "03b_modules": 102, "03c_optimisers": 81, "03d_training": 89,
+    "03a_losses": 87, "03b_modules": 99, "03c_optimisers": 81, "03d_training": 89,
 }  # fmt: skip
-NOT_PROSE = [
-    r"\$\$.*?\$\$",  # formulas
-    r"<details>.*?</details>",
-    r"```.*?```",
-    r"<!-- badges -->.*?<!-- /badges -->",
-    r"\*The picture.*?\.\*",  # what a picture shows, in words for those who cannot see it
-    r"(?m)^[|#].*?$",  # tables, headings
-    r"\$[^$]*\$",
-    r"<[^>]*>",
-]
 
 
 @pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
@@ -36,12 +28,8 @@ def chapter(request):
     return notebooks.cells(request.param, notebooks.read(request.param))
 
 
-def lines_of_code(cell):
-    return [line for line in cell.source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-
-
 def test_one_idea_per_cell(chapter):
-    lengths = [len(lines_of_code(cell)) for cell in chapter if cell.is_code]
+    lengths = [len(minutes.lines_of_code(cell)) for cell in chapter if cell.is_code]
     assert max(lengths) <= LONGEST.get(chapter[0].notebook.stem, 25)
     assert statistics.median(lengths) <= 6
 
@@ -74,13 +62,15 @@ def test_the_route_and_chapter_04_agree_on_what_one_must_know():
 
 
 def test_prose_keeps_its_measure(chapter):
-    told = [cell for cell in chapter if not cell.is_code and cell.node.id != "next"]  # that one is links
-    prose = "\n\n".join(cell.source for cell in told)
-    for pattern in NOT_PROSE:
-        prose = re.sub(pattern, " ", prose, flags=re.DOTALL)
-    words = len(re.findall(r"[A-Za-z][\w'-]*", prose))
+    words = minutes.words(chapter)
     assert words <= 1800
     assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
+
+
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.stem >= "06"], ids=lambda path: path.stem)
+def test_a_lesson_tells_honest_minutes(path):
+    told = minutes.told(notebooks.cells(path, notebooks.read(path)))
+    assert told == minutes.minutes(find_course(ROOT), path)
 
 
 def test_cells_were_run_in_order_without_an_error(chapter):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import cuda, grading, scalar, sidebyside, tensor
+from benchmarks import cuda, gpt, grading, scalar, sidebyside, tensor
 from coursekit import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def test_readme_quotes_what_the_report_says(capsys: pytest.CaptureFixture[str]):
     assert f"# {capsys.readouterr().out.strip()}" in code
 
 
-@pytest.mark.parametrize("suite", [tensor.SUITE], ids=lambda suite: suite.name)
+@pytest.mark.parametrize("suite", [tensor.SUITE, gpt.SUITE], ids=lambda suite: suite.name)
 def test_readme_shows_what_a_side_by_side_benchmark_has_recorded(suite: sidebyside.Suite):
     recorded = sidebyside.recorded(suite) if suite.results.exists() else None
     assert sidebyside.marked(suite, (ROOT / "README.md").read_text()) == recorded

@@ -104,7 +104,7 @@ def test_a_chapter_that_nobody_has_begun_is_left_out(
     learner(course)
     assert build(course) == 0
     out = capfd.readouterr().out
-    assert "scalar.Value" not in out and "all of it is the reference: you have no answers yet" in out
+    assert "scalar.Value" not in out and "all of it is the reference: no part is yours yet" in out
     assert build(course, "01") == 0
     assert "scalar.Value.exp   reference  1.2   not solved yet\n" in capfd.readouterr().out
 

@@ -61,7 +61,21 @@ def test_make_alone_lists_every_target() -> None:
         assert f"make {target} " in listed
 
 
-def test_outside_a_course_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [["check", "01"], ["build"], ["progress"]], ids=" ".join)
+def test_outside_a_course_one_line_says_where_to_go(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert entry.main(asked) == 2
+    said = capsys.readouterr().err
+    assert (
+        said.startswith(f"error: {tmp_path} is not inside a course: no pyproject.toml")
+        and said.count("\n") == 1
+    )
+    assert said.endswith("; change into the course's folder, or clone the course first\n")
+
+
+def test_a_named_folder_that_is_no_course_is_one_line(tmp_path: Path) -> None:
     result = coursekit("--course", tmp_path, "check")
     assert result.returncode == 2
     assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
@@ -92,16 +106,17 @@ def test_ctrl_c_is_one_line_and_130(
 
 @pytest.mark.slow
 def test_a_real_ctrl_c_stops_the_tests(course: Course) -> None:
-    slow = "import time\ndef test_slow():\n    time.sleep(60)\n"
+    started = course.root / "started"
+    touch = f"pathlib.Path({str(started)!r}).touch()"
+    slow = f"import pathlib, time\ndef test_slow():\n    {touch}\n    time.sleep(60)\n"
     (course.root / "tests" / "test_slow.py").write_text(slow)
     command = [sys.executable, "-m", "coursekit", "--course", str(course.root), "test", "--only", "pytest"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert process.stdout is not None
-    while not process.stdout.readline().startswith("-- tests"):
-        pass
-    time.sleep(0.5)
+    deadline = time.monotonic() + 60
+    while not started.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     error = process.communicate(timeout=20)[1]
     assert process.returncode == 130

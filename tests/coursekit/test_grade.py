@@ -532,6 +532,24 @@ def test_a_broken_set_up_stops_the_run(
         control.control(chapter, control.Conditions(graded.course, 1, Box.off(), 1))
 
 
+@pytest.mark.parametrize("grade_id", ["double-hidden", "order-hidden"])
+def test_a_judge_and_points_by_probe_exclude_each_other(tmp_path: Path, grade_id: str) -> None:
+    path = find_notebook(tiny.make_tiny_course(tmp_path).solutions, "01")
+    made = tiny.solution_notebook()
+    cells = {cell.grade_id: cell for cell in notebooks.cells(path, made)}
+    cells[grade_id].node.metadata["coursekit"] = {"by_probe": True}
+    notebooks.write(path, made)
+    if grade_id == "double-hidden":  # without a judge
+        assert control.measured(load_chapter(path), _shown(1.0)).reference
+        return
+    with pytest.raises(CourseError) as error:
+        control.measured(load_chapter(path), _shown(1.0))
+    assert str(error.value) == (
+        f'{path}: order-hidden has a judge and "by_probe" in its metadata, but points that go value by '
+        "value are counted without a judge, so nothing is graded; drop one of them"
+    )
+
+
 def test_a_known_mistake_that_no_test_notices_is_named(graded: Graded) -> None:
     chapter = load_chapter(find_notebook(graded.course.solutions, "01"))
     mistake = Misconception("1.1", "a hint", "")

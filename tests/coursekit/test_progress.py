@@ -61,6 +61,20 @@ def test_what_nobody_has_begun_says_so(course: Course, capsys: Any) -> None:
     assert second.split() == ["01", "tiny", "read", "it"]
 
 
+def test_of_the_lessons_that_are_not_opened_the_first_says_so(course: Course) -> None:
+    for number in ("02", "03"):
+        lesson = new_notebook(cells=[new_markdown_cell("# A lesson", id="a")])
+        notebooks.write(course.chapters / f"{number}_tiny.ipynb", lesson)
+        notebooks.write(course.exercise(number), notebooks.read(course.exercise("01")))
+    assert [one.step for one in progress.table(course).rows] == ["", "read it", "", ""]
+    write(course, {"1.1": tiny.DOUBLE})
+    assert [one.step for one in progress.table(course).rows][1:] == [
+        "check 1.1: `make check NN=01`",
+        "read it",
+        "",
+    ]
+
+
 def test_a_lesson_that_was_saved_is_being_read(course: Course) -> None:
     lesson = new_notebook(cells=[new_markdown_cell("# A lesson, and a note", id="a")])
     notebooks.write(course.work / "chapters" / f"{tiny.NAME}.ipynb", lesson)

@@ -380,6 +380,8 @@ def test_kernels_are_replaced_in_their_file_and_new_helpers_stand_above_them(tmp
     assert made.count("void rows") == 1 and 'not "}" yet' in made and "{ y[0] = sum(x); }" not in made
     path.write_text(made)
     assert promoted(course)["kernels/rows.cu"] == made
+    (course.chapters / "05_k.ipynb").unlink()
+    assert promoted(course)["kernels/rows.cu"] == made.partition("\n\n")[2]
 
 
 def test_a_module_that_lost_its_notebook_is_reported(

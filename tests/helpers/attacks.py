@@ -329,7 +329,7 @@ for top in ("/box", "/home", "/root", "/tmp", "/etc", "/work", "/run", "/var", "
 for pid in [os.getppid(), 1, *map(int, filter(str.isdigit, os.listdir("/proc")))]:
     if pid != os.getpid():
         note(lambda: check(open(f"/proc/{{pid}}/mem", "rb").read(1)))
-        note(lambda: check("pytest" in open(f"/proc/{{pid}}/cmdline").read()))
+        note(lambda: check("\\0/box/kernel.py\\0" not in open(f"/proc/{{pid}}/cmdline").read()))
         note(lambda: os.listdir(f"/proc/{{pid}}/root/work"))
         note(os.listdir, f"/proc/{{pid}}/root/etc/apt")""",
     "network": """

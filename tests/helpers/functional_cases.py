@@ -281,6 +281,48 @@ def np_batch_norm(
     return y if weight is None else y * weight[wide] + bias[wide]
 
 
+# ---------------------------------------------------------------- attention
+
+
+@st.composite
+def asked(draw: Any, packed: bool = False) -> Drawn:
+    """Queries of the last T of S positions, keys and values; or, packed, all three side by side."""
+    b, t, n_head, d = (draw(st.sampled_from(sizes)) for sizes in ([2, 1], [3, 1, 4], [2, 1, 3], [2, 1]))
+    s, c = t + draw(st.sampled_from([0, 2])), n_head * d
+    sizes = [(b, t, 3 * c)] if packed else [(b, t, c), (b, s, c), (b, s, c)]
+    return draw(floats(*sizes)), {"n_head": n_head}
+
+
+def attention(lib: Any, q: Any, k: Any, v: Any, n_head: int) -> Any:
+    """The operation, or what PyTorch has for it: heads split off, and a mask that it is told."""
+    if lib.__name__ == "minilib.tensor":
+        return op(lib, "causal_attention")(q, k, v, n_head)
+    heads = [x.reshape(*x.shape[:2], n_head, -1).transpose(1, 2) for x in (q, k, v)]
+    t, s = q.shape[1], k.shape[1]
+    seen = lib.ones(t, s, dtype=lib.bool).tril(s - t)
+    out = op(lib, "scaled_dot_product_attention")(*heads, attn_mask=seen)
+    return out.transpose(1, 2).flatten(2)
+
+
+def self_attention(lib: Any, qkv: Any, n_head: int) -> Any:
+    if lib.__name__ == "minilib.tensor":
+        return op(lib, "causal_self_attention")(qkv, n_head)
+    return attention(lib, *qkv.split(qkv.shape[2] // 3, dim=2), n_head)
+
+
+def np_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, n_head: int) -> np.ndarray:
+    """One weight after the other, as the formula reads."""
+    (b, t, c), s = q.shape, k.shape[1]
+    d, out = c // n_head, np.zeros(q.shape)
+    for sample, head, at in itertools.product(range(b), range(n_head), range(t)):
+        own, seen = slice(head * d, (head + 1) * d), s - t + at + 1
+        scores = [q[sample, at, own] @ k[sample, j, own] / math.sqrt(d) for j in range(seen)]
+        shares = [math.exp(x - max(scores)) for x in scores]
+        for j in range(seen):
+            out[sample, at, own] += shares[j] / sum(shares) * v[sample, j, own]
+    return out
+
+
 # ---------------------------------------------------------------- windows
 
 
@@ -399,6 +441,13 @@ def without_axes() -> st.SearchStrategy[Drawn]:
 
 
 CASES = [
+    Case("causal_attention", attention, asked(), np_attention),
+    Case(
+        "causal_self_attention",
+        self_attention,
+        asked(packed=True),
+        lambda x, n_head: np_attention(*np.split(x, 3, 2), n_head),
+    ),
     Case("relu", plain_call("relu"), one(), lambda x: np.maximum(x, 0)),
     Case("tanh", plain_call("tanh"), one(), np.tanh),
     Case("sigmoid", plain_call("sigmoid"), one(), np_sigmoid),

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import threading
+import urllib.error
+import urllib.request
 from itertools import chain
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from minilib import data
 from minilib.data import (
     DataLoader,
     Subset,
     TensorDataset,
+    checksum,
     default_collate,
     digits,
     random_split,
     stratified_split,
+    topics,
 )
 from minilib.tensor import Generator, Tensor, arange, tensor
 
@@ -170,3 +176,60 @@ def test_digits_are_scikit_learns():
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_topics_is_prose_in_printable_ascii():
+    text = topics()
+    assert 300_000 < len(text) < 700_000
+    assert {c for c in text if not " " <= c <= "~"} == {"\n"}
+    assert 'The "assert" statement' in text and text.endswith("\n")
+
+
+def test_topics_has_each_paragraph_once_and_is_the_same_each_time():
+    paragraphs = topics().split("\n\n")
+    assert len(set(paragraphs)) == len(paragraphs)
+    assert topics() == topics()
+
+
+def test_a_checksum_is_sha_256():
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert checksum("") == checksum(b"") == empty
+    assert checksum("\u00e9") == checksum(b"\xc3\xa9") != empty
+
+
+@pytest.fixture
+def small_shakespeare(monkeypatch):
+    """What the network sends; and its checksum is the one that is expected."""
+    play = b"First Citizen:\nBefore we proceed any further, hear me speak.\n"
+    monkeypatch.setattr(data, "SHAKESPEARE_SHA256", checksum(play))
+    asked = []
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: asked.append(1) or io.BytesIO(play))
+    return play.decode(), asked
+
+
+def test_shakespeare_is_downloaded_once(small_shakespeare, tmp_path):
+    play, asked = small_shakespeare
+    assert [data.shakespeare(tmp_path / "texts") for _ in range(3)] == [play] * 3
+    assert len(asked) == 1
+
+
+def test_another_text_than_shakespeare_is_refused(small_shakespeare, monkeypatch, tmp_path):
+    (tmp_path / "tinyshakespeare.txt").write_text("something else")
+    with pytest.raises(ValueError, match=r"checksum.*tinyshakespeare.txt: delete it, and call again$"):
+        data.shakespeare(tmp_path)
+    monkeypatch.setattr(data, "SHAKESPEARE_SHA256", "0")
+    with pytest.raises(ValueError, match="checksum is not that of tiny Shakespeare in what https://"):
+        data.shakespeare(tmp_path / "empty")
+    assert not (tmp_path / "empty").exists()
+
+
+def test_without_a_network_shakespeare_says_what_to_do(monkeypatch, tmp_path):
+    def no_network(*args, **kwargs):
+        raise urllib.error.URLError("no route to host")
+
+    monkeypatch.setattr(urllib.request, "urlopen", no_network)
+    with pytest.raises(
+        OSError, match=r"^cannot download https://.*no route to host.*use topics\(\)"
+    ) as caught:
+        data.shakespeare(tmp_path)
+    assert "\n" not in str(caught.value)

@@ -37,8 +37,12 @@ ROOMS = {
     "nn": "numpy tensor functional/ init",
     "optim": "numpy tensor parallel",
     "data": "numpy tensor sklearn",
+    "bpe": "numpy regex huggingface_hub",
     "train/": "numpy tensor functional/ nn optim data parallel "
     "IPython matplotlib safetensors threadpoolctl tqdm",
+    "gpt": "numpy tensor functional/ nn optim pretrained",  # which it imports when it is asked for weights
+    "pretrained": "numpy safetensors huggingface_hub tensor nn gpt",
+    "projects/": "numpy tensor nn optim data gpt train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }

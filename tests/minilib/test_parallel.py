@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -269,3 +271,34 @@ def test_a_forked_child_gets_threads_of_its_own() -> None:
     assert number == 2 and child.exitcode == 0
     for a, b in zip(got, expected):
         assert a == b.tolist()
+
+
+# ---------------------------------------------------------------- memory
+
+FAULTS = """
+import resource
+import numpy as np
+from minilib.parallel import memory_kept
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        arrays = [np.ones(500_000) for _ in range(4)]  # 4 MB each, all freed at the end of the round
+        del arrays
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults()
+usual = faults()
+with memory_kept():
+    faults()
+    kept = faults()
+print(usual, kept, faults())
+"""
+
+
+@pytest.mark.skipif(parallel._glibc() is None, reason="malloc's settings are those of glibc")
+def test_memory_that_is_kept_is_not_handed_out_anew() -> None:
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    usual, kept, after = map(int, done.stdout.split())
+    assert kept < 200 < 5_000 < usual
+    assert after > 200  # it went back at the end of the block

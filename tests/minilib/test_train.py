@@ -93,6 +93,15 @@ def test_a_sample_keeps_its_mask_in_any_shard(size):
         assert np.array_equal(F.dropout_mask((4, size), 0.3, np.float32), whole[6:])
 
 
+@pytest.mark.parametrize("p", [0.0, 2**-24, 0.1, 0.5, 1.0])
+def test_a_mask_is_what_numpy_draws_as_float32(p):
+    key = np.random.SeedSequence((7, 3, 0)).generate_state(2, np.uint64)
+    drawn = np.random.Generator(np.random.Philox(key=key)).random(400, dtype=np.float32)
+    with F.keyed_dropout(7, 3, 0):
+        mask = F.dropout_mask((1, 400), p, np.float32)
+    assert np.array_equal(mask[0] > 0, drawn >= p if p < 1 else np.zeros(400, bool))
+
+
 def test_batches_smaller_than_the_number_of_shards_work():
     t = trainer(5)
     t.loader = DataLoader(TensorDataset(Tensor(INPUTS[:3]), Tensor(TARGETS[:3])), 3)

@@ -1,26 +1,23 @@
-"""What `benchmarks/tensor.py` measures is the same computation in both libraries."""
+"""What `benchmarks/tensor.py` and `benchmarks/gpt.py` measure is the same computation in both libraries."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks import sidebyside
-from benchmarks.tensor import SUITE
+from benchmarks import gpt, sidebyside, tensor
 from parity.peer import torch
 
+CASES = [(suite, case) for suite in (tensor.SUITE, gpt.SUITE) for case in suite.cases]
 
-def results(case: sidebyside.Case, library: str) -> list[list[float]]:
+
+def results(suite: sidebyside.Suite, case: sidebyside.Case, library: str) -> list[list[float]]:
     """What the first two calls return: the second one sees what the first one's step did."""
-    loaded = SUITE.libraries[library](torch.get_num_threads())
+    loaded = suite.libraries[library](torch.get_num_threads())
     call = case.setup(loaded)
     return [sidebyside.summary(loaded.numpy(call())) for _ in range(2)]
 
 
-@pytest.mark.parametrize("case", SUITE.cases, ids=lambda case: case.name)
-def test_both_libraries_compute_the_same(case: sidebyside.Case) -> None:
-    theirs = results(case, "torch")
-    try:
-        ours = results(case, "minilib")
-    except ModuleNotFoundError as error:  # chapters 02 and 03 are being written: until then, what there is
-        pytest.skip(f"minilib does not have it yet: {error}")
+@pytest.mark.parametrize(("suite", "case"), CASES, ids=[case.name for _, case in CASES])
+def test_both_libraries_compute_the_same(suite: sidebyside.Suite, case: sidebyside.Case) -> None:
+    ours, theirs = (results(suite, case, library) for library in ("minilib", "torch"))
     sidebyside.compare(case, ours, theirs)

@@ -1,0 +1,170 @@
+"""Causal attention: each position asks all that came before it, and takes the mean of what they say.
+
+Taught in chapters/06b_attention.ipynb and solutions/06b_attention.ipynb: what they export is edited there,
+then `make promote`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from minilib.functional.layers import dropout_mask
+from minilib.functional.rows import row_max
+from minilib.parallel import chunked
+from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, array_module
+
+# One head, or many at once
+
+
+def attend(q: Array, k: Array, v: Array, mask: Array | None = None) -> tuple[Array, Array]:
+    """The mean of the values v, weighted by softmax(q kᵀ / sqrt(d)); nobody looks ahead.
+
+    q (..., T, d), k and v (..., S, d): the queries are the last T of S positions. `mask` of dropout,
+    (..., T, S), multiplies the weights. Returns out (..., T, d) and the weights before the mask.
+    arXiv:1706.03762, eq. 1.
+    """
+    xp = array_module(q)
+    weights = (q * q.dtype.type(1 / math.sqrt(q.shape[-1]))) @ k.swapaxes(-1, -2)  # (..., T, S)
+    weights += future(*weights.shape[-2:], weights.dtype, xp)
+    rows = weights.reshape(-1, weights.shape[-1])
+    rows -= row_max(rows)
+    xp.exp(rows, out=rows)
+    rows *= 1 / xp.einsum("ij->i", rows)[:, None]
+    return (weights if mask is None else weights * mask) @ v, weights
+
+
+def attend_backward(
+    grad: Array, q: Array, k: Array, v: Array, out: Array, weights: Array, mask: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Gradients of q, k and v from that of out; `out` and `weights` are what `attend` returned."""
+    scale = q.dtype.type(1 / math.sqrt(q.shape[-1]))
+    dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad
+    slopes = grad @ v.swapaxes(-1, -2)  # of the weights, then of the scores: (..., T, S)
+    if mask is not None:
+        slopes *= mask
+    slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
+    slopes *= weights
+    slopes *= scale
+    return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
+
+
+@lru_cache(maxsize=16)
+def future(t: int, s: int, dtype: DTypeLike, xp: Any = np) -> Array:
+    """(t, s): -inf where one of the last t of s positions would look ahead, else 0."""
+    return xp.triu(xp.full((t, s), -math.inf, dtype), s - t + 1)
+
+
+# As one operation
+
+
+class CausalAttention(Function):
+    """`attend` with n_head heads, one sample after the other, so that its weights stay in the cache.
+
+    q (B, T, C), k and v (B, S, C), each head with C / n_head of the channels; or `packed`, all three side by
+    side in one array (B, T, 3 C). A mask of dropout (B, n_head, T, S) may follow. Returns (B, T, C).
+    """
+
+    def __init__(self, n_head: int, packed: bool = False) -> None:
+        self.n_head, self.packed = n_head, packed
+
+    def forward(self, *arrays: Array) -> Array:
+        q, k, v, *mask = self.heads(arrays)
+        out = self.xp.empty(q.swapaxes(1, 2).shape, q.dtype)  # (B, T, n_head, d)
+        weights = self.xp.empty((*q.shape[:3], k.shape[2]), q.dtype)
+        self.saved = (*arrays, out, weights)
+
+        def kernel(out: Array, weights: Array, *qkv: Array) -> None:
+            out[...], weights[...] = attend(*qkv)
+
+        if out.size:
+            chunked(kernel, out.swapaxes(1, 2), weights, q, k, v, *mask, rows=1)
+        return out.reshape(*out.shape[:2], math.prod(out.shape[2:]))
+
+    def backward(self, grad: Array) -> Any:
+        *arrays, out, weights = self.saved
+        q, k, v, *mask = self.heads(arrays)
+        grads = [self.xp.empty_like(array, order="C") for array in arrays[: len(arrays) - len(mask)]]
+        dq, dk, dv = self.heads(grads)
+
+        def kernel(grad: Array, dq: Array, dk: Array, dv: Array, *saved: Array) -> None:
+            dq[...], dk[...], dv[...] = attend_backward(grad, *saved)
+
+        heads = grad.reshape(out.shape).swapaxes(1, 2)
+        if out.size:
+            chunked(kernel, heads, dq, dk, dv, q, k, v, out.swapaxes(1, 2), weights, *mask, rows=1)
+        return (*grads, *[None for _ in mask])
+
+    def heads(self, arrays: Any) -> list[Array]:
+        """Views (B, n_head, T, d) of what lies side by side; what follows them stays as it is."""
+        if self.packed:
+            qkv, *rest = arrays
+            parts = qkv.reshape(*qkv.shape[:2], 3, self.n_head, qkv.shape[2] // (3 * self.n_head))
+            return [*(parts[:, :, i].swapaxes(1, 2) for i in range(3)), *rest]
+        d = arrays[0].shape[2] // self.n_head
+        split = [x.reshape(*x.shape[:2], self.n_head, d).swapaxes(1, 2) for x in arrays[:3]]
+        return [*split, *arrays[3:]]
+
+
+def causal_self_attention(
+    input: Tensor, n_head: int, p: float = 0.0, training: bool = True, generator: Generator | None = None
+) -> Tensor:
+    """Attention of a sequence to itself: queries, keys and values side by side (B, T, 3 C) give (B, T, C).
+
+    In training each weight is dropped with probability `p`. Raises RuntimeError for a shape that is wrong.
+    """
+    _check_input("causal_self_attention", n_head, input)
+    if input.ndim != 3 or input.shape[2] % (3 * n_head):
+        raise RuntimeError(
+            f"causal_self_attention: needs (B, T, 3 C) with C a multiple of {n_head} heads, not {input.shape}"
+        )
+    b, t, _ = input.shape
+    mask = _dropped((b, n_head, t, t), p, training, input, generator)
+    return apply(CausalAttention(n_head, packed=True), input, *mask)
+
+
+def causal_attention(
+    query: Tensor, key: Tensor, value: Tensor, n_head: int,
+    p: float = 0.0, training: bool = True, generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Attention of the last T of S positions to all up to them: (B, T, C), twice (B, S, C) give (B, T, C).
+
+    In PyTorch: scaled_dot_product_attention with heads split off and a lower-right causal mask. Raises
+    RuntimeError for shapes that do not fit.
+    """
+    _check_input("causal_attention", n_head, query, key, value)
+    b, t, c = query.shape if query.ndim == 3 else (0, 0, 1)
+    s = key.shape[1] if key.ndim == 3 else 0
+    if not t <= s or key.shape != (b, s, c) or value.shape != key.shape or c % n_head:
+        raise RuntimeError(
+            "causal_attention: needs (B, T, C), (B, S, C), (B, S, C) with T <= S and C a multiple of "
+            f"{n_head} heads, not {query.shape}, {key.shape}, {value.shape}"
+        )
+    mask = _dropped((b, n_head, t, s), p, training, query, generator)
+    return apply(CausalAttention(n_head), query, key, value, *mask)
+
+
+def _check_input(name: str, n_head: int, *tensors: Tensor) -> None:
+    """Raise where there is no head, or where the tensors are no floats of one dtype."""
+    if n_head < 1:
+        raise ValueError(f"{name}: n_head must be at least 1, and is {n_head}")
+    dtypes = [tensor.dtype for tensor in tensors]
+    if dtypes[0].kind != "f" or any(dtype != dtypes[0] for dtype in dtypes):
+        names = ", ".join(dict.fromkeys(dtype.name for dtype in dtypes))
+        raise RuntimeError(f"{name}: needs floats of one dtype, not {names}; cast with .to(...)")
+
+
+def _dropped(
+    shape: Shape, p: float, training: bool, like: Tensor, generator: Generator | None
+) -> list[Tensor]:
+    """The mask of dropout, if there is one."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
+    if not training or p == 0:
+        return []
+    mask = dropout_mask(shape, p, like.dtype, generator)
+    return [Tensor(array_module(like.data).asarray(mask))]

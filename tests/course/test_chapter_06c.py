@@ -1,0 +1,219 @@
+"""Chapter 06c, graded: wrong answers earn their hints, other right answers all points. And its figures."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+from graded import COURSE, Exercises, ExerciseTests
+
+from coursekit import notebooks
+from minilib.gpt import GPT, Block, GPTConfig
+from minilib.tensor import Tensor
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "6.13": """
+def embed(wte, wpe, idx, start=0):
+    out = np.empty((*idx.shape, wte.shape[1]))
+    for b, text in enumerate(idx):
+        for t, token in enumerate(text):
+            out[b, t] = wte[token] + wpe[start + t]
+    return out
+""",
+    "6.14": """
+def next_token_pairs(tokens, prompt=1):
+    places = np.arange(1, tokens.shape[1])
+    return Tensor(tokens[:, :-1].copy()), Tensor(np.where(places < prompt, -1, tokens[:, 1:]))
+""",
+    "6.15": """
+class Block(nn.Module):
+    def __init__(self, config):
+        width = config.n_embd
+        self.mlp, self.attn = MLP(config), CausalSelfAttention(config)
+        self.ln_2, self.ln_1 = nn.LayerNorm(width), nn.LayerNorm((width,))
+
+    def forward(self, x, cache=None):
+        fetched = self.attn(self.ln_1(x), cache)
+        return x + fetched + self.mlp(self.ln_2(x + fetched))
+""",
+    "6.16": """
+def configure_optimizers(self, learning_rate=3e-4, betas=(0.9, 0.95), weight_decay=0.1):
+    decay = {id(m.weight) for m in self.modules() if isinstance(m, nn.Linear)}
+    groups = [
+        {"params": [p], "weight_decay": weight_decay if id(p) in decay else 0.0, "lr": learning_rate}
+        for p in self.parameters()
+    ]
+    return AdamW(groups, betas=betas)
+
+
+GPT.configure_optimizers = configure_optimizers
+""",
+    "6.17": """
+@add_to(GPT)
+@no_grad()
+def reset_parameters(self, generator=None):
+    numbers = generator or Generator(0)
+    for module in self.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.weight.normal_(0, 0.02, numbers)
+            if getattr(module, "bias", None) is not None:
+                module.bias.fill_(0)
+        elif isinstance(module, nn.LayerNorm):
+            module.weight.fill_(1)
+            module.bias.fill_(0)
+    for module in self.modules():
+        if hasattr(module, "c_proj"):
+            module.c_proj.weight.data *= (2 * len(self.transformer.h)) ** -0.5
+""",
+    "6.18": """
+def both_ways(x, gamma, beta, W, b, targets, eps=1e-5):
+    n, c = x.shape
+    centred = x - x.mean(1)[:, None]
+    deviation = np.sqrt((centred**2).mean(1) + eps)[:, None]
+    y = centred / deviation
+    logits = (y * gamma + beta).dot(W.T) + b
+    top = logits.max(1, keepdims=True)
+    log_p = logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True))
+    wanted = np.eye(len(b))[targets]
+    dlogits = (np.exp(log_p) - wanted) / n
+    dz = dlogits.dot(W)
+    dy = dz * gamma
+    dcentred = dy / deviation - centred * (dy * centred).sum(1, keepdims=True) / (c * deviation**3)
+    dx = dcentred - dcentred.mean(1, keepdims=True)
+    loss = -(log_p * wanted).sum() / n
+    dW = dlogits.T.dot(y * gamma + beta)
+    return float(loss), (dlogits, dx, np.sum(dz * y, 0), np.sum(dz, 0), dW, np.sum(dlogits, 0))
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("06c_gpt", OTHERS)
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    return notebooks.read(COURSE.chapters / "06c_gpt.ipynb").cells
+
+
+def output_of(lesson, beginning):
+    """The text of all outputs of the only code cell with a line that begins so."""
+    (cell,) = [
+        c for c in lesson
+        if c.cell_type == "code" and re.search(f"(?m)^{re.escape(beginning)}", c.source)
+    ]  # fmt: skip
+    return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+
+
+def prose(lesson):
+    return " ".join("\n".join(c.source for c in lesson if c.cell_type == "markdown").split())
+
+
+# The figures of the lesson
+
+
+def test_the_opening_shows_the_network_that_the_lesson_trains(lesson):
+    right = dict(re.findall(r"(\d+): (\d+)", re.search(r"\{.*\}", output_of(lesson, "ask = Ask("))[0]))
+    said = dict(re.findall(r"step (\d+): (\d{6})", output_of(lesson, "draw_training(")))
+    rows = re.findall(r"(?m)^\| (\d+) steps \| `([\d ]+)` \| (\d+) \|", lesson[0].source)
+    assert [step for step, _, _ in rows] == [*right] == [*said]
+    for step, answer, sorted_lists in rows:
+        assert (answer.replace(" ", ""), sorted_lists) == (said[step], right[step])
+    assert rows[-1][2] == "146" and "of 146 lists" in lesson[0].source
+    assert re.search(r"asked `([\d ]+)`", lesson[0].source)[1] == "2 0 2 2 1 1"
+
+
+def test_the_first_loss_is_that_of_ignorance(lesson):
+    first, ln_3 = map(float, re.findall(r"\d\.\d+", output_of(lesson, "logits, loss = model")))
+    assert ln_3 == round(math.log(3), 3) and abs(first - ln_3) < 0.03
+    nothing, perfect = output_of(lesson, "perfect = ").split()
+    assert (nothing, perfect) == (f"{math.log(3):.3f}", f"{5 / 11 * math.log(3):.3f}")
+    assert f"= {nothing}$" in prose(lesson) and f"= {perfect}$" in prose(lesson)
+
+
+def test_parameters_are_counted_by_hand_as_minGPT_has_them(lesson):
+    names = {"gpt-nano": 85_680, "gpt-micro": 795_392, "gpt-mini": 2_672_640}
+    printed = dict(re.findall(r"(gpt-\w+) +([\d,]+)", output_of(lesson, 'for name in ("gpt-nano"')))
+    for name, count in names.items():
+        assert GPT(GPTConfig(10, 6, name)).num_parameters() == count
+        assert printed[name] == f"{count:,}"
+    rows = re.findall(r"(?m)^\| [^|]+\| \$[^|]+\$ \| ([\d,]+) \|", "\n".join(c.source for c in lesson))
+    assert sum(int(row.replace(",", "")) for row in rows) == 85_680 and len(rows) == 4
+    block = sum(p.numel() for p in Block(GPTConfig(3, 6, n_layer=1, n_head=12, n_embd=768)).parameters())
+    assert f"{(50_257 + 1024 + 2) * 768 + 12 * block:,}" in output_of(lesson, "V, T, C, blocks")
+
+
+def test_the_gradient_vanishes_without_the_road(lesson):
+    top, bottom = map(float, re.findall(r"\d+e[-+]\d+", output_of(lesson, "gradients, _ = through")))
+    assert bottom < 1e-12 * top
+    ends = re.findall(r"(\w[\w, ]*) (\d\S+) at the top, (\S+) at the bottom", output_of(lesson, "draw_road("))
+    _, *roads = [(float(top), float(bottom)) for _, top, bottom in ends]
+    assert len(roads) == 2 and all(0.3 < bottom / top < 3 for top, bottom in roads)
+
+
+def test_traps_are_told_as_they_were(lesson):
+    loss, lists = re.search(r"loss ([\d.]+), (\d+) of 146", output_of(lesson, "copier = GPT")).groups()
+    assert float(loss) < 0.05 and int(lists) <= 5
+    unmasked = output_of(lesson, "unmasked = GPT")
+    assert 5 / 11 * math.log(3) < float(re.search(r"nothing ignored ends at (\d\.\d+)", unmasked)[1]) < 0.65
+    assert int(re.search(r"(\d+) of 146 lists sorted", unmasked)[1]) >= 130
+    without, there = re.findall(r"(\d+) lists sorted", output_of(lesson, "six = GPTConfig"))
+    assert int(without) <= 5 and int(there) >= 130
+    assert "With the road nearly all, without it next to none" in prose(lesson)
+
+
+def test_recorded_trainings_are_shown_as_they_were(lesson):
+    (cell,) = [c.source for c in lesson if c.source.startswith("recorded = {")]
+    shown = eval(cell.removeprefix("recorded = ").partition("\ndraw_runs")[0])  # numbers and a range
+    path = COURSE.root / "benchmarks" / "results" / "gpt_tasks.json"
+    if not path.exists():
+        pytest.skip("no recorded trainings")
+    runs = {run["task"]: run for run in json.loads(path.read_text())["runs"]}
+    for task, run in shown.items():
+        assert {name: runs[task][name] for name in run} == run
+    adder = runs["adder"]
+    figures = adder["figures"]
+    assert figures["right"] == figures["asked"] and f"all {figures['asked']} held-out sums" in prose(lesson)
+    assert f"{figures['parameters']:,} numbers that you counted" in prose(lesson)
+    said = {sample["step"]: re.findall(r"\+ \d+ = (\d+)", sample["text"]) for sample in adder["samples"]}
+    rows = re.findall(r"\| ([\d,]+) steps? \| (\d+) \| (\d+) \|", prose(lesson))
+    assert len(rows) == 3
+    for step, *sums in rows:
+        assert said[int(step.replace(",", ""))][:2] == sums
+    char = runs["char"]
+    said = {sample["step"]: " ".join(sample["text"].split()) for sample in char["samples"]}
+    rows = re.findall(r"\| ([\d,]+) steps? \| `([^|`]+)` \|", prose(lesson))[-3:]
+    for step, written in rows:
+        assert written in said[int(step.replace(",", ""))]
+    figures = char["figures"]
+    assert f"at {figures['nats']:.2f} nats a character" in prose(lesson)
+    assert f"at {figures['nats_in_context']:.2f} where at least {figures['context']} " in prose(lesson)
+    assert 9.5 < figures["parameters"] / adder["figures"]["parameters"] < 10.5
+
+
+@pytest.mark.slow
+def test_a_block_is_pytorch_s_with_the_norm_first():
+    torch = pytest.importorskip("torch")
+    config = GPTConfig(3, 11, "gpt-nano", embd_pdrop=0.0, resid_pdrop=0.0, attn_pdrop=0.0)
+    ours = Block(config)
+    gelu = torch.nn.GELU(approximate="tanh")
+    block = torch.nn.TransformerEncoderLayer(48, 3, 192, 0.0, gelu, batch_first=True, norm_first=True)
+    names = {
+        "ln_1": block.norm1, "ln_2": block.norm2, "attn.c_proj": block.self_attn.out_proj,
+        "mlp.c_fc": block.linear1, "mlp.c_proj": block.linear2,
+    }  # fmt: skip
+    state = {
+        f"{name}.{kind}": getattr(there, kind) for name, there in names.items() for kind in ("weight", "bias")
+    }
+    state |= {
+        "attn.c_attn.weight": block.self_attn.in_proj_weight,
+        "attn.c_attn.bias": block.self_attn.in_proj_bias,
+    }
+    ours.load_state_dict({name: Tensor(t.detach().numpy()) for name, t in state.items()})
+    x = torch.randn(2, 11, 48)
+    mask = torch.nn.Transformer.generate_square_subsequent_mask(11)
+    expected = block(x, src_mask=mask, is_causal=True).detach().numpy()
+    assert abs(ours(Tensor(x.numpy())).detach().numpy() - expected).max() < 1e-5
