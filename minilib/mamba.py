@@ -1,0 +1,118 @@
+"""Mamba: a stack of blocks, each of which decides at every token what its state takes in, keeps and says.
+
+    B   samples in a batch                     E   d_inner = expand * d_model, channels of a block
+    T   tokens of a sample (paper: L)          N   d_state, numbers that each channel remembers
+    C   d_model, the numbers that a token is   R   dt_rank, numbers that the length of a step is made of
+    V   vocabulary, padded                     K   d_conv, tokens that the convolution sees
+
+    paper   code      shape       what it is
+    x       x         (B, T, E)   what comes in
+    Δ       delta     (B, T, E)   how long a step lasts: what is let in, and what fades
+    A       A         (E, N)      how fast each number of the state fades, below 0; A_log is log(-A)
+    B       B         (B, T, N)   how x is written into the state
+    C       C         (B, T, N)   how y is read from it
+    D       D         (E,)        how much of x passes by the state
+    h       state     (B, E, N)   what is remembered
+    y       y         (B, T, E)   what goes out
+
+Gu and Dao 2023, Mamba, arXiv:2312.00752; names and shapes of parameters are those of mamba-minimal and of
+Hugging Face's models in "-hf" form, but for their first name `backbone`, so that weights load both ways.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from minilib import functional as F
+from minilib import nn
+from minilib.functional.scan import selective_scan
+from minilib.tensor import Tensor, arange, no_grad, ones
+
+# Sizes
+
+
+@dataclass
+class MambaConfig:
+    """The sizes of a Mamba; names and defaults are those of mamba-minimal."""
+
+    d_model: int
+    n_layer: int
+    vocab_size: int
+    d_state: int = 16
+    expand: int = 2
+    dt_rank: int | str = "auto"  # d_model / 16, rounded up
+    d_conv: int = 4
+    pad_vocab_size_multiple: int = 8
+    conv_bias: bool = True
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        self.d_inner = self.expand * self.d_model
+        if self.dt_rank == "auto":
+            self.dt_rank = math.ceil(self.d_model / 16)
+        self.vocab_size += -self.vocab_size % self.pad_vocab_size_multiple
+
+
+# A block
+
+
+class MambaBlock(nn.Module):
+    """(B, T, C) -> (B, T, C)"""
+
+    def __init__(self, config: MambaConfig) -> None:
+        self.config = config
+        c, e, n, r = config.d_model, config.d_inner, config.d_state, int(config.dt_rank)
+        self.in_proj = nn.Linear(c, 2 * e, bias=config.bias)
+        self.conv1d = nn.Conv1d(
+            e, e, config.d_conv, padding=config.d_conv - 1, groups=e, bias=config.conv_bias
+        )
+        self.x_proj = nn.Linear(e, r + 2 * n, bias=False)
+        self.dt_proj = nn.Linear(r, e)
+        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones((e, 1))).log())
+        self.D = nn.Parameter(ones(e))
+        self.out_proj = nn.Linear(e, c, bias=config.bias)
+
+    def forward(self, u: Tensor) -> Tensor:
+        x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)
+        x = F.silu(self.conv1d(x.transpose(1, 2))[:, :, : u.shape[1]].transpose(1, 2))
+        r, n = self.dt_proj.weight.shape[1], self.config.d_state
+        parts = self.x_proj(x)
+        step, B, C = parts[:, :, :r], parts[:, :, r : r + n], parts[:, :, r + n :]
+        delta = F.softplus(self.dt_proj(step))
+        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
+        return self.out_proj(y * F.silu(gate))
+
+
+class ResidualBlock(nn.Module):
+    """A norm, a block, and what came in added to it."""
+
+    def __init__(self, config: MambaConfig) -> None:
+        self.mixer = MambaBlock(config)
+        self.norm = nn.RMSNorm(config.d_model, 1e-5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.mixer(self.norm(x)) + x
+
+
+# The model
+
+
+class Mamba(nn.Module):
+    """ids (B, T) -> logits (B, T, V)"""
+
+    def __init__(self, config: MambaConfig) -> None:
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.layers = nn.ModuleList(ResidualBlock(config) for _ in range(config.n_layer))
+        self.norm_f = nn.RMSNorm(config.d_model, 1e-5)
+        self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.lm_head.weight = self.embedding.weight
+        with no_grad():
+            self.embedding.weight.normal_(0, 0.02)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.embedding(ids)
+        for layer in self.layers:
+            x = layer(x)
+        return self.lm_head(self.norm_f(x))
