@@ -74,7 +74,7 @@ def layer_norm(
 
 
 class LayerNormOfOneRow(LayerNorm):
-    """The same with mean and scale as Python's numbers: half the time where a model says one word at a time."""
+    """The same with the mean as a plain number: half the time where a model says one word at a time."""
 
     name = "LayerNorm"
 
