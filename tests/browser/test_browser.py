@@ -36,9 +36,9 @@ CHAPTERS = sorted(path.name for path in (ROOT / "chapters").glob("*.ipynb"))
 TOKEN = "browser-test"
 HINT = "You nudge to one side only."
 # A wait ends as soon as what it waits for is there; these only end one that would never end.
-SECONDS, RUN_SECONDS = 300, 900
+SECONDS = 300
 AGAIN_SECONDS = 30  # a click or key without effect for so long was lost: a busy page loses some
-TIMES = 10
+TIMES, RUN_TIMES = 10, 30
 # What a page that is still changing answers: look again.
 NOT_YET = (
     exceptions.ElementClickInterceptedException,
@@ -83,6 +83,11 @@ return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')]
   .filter(cell => cell.querySelector('.cm-content')?.innerText.trim())  // a folded cell shows no code
   .map(cell => cell.querySelector('.jp-InputPrompt').innerText.trim());
 """
+# A stored count may be the new one too: only what JupyterLab writes there from now on counts.
+NO_PROMPTS = """
+for (const node of document.querySelectorAll('.jp-Notebook .jp-InputPrompt')) node.textContent = '';
+"""
+RUNNING, HAS_RUN = "[*]:", re.compile(r"\[\d+\]:").fullmatch
 KERNEL_STATE = """
 const status = document.querySelector('.jp-Toolbar .jp-Notebook-ExecutionIndicator');
 return status ? status.getAttribute('data-status') : '';
@@ -188,20 +193,19 @@ def wait_for(
     what: str,
     seen: Callable[[], Any],
     shows: Callable[[], str] = lambda: "",
-    seconds: int = SECONDS,
 ) -> Any:
     """What `seen` gives once that is something. Where nothing comes, `shows` says what is there instead."""
-    return comes(seen, seconds) or pytest.fail(f"waited {seconds} s for {what}{shows()}")
+    return comes(seen, SECONDS) or pytest.fail(f"waited {SECONDS} s for {what}{shows()}")
 
 
-def insist(what: str, act: Callable[[], Any], seen: Callable[[], Any]) -> Any:
+def insist(what: str, act: Callable[[], Any], seen: Callable[[], Any], times: int = TIMES) -> Any:
     """Do `act`, and again whenever its effect is not `seen` for a while."""
-    for _ in range(TIMES):
+    for _ in range(times):
         with contextlib.suppress(*NOT_YET):
             act()
         if found := comes(seen, AGAIN_SECONDS):
             return found
-    pytest.fail(f"tried {TIMES} times, {AGAIN_SECONDS} s each: {what}")
+    pytest.fail(f"tried {times} times, {AGAIN_SECONDS} s each: {what}")
 
 
 def answers(lab: Lab) -> bool:
@@ -212,15 +216,18 @@ def answers(lab: Lab) -> bool:
         return False
 
 
-def end_kernels(lab: Lab) -> None:
+def end_kernels(lab: Lab) -> bool:
     """What one test leaves running must not take memory and time from the next."""
     address = f"{lab.address}/api/kernels"
-    with urllib.request.urlopen(f"{address}?token={TOKEN}", timeout=SECONDS) as reply:
-        running = [kernel["id"] for kernel in json.load(reply)]
-    for kernel in running:
-        request = urllib.request.Request(f"{address}/{kernel}?token={TOKEN}", method="DELETE")
-        with contextlib.suppress(urllib.error.HTTPError):  # it has ended by itself
+    try:
+        with urllib.request.urlopen(f"{address}?token={TOKEN}", timeout=SECONDS) as reply:
+            running = [kernel["id"] for kernel in json.load(reply)]
+        for kernel in running:
+            request = urllib.request.Request(f"{address}/{kernel}?token={TOKEN}", method="DELETE")
             urllib.request.urlopen(request, timeout=SECONDS).close()
+    except (urllib.error.URLError, OSError):  # one that is starting or ending
+        return False
+    return not running
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -304,7 +311,7 @@ def told(lab: Lab) -> Iterator[None]:
     log = lab.log.read_text()
     assert "without encryption" not in log
     assert "not trusted" not in log
-    end_kernels(lab)
+    comes(lambda: end_kernels(lab), AGAIN_SECONDS)
 
 
 def stored_pictures(path: Path) -> int:
@@ -323,23 +330,21 @@ def open_chapter(browser: Any, lab: Lab, name: str) -> None:
 
 
 def run_all_cells(browser: Any) -> None:
-    """Menu Run, Run All Cells; again where JupyterLab was not ready for the click."""
+    """Menu Run, Run All Cells, until all have run or one has failed. JupyterLab may lose the click, and the
+    cells too while its kernel connects: then no cell waits for its turn, and it is told again."""
     menu = '//div[contains(@class, "lm-MenuBar-itemLabel") and text()="Run"]'
     command = '.lm-Menu-item[data-command="runmenu:run-all"]'
 
     def click() -> None:
-        browser.find_element("xpath", menu).click()
-        wait_for("the menu", lambda: browser.find_elements("css selector", command))[0].click()
+        if RUNNING not in browser.execute_script(PROMPTS):
+            browser.execute_script(NO_PROMPTS)
+            browser.find_element("xpath", menu).click()
+            wait_for("the menu", lambda: browser.find_elements("css selector", command))[0].click()
 
-    def begun() -> bool:
-        return browser.execute_script(KERNEL_STATE) == "busy" or not all_have_run(browser)
+    def over() -> bool:
+        return all(map(HAS_RUN, browser.execute_script(PROMPTS))) or browser.execute_script(ERRORS)
 
-    insist("Run All Cells", click, begun)
-
-
-def all_have_run(browser: Any) -> bool:
-    prompts = browser.execute_script(PROMPTS)
-    return not any(prompt in ("[*]:", "[ ]:") for prompt in prompts)
+    insist("Run All Cells", click, over, times=RUN_TIMES)
 
 
 def assert_pictures(browser: Any, expected: int) -> None:
@@ -394,16 +399,16 @@ class Learner:
 
         def press() -> None:
             cell = self.cell(text)
-            # A stored count may be the new one too: only what JupyterLab writes there from now on counts.
-            self.browser.execute_script("arguments[0].textContent = ''", self._prompt(cell))
-            cell.find_element("css selector", ".cm-content").click()
-            ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
+            if self._prompt(text) != RUNNING:
+                self.browser.execute_script(NO_PROMPTS)
+                cell.find_element("css selector", ".cm-content").click()
+                keys = ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER)
+                keys.key_up(Keys.SHIFT).perform()
 
         def shown() -> str:
             return str(self.cell(text).find_element("css selector", ".jp-Cell-outputWrapper").text)
 
-        insist(f"run {text}", press, lambda: self._begins(text))
-        wait_for(f"the end of {text}", lambda: self._has_run(text), lambda: f"; it shows:\n{shown()}")
+        insist(f"run {text}", press, lambda: HAS_RUN(self._prompt(text)))
         wait_for("an idle kernel", lambda: self.browser.execute_script(IS_READY))
         if told:
             wait_for(
@@ -413,18 +418,11 @@ class Learner:
             )
         return shown()
 
-    def _prompt(self, cell: Any) -> Any:
-        return cell.find_element("css selector", ".jp-InputPrompt")
-
-    def _begins(self, text: str) -> bool:
-        """Whether JupyterLab has taken the cell. Who was quicker than the kernel is asked for one first."""
+    def _prompt(self, text: str) -> str:
+        """The prompt of a cell. Who was quicker than the kernel is asked for one first."""
         for button in self.browser.find_elements("css selector", ".jp-Dialog-button.jp-mod-accept"):
             button.click()
-        return bool(self._prompt(self.cell(text)).text.strip())
-
-    def _has_run(self, text: str) -> bool:
-        """Whether a count stands in the prompt."""
-        return bool(re.fullmatch(r"\[\d+\]:", self._prompt(self.cell(text)).text.strip()))
+        return str(self.cell(text).find_element("css selector", ".jp-InputPrompt").text).strip()
 
     def writes(self, text: str, old: str, new: str) -> None:
         """Put `new` in the place of `old`, in the code cell that holds `text`."""
@@ -537,9 +535,6 @@ def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, la
     open_chapter(browser, lab, name)
     assert_pictures(browser, expected)  # before anything has run
     run_all_cells(browser)
-    wait_for(
-        "all cells", lambda: all_have_run(browser) or browser.execute_script(ERRORS), seconds=RUN_SECONDS
-    )
     assert browser.execute_script(ERRORS) == []
     wait_for("an idle kernel", lambda: browser.execute_script(KERNEL_STATE) == "idle")
     assert_pictures(browser, expected)
