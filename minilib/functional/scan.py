@@ -1,14 +1,25 @@
-"""A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x."""
+"""A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x.
+
+x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
+Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
+h   (E, N)      the state of one sample    C   (B, T, N)   how y is read from it
+y   (B, T, E)   what goes out              D   (E,)        how much of x passes by the state
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, array_module, mode
 
-# The scan: h[t] = a[t] h[t-1] + b[t]
+# A scan: h[t] = a[t] h[t-1] + b[t]
 
 Scan: TypeAlias = Callable[[Array, Array, Array], Array]
 
@@ -19,31 +30,30 @@ def scan_loop(a: Array, b: Array, before: Array | float = 0.0) -> Array:
     `before` is h[-1], the state that came before.
     """
     xp = array_module(b)
-    kept = xp.empty_like(b[:1])[0] if len(b) else b
-    for now, h in zip(a, b):  # views from zip cost half of what a[t] and b[t] do
-        xp.multiply(now, before, kept)
-        xp.add(h, kept, h)
+    multiply, add, kept = xp.multiply, xp.add, xp.empty(b.shape[1:], b.dtype)
+    for now, h in zip(a, b):  # views that zip makes cost half of a[t] and b[t]
+        multiply(now, before, kept)
+        add(h, kept, h)
         before = h
     return b
 
 
 def scan_associative(a: Array, b: Array, before: Array | float = 0.0) -> Array:
-    """`scan_loop` as a tree: a step is a pair (a, b), and two steps are again one; a is left as it was."""
+    """What `scan_loop` gives, in 2 log2(T) steps: a step is a pair (a, b), and two in a row are again one."""
     if len(b):
         b[0] += a[0] * before
-        _tree(a.copy(), b)
+        tree(a.copy(), b)
     return b
 
 
-def _tree(a: Array, b: Array) -> None:
-    """Up: each second pair takes in the one on its left. Down: those between get the state on their left."""
+def tree(a: Array, b: Array) -> None:
+    """Scan the pairs (a, b) in place, b for good: up in pairs, then down to those in between."""
     if len(b) < 2:
         return
-    odd = slice(1, None, 2)
-    even = slice(0, len(b) // 2 * 2, 2)
-    b[odd] += a[odd] * b[even]
-    a[odd] *= a[even]
-    _tree(a[odd], b[odd])
+    left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
+    b[right] += a[right] * b[left]
+    a[right] *= a[left]
+    tree(a[right], b[right])
     b[2::2] += a[2::2] * b[1:-1:2]
 
 
@@ -92,30 +102,23 @@ def chunk_backward(
 
 
 # The selective scan
-#
-#     x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
-#     Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
-#     h   (E, N)      the state of one sample    C   (B, T, N)   how y is read from it
-#     y   (B, T, E)   what goes out              D   (E,)        how much of x passes by the state
-
-
-CHUNK = 65_536  # numbers in the states of a chunk: with what is made of them, they stay in a core's cache
 
 METHODS: dict[str, tuple[Scan, int | None]] = {
     "loop": (scan_loop, None),
     "chunked": (scan_loop, 32),
     "associative": (scan_associative, None),
 }  # how states are worked out, and of how many tokens at once
+BLOCK = 65_536  # numbers in a chunk's states: a few arrays of that size stay in a core's cache
 
 
 class SelectiveScan(Function):
-    """y[t] = C[t] h[t] + D x[t] with h[t] = exp(Δ[t] A) h[t-1] + Δ[t] B[t] x[t]. arXiv:2312.00752, eq. 2 to 4.
+    """y[t] = C[t] h[t] + D x[t] with h[t] = exp(Δ[t] A) h[t-1] + Δ[t] B[t] x[t]. arXiv:2312.00752, eq. 2a.
 
-    Each sample goes through in chunks of tokens, and the last state of one is carried into the next. Only
-    these carried states are kept, (B, chunks + 1, N, E); backward works out anew those between them.
+    One sample after the other goes through in chunks of tokens; the last state of one is carried into the
+    next. Only what is carried is kept, (B, chunks + 1, N, E): backward works out the rest anew.
     """
 
-    def __init__(self, method: str, state: Array | None = None) -> None:
+    def __init__(self, method: str = "chunked", state: Array | None = None) -> None:
         self.scan, self.size = METHODS[method]
         self.state = state
 
@@ -127,16 +130,14 @@ class SelectiveScan(Function):
             carried[:, 0] = self.state.swapaxes(1, 2)
         y = xp.empty_like(x, order="C")
 
-        def work(y: Array, x: Array, delta: Array, B: Array, C: Array, carried: Array) -> None:
-            for i, block in self.pieces(x, A):
-                fades = xp.ascontiguousarray(A[block].T)
-                before = carried[i, 0, :, block]
-                for j, now in enumerate(self.chunks(length), 1):
-                    piece = x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
-                    y[i, now, block], before = chunk_forward(*piece, before, self.scan)
-                    carried[i, j, :, block] = before
+        def work(y: Array, carried: Array, *inputs: Array) -> None:
+            for i, j, now, block, fades in self.pieces(A, length, len(y)):
+                piece = _cut(i, now, block, fades, *inputs)
+                y[i, now, block], carried[i, j + 1, :, block] = chunk_forward(
+                    *piece, carried[i, j, :, block], self.scan
+                )
 
-        chunked(work, y, x, delta, B, C, carried, rows=1)
+        chunked(work, y, carried, x, delta, B, C, rows=1)
         if D:
             y += D[0] * x
         if self.state is not None:
@@ -148,56 +149,162 @@ class SelectiveScan(Function):
         x, delta, A, B, C, *D, carried = self.saved
         xp, length = self.xp, x.shape[1]
         dx, ddelta = xp.empty_like(x, order="C"), xp.empty_like(x, order="C")
-        dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(B, order="C")
+        dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(C, order="C")
 
         def work(
-            dy: Array, x: Array, delta: Array, B: Array, C: Array, carried: Array, *grads: Array
-        ) -> Array:
-            dx, ddelta, dB, dC = grads
-            dA = xp.zeros_like(A)
-            for i, block in self.pieces(x, A):
-                fades = xp.ascontiguousarray(A[block].T)
-                dlast = xp.zeros_like(fades)
-                for j, now in reversed(list(enumerate(self.chunks(length)))):
-                    piece = x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
-                    made = chunk_backward(
-                        dy[i, now, block], dlast, *piece, carried[i, j, :, block], self.scan
-                    )
-                    dx[i, now, block], ddelta[i, now, block] = made[:2]
-                    dA[block] += made[2].T
-                    dB[i, now] += made[3]
-                    dC[i, now] += made[4]
-                    dlast = made[5]
+            dy: Array, carried: Array, dx: Array, ddelta: Array, dB: Array, dC: Array, *inputs: Array
+        ) -> Any:
+            dA, carry = xp.zeros_like(A), None
+            for i, j, now, block, fades in reversed(list(self.pieces(A, length, len(dy)))):
+                if (j + 1) * (self.size or length) >= length:  # nothing comes after it
+                    carry = xp.zeros_like(fades)
+                piece = _cut(i, now, block, fades, *inputs)
+                before = carried[i, j, :, block]
+                grads = chunk_backward(dy[i, now, block], carry, *piece, before, self.scan)
+                dx[i, now, block], ddelta[i, now, block] = grads[:2]
+                dA[block] += grads[2].T
+                dB[i, now] += grads[3]
+                dC[i, now] += grads[4]
+                carry = grads[5]
             return dA
 
-        dA = chunked(work, grad, x, delta, B, C, carried, dx, ddelta, dB, dC, rows=1)
+        dA = chunked(work, grad, carried, dx, ddelta, dB, dC, x, delta, B, C, rows=1)
         if not D:
             return dx, ddelta, dA, dB, dC
         dx += D[0] * grad
         return dx, ddelta, dA, dB, dC, xp.einsum("bte,bte->e", grad, x)
 
-    def chunks(self, length: int) -> list[slice]:
-        """The tokens that are worked on at once."""
-        size = self.size or max(length, 1)
-        return [slice(start, start + size) for start in range(0, length, size)]
+    def chunks(self, length: int) -> range:
+        """Where the chunks begin."""
+        return range(0, length, self.size or max(length, 1))
 
-    def pieces(self, x: Array, A: Array) -> list[tuple[int, slice]]:
-        """Samples and blocks of channels: so few that the states of a chunk stay in the cache."""
-        batch, _, width = x.shape
-        block = max(16, CHUNK // (32 * A.shape[1])) if self.size else max(width, 1)
-        return [(i, slice(e, e + block)) for i in range(batch) for e in range(0, width, block)]
+    def pieces(self, A: Array, length: int, batch: int) -> Iterator[tuple[int, int, slice, slice, Array]]:
+        """Sample, number of the chunk, its tokens, a block of channels, and their A as (N, block)."""
+        width, n = A.shape
+        block = max(BLOCK // (self.size * max(n, 1)), 1) if self.size else max(width, 1)
+        for i, start in itertools.product(range(batch), range(0, width, block)):
+            channels = slice(start, start + block)
+            fades = self.xp.ascontiguousarray(A[channels].T)
+            for j, first in enumerate(self.chunks(length)):
+                yield i, j, slice(first, first + (self.size or length)), channels, fades
+
+
+def _cut(
+    i: int, now: slice, block: slice, fades: Array, x: Array, delta: Array, B: Array, C: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """What `chunk_forward` takes of a sample, some of its tokens and some of its channels."""
+    return x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
+
+
+# On a GPU, or on its simulator
+
+
+class ScanKernel(Function):
+    """`SelectiveScan` by kernels/scan.cu: a warp for each channel of each sample, a lane for each token."""
+
+    def __init__(self, state: Array | None = None) -> None:
+        self.state = state
+
+    def forward(self, x: Array, delta: Array, A: Array, B: Array, C: Array, *D: Array) -> Array:
+        from minilib.cuda import cp
+
+        (batch, length, width), n = x.shape, A.shape[1]
+        y = cp.empty(x.shape, cp.float32)
+        carried = cp.zeros((batch, -(-length // 32) + 1, width, n), cp.float32)
+        if self.state is not None:
+            carried[:, 0] = cp.asarray(self.state)
+        inputs = [cp.ascontiguousarray(cp.asarray(array)) for array in (x, delta, A, B, C)]
+        self.launch("scan_forward", inputs, (y, carried), 2, 2)
+        if self.state is not None:
+            self.state[...] = self.home(carried[:, -1])
+        self.saved = x, delta, A, B, C, *D, carried
+        y = self.home(y)
+        return y + D[0] * x if D else y
+
+    def backward(self, grad: Array) -> Any:
+        from minilib.cuda import cp
+
+        x, delta, A, B, C, *D, carried = self.saved
+        inputs = [cp.ascontiguousarray(cp.asarray(array)) for array in (grad, x, delta, A, B, C)]
+        grads = [cp.zeros(array.shape, cp.float32) for array in inputs[1:]]
+        self.launch("scan_backward", inputs, (carried, *grads), 3, 4)
+        dx, ddelta, dA, dB, dC = map(self.home, grads)
+        if not D:
+            return dx, ddelta, dA, dB, dC
+        return dx + D[0] * grad, ddelta, dA, dB, dC, self.xp.einsum("bte,bte->e", grad, x)
+
+    def launch(self, name: str, inputs: Any, others: Any, wide: int, narrow: int) -> None:
+        """Run a kernel with room for `wide` tiles of channels and `narrow` of the numbers of B and C."""
+        *_, x, _, A, _, _ = inputs
+        (batch, length, width), n = x.shape, A.shape[1]
+        if x.size:
+            room = 4 * 32 * (wide * 9 + narrow * (n + 1))
+            sizes = np.int32(length), np.int32(width), np.int32(n)
+            args = (*inputs, *others, *sizes)
+            _kernels().get_function(name)((-(-width // 8), batch), (32, 8), args, shared_mem=room)
+
+    def home(self, array: Array) -> Array:
+        """Back to where the inputs are."""
+        from minilib.cuda import cp
+
+        return cp.asnumpy(array) if self.xp is np else array
+
+
+@cache
+def _kernels() -> Any:
+    from minilib.cuda import RawModule
+
+    path = Path(__file__).parents[1] / "kernels" / "scan.cu"
+    return RawModule(code=path.read_text(encoding="utf-8"))
 
 
 def selective_scan(
-    x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None,
+    x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None,
     state: Array | None = None, method: str | None = None,
 ) -> Tensor:  # fmt: skip
     """x (B, T, E) with delta (B, T, E), A (E, N), B and C (B, T, N), D (E,) or None give y (B, T, E).
 
     `state` (B, E, N) is what came before, and becomes the last state: only where no gradient is asked for.
-    `method` is "loop", "chunked", "associative" or "kernel"; None is the fastest here.
+    `method` is "loop", "chunked", "associative" or "kernel"; None is the fastest on this device. Raises
+    RuntimeError for shapes and dtypes that do not fit, ValueError for another method.
     """
     tensors = (x, delta, A, B, C) if D is None else (x, delta, A, B, C, D)
-    if state is not None and mode.grad_enabled and any(t.requires_grad for t in tensors):
-        raise RuntimeError("selective_scan: no gradient flows through `state`: use it within no_grad()")
-    return apply(SelectiveScan(method or "chunked", state), *tensors)
+    _check(tensors, state)
+    if method is None:  # on a processor: chunks stay in its cache, and what is carried costs nothing
+        method = "chunked" if type(x.data) is np.ndarray else "kernel"
+    if method == "kernel":
+        if x.dtype != np.float32 or A.shape[1] > 32:
+            raise RuntimeError(
+                "selective_scan: the kernel takes float32 and at most 32 numbers a state, not "
+                f'{x.dtype.name} and {A.shape[1]}; use method="chunked"'
+            )
+        return apply(ScanKernel(state), *tensors)
+    if method not in METHODS:
+        raise ValueError(f"selective_scan: method is one of {[*METHODS, 'kernel']} or None, not {method!r}")
+    return apply(SelectiveScan(method, state), *tensors)
+
+
+def _check(tensors: tuple[Tensor, ...], state: Array | None) -> None:
+    """Raise where shapes, dtypes or the state do not fit."""
+    x, _, A, *_ = tensors
+    shapes = [tensor.shape for tensor in tensors]
+    b, t, e = x.shape if x.ndim == 3 else (-1, -1, -1)
+    n = A.shape[1] if A.ndim == 2 else -1
+    if shapes != [(b, t, e), (b, t, e), (e, n), (b, t, n), (b, t, n), (e,)][: len(shapes)]:
+        raise RuntimeError(
+            "selective_scan: needs x and delta (B, T, E), A (E, N), B and C (B, T, N), D (E,), not "
+            + ", ".join(map(str, shapes))
+        )
+    dtypes = [tensor.dtype for tensor in tensors]
+    if dtypes[0].kind != "f" or any(dtype != dtypes[0] for dtype in dtypes):
+        names = ", ".join(dict.fromkeys(dtype.name for dtype in dtypes))
+        raise RuntimeError(f"selective_scan: needs floats of one dtype, not {names}; cast with .to(...)")
+    if state is None:
+        return
+    if state.shape != (b, e, n) or state.dtype != dtypes[0]:
+        raise RuntimeError(
+            f"selective_scan: state must be {(b, e, n)} of {dtypes[0].name}, "
+            f"not {state.shape} of {state.dtype.name}"
+        )
+    if mode.grad_enabled and any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError("selective_scan: no gradient flows into `state`: use it within no_grad()")
