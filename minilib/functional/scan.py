@@ -57,8 +57,8 @@ def tree(a: Array, b: Array) -> None:
     b[2::2] += a[2::2] * b[1:-1:2]
 
 
-# One chunk of one sample, both ways. The channels come last: x, delta and y (T, E), A (N, E), B and C (T, N),
-# and the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
+# One sample, both ways, in chunks. Its channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
+# the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
 
 
 def chunk_states(
@@ -66,39 +66,55 @@ def chunk_states(
 ) -> tuple[Array, Array]:
     """exp(Δ A), with a 1 for the step after the last, (T + 1, N, E), and the states (T, N, E)."""
     xp = array_module(x)
-    a = xp.empty((len(x) + 1, *A.shape), x.dtype)
+    a = xp.ones((len(x) + 1, *A.shape), x.dtype)
     xp.multiply(delta[:, None], A, out=a[:-1])
     xp.exp(a[:-1], out=a[:-1])
-    a[-1] = 1
     b = (delta * x)[:, None] * B[:, :, None]
     return a, scan(a[:-1], b, before)
 
 
-def chunk_forward(
-    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, scan: Scan = scan_loop
+def sample_forward(
+    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int, scan: Scan = scan_loop
 ) -> tuple[Array, Array]:
-    """y (T, E) of a chunk, and its last state (N, E), the carry. arXiv:2312.00752, eq. 2 to 4."""
-    _, h = chunk_states(x, delta, A, B, before, scan)
-    return (C[:, None] @ h)[:, 0], h[-1]
+    """y (T, E), and what is carried: `before`, then the last state of each chunk of `size` tokens.
+
+    The latter is (chunks + 1, N, E). arXiv:2312.00752, eq. 2a and 2b.
+    """
+    xp, starts = array_module(x), range(0, len(x), size)
+    y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
+    carried[0] = before
+    for i, start in enumerate(starts):
+        now = slice(start, start + size)
+        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
+        y[now] = (C[now][:, None] @ h)[:, 0]
+        carried[i + 1] = h[-1]
+    return y, carried
 
 
-def chunk_backward(
-    dy: Array, dlast: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array,
+def sample_backward(
+    dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int,
     scan: Scan = scan_loop,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Gradients of x, delta, A, B, C and before, from those of y and of the last state."""
+    """Gradients of x, delta, A, B and C from that of y; `carried` is what `sample_forward` returned."""
     xp = array_module(x)
-    a, h = chunk_states(x, delta, A, B, before, scan)
-    dC = (h @ dy[:, :, None])[:, :, 0]
-    g = scan(a[:0:-1], (dy[:, None] * C[:, :, None])[::-1], dlast)[::-1]  # of each state: (T, N, E)
-    dbx = (B[:, None] @ g)[:, 0]  # of delta x
-    dB = (g @ (delta * x)[:, :, None])[:, :, 0]
-    g *= a[:-1]
-    dbefore = g[0].copy()
-    g[0] *= before
-    g[1:] *= h[:-1]  # now of delta A
-    ddelta = dbx * x + xp.einsum("tne,ne->te", g, A)
-    return dbx * delta, ddelta, xp.einsum("tne,te->ne", g, delta), dB, dC, dbefore
+    dx, ddelta, dB, dC = (xp.empty_like(array, order="C") for array in (x, delta, B, C))
+    dA, later = xp.zeros_like(A), xp.zeros_like(A)
+    for i in reversed(range(len(carried) - 1)):
+        now = slice(i * size, (i + 1) * size)
+        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)  # once more
+        dC[now] = (h @ dy[now][:, :, None])[:, :, 0]
+        g = dy[now][:, None] * C[now][:, :, None]  # of each state, by its own y
+        g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+        dB[now] = (g @ (delta[now] * x[now])[:, :, None])[:, :, 0]
+        dbx = (B[now][:, None] @ g)[:, 0]  # of delta x: (T, E)
+        g *= a[:-1]
+        later = g[0].copy()
+        g[0] *= carried[i]
+        g[1:] *= h[:-1]  # now of delta A: (T, N, E)
+        dx[now] = dbx * delta[now]
+        ddelta[now] = dbx * x[now] + xp.einsum("tne,ne->te", g, A)
+        dA += xp.einsum("tne,te->ne", g, delta[now])
+    return dx, ddelta, dA, dB, dC
 
 
 # The selective scan
@@ -114,8 +130,8 @@ BLOCK = 65_536  # numbers in a chunk's states: a few arrays of that size stay in
 class SelectiveScan(Function):
     """y[t] = C[t] h[t] + D x[t] with h[t] = exp(Δ[t] A) h[t-1] + Δ[t] B[t] x[t]. arXiv:2312.00752, eq. 2a.
 
-    One sample after the other goes through in chunks of tokens; the last state of one is carried into the
-    next. Only what is carried is kept, (B, chunks + 1, N, E): backward works out the rest anew.
+    Samples and blocks of channels go through one after the other, in chunks of tokens. Of the states only
+    those between chunks are kept, (B, chunks + 1, N, E): backward works out the others anew.
     """
 
     def __init__(self, method: str = "chunked", state: Array | None = None) -> None:
@@ -123,19 +139,16 @@ class SelectiveScan(Function):
         self.state = state
 
     def forward(self, x: Array, delta: Array, A: Array, B: Array, C: Array, *D: Array) -> Array:
-        xp, (batch, length, width) = self.xp, x.shape
-        chunks = len(self.chunks(length))
-        carried = xp.zeros((batch, chunks + 1, A.shape[1], width), x.dtype)
+        xp, size = self.xp, self.size or max(x.shape[1], 1)
+        y = xp.empty_like(x, order="C")
+        carried = xp.zeros((len(x), -(-x.shape[1] // size) + 1, *A.T.shape), x.dtype)
         if self.state is not None:
             carried[:, 0] = self.state.swapaxes(1, 2)
-        y = xp.empty_like(x, order="C")
 
-        def work(y: Array, carried: Array, *inputs: Array) -> None:
-            for i, j, now, block, fades in self.pieces(A, length, len(y)):
-                piece = _cut(i, now, block, fades, *inputs)
-                y[i, now, block], carried[i, j + 1, :, block] = chunk_forward(
-                    *piece, carried[i, j, :, block], self.scan
-                )
+        def work(y: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array) -> None:
+            for i, e, rates in self.pieces(A, len(x)):
+                piece = x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, 0, :, e]
+                y[i, :, e], carried[i, :, :, e] = sample_forward(*piece, size, self.scan)
 
         chunked(work, y, carried, x, delta, B, C, rows=1)
         if D:
@@ -147,53 +160,36 @@ class SelectiveScan(Function):
 
     def backward(self, grad: Array) -> Any:
         x, delta, A, B, C, *D, carried = self.saved
-        xp, length = self.xp, x.shape[1]
+        xp, size = self.xp, self.size or max(x.shape[1], 1)
         dx, ddelta = xp.empty_like(x, order="C"), xp.empty_like(x, order="C")
         dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(C, order="C")
 
         def work(
-            dy: Array, carried: Array, dx: Array, ddelta: Array, dB: Array, dC: Array, *inputs: Array
+            grad: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array, *grads: Array
         ) -> Any:
-            dA, carry = xp.zeros_like(A), None
-            for i, j, now, block, fades in reversed(list(self.pieces(A, length, len(dy)))):
-                if (j + 1) * (self.size or length) >= length:  # nothing comes after it
-                    carry = xp.zeros_like(fades)
-                piece = _cut(i, now, block, fades, *inputs)
-                before = carried[i, j, :, block]
-                grads = chunk_backward(dy[i, now, block], carry, *piece, before, self.scan)
-                dx[i, now, block], ddelta[i, now, block] = grads[:2]
-                dA[block] += grads[2].T
-                dB[i, now] += grads[3]
-                dC[i, now] += grads[4]
-                carry = grads[5]
+            dx, ddelta, dB, dC = grads
+            dA = xp.zeros_like(A)
+            for i, e, rates in self.pieces(A, len(x)):
+                piece = grad[i, :, e], x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, :, :, e]
+                dx[i, :, e], ddelta[i, :, e], *others = sample_backward(*piece, size, self.scan)
+                dA[e] += others[0].T
+                dB[i] += others[1]
+                dC[i] += others[2]
             return dA
 
-        dA = chunked(work, grad, carried, dx, ddelta, dB, dC, x, delta, B, C, rows=1)
+        dA = chunked(work, grad, carried, x, delta, B, C, dx, ddelta, dB, dC, rows=1)
         if not D:
             return dx, ddelta, dA, dB, dC
         dx += D[0] * grad
         return dx, ddelta, dA, dB, dC, xp.einsum("bte,bte->e", grad, x)
 
-    def chunks(self, length: int) -> range:
-        """Where the chunks begin."""
-        return range(0, length, self.size or max(length, 1))
-
-    def pieces(self, A: Array, length: int, batch: int) -> Iterator[tuple[int, int, slice, slice, Array]]:
-        """Sample, number of the chunk, its tokens, a block of channels, and their A as (N, block)."""
+    def pieces(self, A: Array, batch: int) -> Iterator[tuple[int, slice, Array]]:
+        """A sample, some of its channels, and their A as (N, channels)."""
         width, n = A.shape
         block = max(BLOCK // (self.size * max(n, 1)), 1) if self.size else max(width, 1)
         for i, start in itertools.product(range(batch), range(0, width, block)):
-            channels = slice(start, start + block)
-            fades = self.xp.ascontiguousarray(A[channels].T)
-            for j, first in enumerate(self.chunks(length)):
-                yield i, j, slice(first, first + (self.size or length)), channels, fades
-
-
-def _cut(
-    i: int, now: slice, block: slice, fades: Array, x: Array, delta: Array, B: Array, C: Array
-) -> tuple[Array, Array, Array, Array, Array]:
-    """What `chunk_forward` takes of a sample, some of its tokens and some of its channels."""
-    return x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
+            e = slice(start, start + block)
+            yield i, e, self.xp.ascontiguousarray(A[e].T)
 
 
 # On a GPU, or on its simulator
