@@ -1,4 +1,4 @@
-"""Mamba's scan beside PyTorch's on the CPU: forward, and forward with backward; the same inputs, a process each.
+"""Mamba's scan beside PyTorch's on the CPU, forward and with backward; the same inputs, a process each.
 
     python -m benchmarks.scan                            # writes benchmarks/results/scan.json and the README
     python -m benchmarks.scan --case forward --rounds 1  # a part is only printed
@@ -52,7 +52,7 @@ def minilib(threads: int) -> Library:
     from minilib.tensor import no_grad, tensor
 
     def forward(arrays: list[Any]) -> Call:
-        tensors = [tensor(array) for array in arrays]
+        tensors: Any = [tensor(array) for array in arrays]
 
         def call() -> Any:
             with no_grad():
@@ -61,14 +61,14 @@ def minilib(threads: int) -> Library:
         return call
 
     def both(arrays: list[Any]) -> Call:
-        tensors = [tensor(array, requires_grad=True) for array in arrays]
+        tensors: Any = [tensor(array, requires_grad=True) for array in arrays]
         one = tensor(np.ones_like(arrays[0]))
 
         def call() -> Any:
             for each in tensors:
                 each.grad = None
             selective_scan(*tensors).backward(one)
-            return np.concatenate([each.grad.numpy().ravel() for each in tensors if each.grad is not None])
+            return np.concatenate([each.grad.numpy().ravel() for each in tensors])
 
         return call
 
