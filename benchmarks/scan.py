@@ -101,7 +101,7 @@ def pytorch(threads: int) -> Library:
         return call
 
     def both(arrays: list[Any]) -> Call:
-        tensors = [torch.from_numpy(array).requires_grad_() for array in arrays]
+        tensors: Any = [torch.from_numpy(array).requires_grad_() for array in arrays]
         one = torch.ones_like(tensors[0])
 
         def call() -> Any:
