@@ -108,19 +108,27 @@ def draw_unrolled(x: Any, kernel: Any) -> Described:
 
 def draw_answers(answers: Mapping[str, tuple[Any, Any]]) -> Described:
     """What each memory says over what it was told, from pairs of both; the diagonal is right."""
-    figure, axes = plt.subplots(
-        1, len(answers), figsize=(2.9 * len(answers), 2.8), sharey=True, layout="constrained", squeeze=False
-    )
     words = []
-    for ax, (name, pair) in zip(axes[0], answers.items()):
-        told, said = (np.ravel(one) for one in pair)
+    for name, (told, said) in answers.items():
+        low, high = said[told < -0.5].mean(), said[told > 0.5].mean()
+        words.append(f"{name}: {low:.2f} on average for numbers below -0.5, {high:.2f} for those above 0.5")
+    return _described(
+        answers_figure(answers), "Points, what was said over what was told. " + "; ".join(words)
+    )
+
+
+def answers_figure(answers: Mapping[str, tuple[Any, Any]]) -> Any:
+    """The figure of `draw_answers`, still open."""
+    panels = len(answers)
+    figure, axes = plt.subplots(
+        1, panels, figsize=(2.9 * panels, 2.8), sharey=True, layout="constrained", squeeze=False
+    )
+    for ax, (name, (told, said)) in zip(axes[0], answers.items()):
         ax.plot([-1, 1], [-1, 1], color=GREY, linewidth=1)
         ax.plot(told, said, ".", color=BLUE, markersize=3)
         ax.set(title=name, xlabel="told", ylim=(-1.3, 1.3))
-        low, high = said[told < -0.5].mean(), said[told > 0.5].mean()
-        words.append(f"{name}: {low:.2f} on average for numbers below -0.5, {high:.2f} for those above 0.5")
     axes[0, 0].set_ylabel("said")
-    return _described(figure, "Points, what was said over what was told. " + "; ".join(words))
+    return figure
 
 
 def draw_selection(marks: Any, x: Any, lines: Mapping[str, Any]) -> Described:
