@@ -237,7 +237,7 @@ def _still(friction: float, step: float | None) -> tuple[Described, str]:
 _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) => {
   const place = document.getElementById(id);
   if (!place) return;
-  const ns = "http://www.w3.org/2000/svg", size = 300, unit = 120;
+  const ns = "http://www.w3.org/2000/svg", unit = 120;
   const box = document.createElement("div");
   box.style.cssText = "max-width: 640px; font: 13px sans-serif";
   const at = step0 ? { step: step0, friction: friction0 } : { time: 2, friction: friction0 };
@@ -253,19 +253,26 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) =
     const fade = Math.exp(-f * t / 2), c = Math.cos(w * t), s = Math.sin(w * t) / w;
     return [fade * (c + f / 2 * s), -fade * s];
   };
-  const add = (name, attributes, text) => {
+  let panel = svg;
+  const add = (name, attributes, text, into = panel) => {
     const node = document.createElementNS(ns, name);
     for (const key in attributes) node.setAttribute(key, attributes[key]);
     if (text !== undefined) node.textContent = text;
-    svg.append(node);
+    into.append(node);
+    return node;
+  };
+  const open = (x, width) => {  // what is drawn next stays within these borders
+    panel = add("svg", { x, y: 0, width, height: 330, viewBox: `${x} 0 ${width} 330` }, undefined, svg);
+    panel.style.overflow = "hidden";
   };
   const line = (points, colour, width = 1.6) =>
     add("polyline", { points: points.map((p) => p.join(",")).join(" "), fill: "none", stroke: colour,
       "stroke-width": width, "stroke-linejoin": "round" });
   const clip = (v) => Math.max(-3000, Math.min(3000, v));
-  const plane = ([p, v]) => [clip(480 + unit * p), clip(160 - unit * v)];
+  let zoom = 1;
+  const plane = ([p, v]) => [clip(480 + zoom * unit * p), clip(160 - zoom * unit * v)];
   const past = (t) => Array.from({ length: 401 }, (_, i) => motion(t * i / 400));
-  function axes(name) {
+  function axes() {
     line([[340, 160], [620, 160]], light);
     line([[480, 20], [480, 300]], light);
     add("text", { x: 620, y: 152, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, "position");
@@ -284,8 +291,9 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) =
   }
   function draw() {
     svg.replaceChildren();
-    axes();
+    panel = svg;
     if (!step0) {
+      axes();
       const now = motion(at.time), [x, y] = plane(now);
       spring(now[0]);
       line(past(seconds).map(plane), light);
@@ -301,18 +309,24 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) =
       euler.push([p + at.step * v, v + at.step * (-p - at.friction * v)]);
     }
     const held = euler.map((_, i) => motion(i * at.step));
-    const track = ([p, v], i) => [20 + 290 * i * at.step / seconds, clip(160 - unit * p)];
-    const smooth = past(seconds).map(([p], i) => [20 + 290 * i / 400, 160 - unit * p]);
-    line([[20, 160], [310, 160]], light);
-    add("text", { x: 310, y: 318, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, "time");
-    add("text", { x: 20, y: 14, "font-size": 12, fill: "currentColor" }, "position");
-    for (const [exact, rough, dots] of [[smooth, euler.map(track), held.map(track)],
-        [past(seconds).map(plane), euler.map(plane), held.map(plane)]]) {
+    const widest = Math.min(4, Math.max(1, ...euler.flat().map(Math.abs)));
+    zoom = 1.15 / Math.max(1.15, widest);
+    const track = ([p, v], i) => [20 + 290 * i * at.step / seconds, clip(160 - zoom * unit * p)];
+    const smooth = past(seconds).map(([p], i) => [20 + 290 * i / 400, 160 - zoom * unit * p]);
+    const show = (exact, rough, dots) => {
       line(exact, grey, 1.2);
       line(rough, orange);
       for (const [x, y] of rough) add("circle", { cx: x, cy: y, r: 2.2, fill: orange });
       for (const [x, y] of dots) add("circle", { cx: x, cy: y, r: 3.2, fill: blue });
-    }
+    };
+    open(0, 318);
+    line([[20, 160], [310, 160]], light);
+    add("text", { x: 310, y: 322, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, "time");
+    add("text", { x: 20, y: 12, "font-size": 12, fill: "currentColor" }, "position");
+    show(smooth, euler.map(track), held.map(track));
+    open(330, 310);
+    axes();
+    show(past(seconds).map(plane), euler.map(plane), held.map(plane));
     const far = (p) => Math.hypot(...p), [a, b] = [far(euler[steps]), far(held[steps])];
     const tell = (d) => d > 9999 ? d.toExponential(1) : d.toFixed(2);
     said.textContent = `after ${(steps * at.step).toFixed(1)} s, in ${steps} steps: Euler (orange) is ` +
