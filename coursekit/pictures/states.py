@@ -157,7 +157,7 @@ def draw_spring(friction: float = 0.3, step: float | None = None) -> Spring:
     """A pulled spring of stiffness 1 and its path in the plane of position and speed.
 
     Without `step` the sliders are time and friction. With it they are the step's length and friction, and
-    beside the exact path stand the steps of Euler and those of the zero-order hold.
+    beside the exact path stand the steps of Euler and exact ones.
     """
     return Spring.of(friction, step)
 
@@ -219,13 +219,13 @@ def _still(friction: float, step: float | None) -> tuple[Described, str]:
         steps, wrong = np.arange(round(SECONDS / step) + 1) * step, euler_steps(friction, step)
         held = motion(friction, steps)
         axes[0].plot(steps, wrong[:, 0], ".-", color=ORANGE, label="Euler")
-        axes[0].plot(steps, held[:, 0], "o", color=BLUE, markersize=4, label="zero-order hold")
+        axes[0].plot(steps, held[:, 0], "o", color=BLUE, markersize=4, label="exact steps")
         axes[1].plot(*wrong.T, ".-", color=ORANGE)
         axes[1].plot(*held.T, "o", color=BLUE, markersize=4)
         axes[0].legend(frameon=False, fontsize=8, loc="upper left")
         sizes = [np.linalg.norm(p[-1]) for p in (wrong, held)]
         alt += f". In steps of {step:g} Euler ends {sizes[0]:.2f} from rest"
-        alt += f"; the zero-order hold stays on the spiral and ends at {sizes[1]:.2f}"
+        alt += f"; exact steps stay on the spiral and end at {sizes[1]:.2f}"
     else:
         axes[1].plot(*path[0], "o", color=INK)
     axes[0].set(xlabel="time", ylabel="position")
@@ -321,7 +321,7 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) =
     };
     open(0, 318);
     line([[20, 160], [310, 160]], light);
-    add("text", { x: 310, y: 322, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, "time");
+    add("text", { x: 165, y: 322, "text-anchor": "middle", "font-size": 12, fill: "currentColor" }, "time");
     add("text", { x: 20, y: 12, "font-size": 12, fill: "currentColor" }, "position");
     show(smooth, euler.map(track), held.map(track));
     open(330, 310);
@@ -330,7 +330,7 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) =
     const far = (p) => Math.hypot(...p), [a, b] = [far(euler[steps]), far(held[steps])];
     const tell = (d) => d > 9999 ? d.toExponential(1) : d.toFixed(2);
     said.textContent = `after ${(steps * at.step).toFixed(1)} s, in ${steps} steps: Euler (orange) is ` +
-      `${tell(a)} from rest, the zero-order hold (blue) ${tell(b)}.`;
+      `${tell(a)} from rest, exact steps (blue) ${tell(b)}.`;
   }
   for (const name in at) {
     const label = document.createElement("label"), [min, max, by] = ranges[name];

@@ -16,6 +16,18 @@
 -     return float(abs(1 + step * rates).max())
 +     return float(abs(1 + step * rates).min())
 
+# %% exercise=7.1 hint="The 1 is missing: h + step A h keeps h and adds to it, so a direction is multiplied by 1 + step * rate."
+-     return float(abs(1 + step * rates).max())
++     return float(abs(step * rates).max())
+
+# %% exercise=7.1 hint="First 1 + step * rate, then its length. The rates of a spring that fades point backwards, and 1 + step * abs(rate) always grows."
+-     return float(abs(1 + step * rates).max())
++     return float((1 + step * abs(rates)).max())
+
+# %% exercise=7.1 hint="You add up the squares of all directions. Each has a length of its own: the largest of them."
+-     return float(abs(1 + step * rates).max())
++     return float(np.linalg.norm(1 + step * rates))
+
 # %% exercise=7.2 hint="b is written with a straight line, delta B, although `euler` is False. The hold takes (exp(delta A) - 1) / A B."
 -     return xp.exp(z), delta * mean * B
 +     return xp.exp(z), delta * B + 0 * mean
@@ -67,6 +79,19 @@
 -     z = delta * A
 +     z = delta * A.real
 
+# %% exercise=7.2 hint="a comes first, then b: the part that is kept, and the weight of what is written."
+-     if euler:
+-         return xp.exp(z), delta * B
++     if euler:
++         return delta * B, xp.exp(z)
+
+-     return xp.exp(z), delta * mean * B
++     return delta * mean * B, xp.exp(z)
+
+# %% exercise=7.2 hint="With euler=True b is delta B, not B: a step twice as long writes twice as much."
+-         return xp.exp(z), delta * B
++         return xp.exp(z), B + 0 * z
+
 # %% exercise=7.3 hint="Your answer comes one step late: at step 0 the 1 is just written, a**0 b C."
 -     steps = xp.arange(length, dtype=a.real.dtype)[:, None, None]
 +     steps = xp.arange(1, length + 1, dtype=a.real.dtype)[:, None, None]
@@ -104,6 +129,19 @@
 -     steps = xp.arange(length, dtype=a.real.dtype)[:, None, None]
 +     steps = xp.arange(length)[:, None, None]
 
+# %% exercise=7.3 hint="Complex numbers come out complex: take the real part, as the recurrence does."
+-     return (a**steps * (b * C)).sum(-1).real
++     return (a**steps * (b * C)).sum(-1)
+
+# %% exercise=7.3 hint="Time comes first: (length, E), one row a step. Yours is turned, (E, length)."
+-     return (a**steps * (b * C)).sum(-1).real
++     return (a**steps * (b * C)).sum(-1).real.T
+
+# %% exercise=7.3 hint="You read before you write: at step 0 the 1 is in the state already, and b C is what one reads."
+-     return (a**steps * (b * C)).sum(-1).real
++     answer = (a**steps * (b * C)).sum(-1).real
++     return xp.concatenate([0 * answer[:1], answer[:-1]])
+
 # %% exercise=7.4 hint="The ring still has T places: what runs out at the end comes in at the beginning. It needs T + L - 1."
 -     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
 +     n = max(time, kernel.shape[-2])
@@ -133,6 +171,34 @@
 +     front = np.zeros((*x.shape[:-2], n - time, x.shape[-1]))
 +     product = fft.rfft(np.concatenate([front, x], -2), n, axis=-2) * fft.rfft(kernel, n, axis=-2)
 
+# %% exercise=7.4 hint="You keep the whole ring. y has as many steps as x: the first T, along axis -2."
+-     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
++     n = time + kernel.shape[-2] - 1
+
+-     return fft.irfft(product, n, axis=-2)[..., :time, :].astype(x.dtype)
++     return fft.irfft(product, n, axis=-2).astype(x.dtype)
+
+# %% exercise=7.4 hint="irfft cannot know whether n was even or odd, and takes it for even: it needs the same n as rfft."
+-     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
++     n = time + kernel.shape[-2] - 1
+
+-     return fft.irfft(product, n, axis=-2)[..., :time, :].astype(x.dtype)
++     return fft.irfft(product, axis=-2)[..., :time, :].astype(x.dtype)
+
+# %% exercise=7.4 hint="The ring is right, but you keep the last T places of it. y starts with the first."
+-     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
++     n = time + kernel.shape[-2] - 1
+
+-     return fft.irfft(product, n, axis=-2)[..., :time, :].astype(x.dtype)
++     return fft.irfft(product, n, axis=-2)[..., -time:, :].astype(x.dtype)
+
+# %% exercise=7.4 hint="The first T places stand along axis -2, [..., :T, :]. You cut the axis of the samples."
+-     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
++     n = time + kernel.shape[-2] - 1
+
+-     return fft.irfft(product, n, axis=-2)[..., :time, :].astype(x.dtype)
++     return fft.irfft(product, n, axis=-2)[:time].astype(x.dtype)
+
 # %% exercise=7.5 hint="Nothing is conjugated: you sum grad[t] kernel[s - t], as if the outputs had made the inputs. Time runs backwards: conjugate the other factor."
 -     dx = fft.irfft(g * fk.conj(), n, axis=-2)[..., :time, :]
 -     both = (g * fx.conj()).reshape(-1, *g.shape[-2:]).sum(0)  # of all samples
@@ -156,3 +222,27 @@
 # %% exercise=7.5 hint="The gradient of the kernel has L steps, its own length, whatever T is."
 -     return dx.astype(x.dtype), fft.irfft(both, n, axis=-2)[:length].astype(kernel.dtype)
 +     return dx.astype(x.dtype), fft.irfft(both, n, axis=-2)[:time].astype(kernel.dtype)
+
+# %% exercise=7.5 hint="One kernel serves all samples, so it has one gradient, (L, E): sum over the samples."
+-     both = (g * fx.conj()).reshape(-1, *g.shape[-2:]).sum(0)  # of all samples
+-     return dx.astype(x.dtype), fft.irfft(both, n, axis=-2)[:length].astype(kernel.dtype)
++     both = fft.irfft(g * fx.conj(), n, axis=-2)[..., :length, :]
++     return dx.astype(x.dtype), both.astype(kernel.dtype)
+
+# %% exercise=7.5 hint="Nothing is conjugated, so time runs forwards: that is y's own sum again. Conjugate the kernel for dx, and x for dkernel."
+-     n = 1 << (time + length - 2).bit_length()
++     n = time + length - 1
+
+-     dx = fft.irfft(g * fk.conj(), n, axis=-2)[..., :time, :]
+-     both = (g * fx.conj()).reshape(-1, *g.shape[-2:]).sum(0)  # of all samples
++     dx = fft.irfft(g * fk, n, axis=-2)[..., :time, :]
++     both = (g * fx).reshape(-1, *g.shape[-2:]).sum(0)
+
+# %% exercise=7.5 hint="You conjugate grad, and turn its time round. It is the kernel's time, or x's, that turns."
+-     n = 1 << (time + length - 2).bit_length()
++     n = time + length - 1
+
+-     dx = fft.irfft(g * fk.conj(), n, axis=-2)[..., :time, :]
+-     both = (g * fx.conj()).reshape(-1, *g.shape[-2:]).sum(0)  # of all samples
++     dx = fft.irfft(g.conj() * fk, n, axis=-2)[..., :time, :]
++     both = (g.conj() * fx).reshape(-1, *g.shape[-2:]).sum(0)
