@@ -113,6 +113,13 @@ def heads_of_06b(names: Names) -> None:
     maps_figure(words, names["F"].attend(*heads)[1])
 
 
+def answers_of_07a(names: Names) -> None:
+    """What the state space says of numbers that it was told 5, 20 and 100 steps before."""
+    from coursekit.pictures.states import answers_figure
+
+    answers_figure(names["spaced"])
+
+
 # By chapter: what draws it (a figure, or a picture that it returns), and the words for it.
 REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "01": (moons, "the border between your moons"),
@@ -122,4 +129,5 @@ REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "06a": (sentences_of_06a, "sentences, cut by your own merges"),
     "06b": (heads_of_06b, "where your attention looks, head by head"),
     "06c": (lists_of_06c, "lists that your library has sorted"),
+    "07a": (answers_of_07a, "numbers from the door, as your state space remembers them"),
 }
