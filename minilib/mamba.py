@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 from minilib import functional as F
 from minilib import nn
+from minilib.optim import AdamW
 from minilib.functional.scan import selective_scan
-from minilib.tensor import Tensor, arange, no_grad, ones
+from minilib.tensor import Tensor, arange, no_grad, ones, rand
 
 # Sizes
 
@@ -72,6 +73,12 @@ class MambaBlock(nn.Module):
         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones((e, 1))).log())
         self.D = nn.Parameter(ones(e))
         self.out_proj = nn.Linear(e, c, bias=config.bias)
+        step = rand(e) * (math.log(0.1) - math.log(0.001)) + math.log(0.001)
+        step = step.exp().clip(1e-4)
+        with no_grad():
+            self.dt_proj.weight.uniform_(-(r**-0.5), r**-0.5)
+            self.dt_proj.bias.data[:] = (step + (-(-step).expm1()).log()).data if hasattr(step, "expm1") else (step.exp() - 1).log().data
+            self.out_proj.weight.data[:] /= math.sqrt(config.n_layer)
 
     def forward(self, u: Tensor) -> Tensor:
         x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)
@@ -116,3 +123,15 @@ class Mamba(nn.Module):
         for layer in self.layers:
             x = layer(x)
         return self.lm_head(self.norm_f(x))
+
+    def configure_optimizers(
+        self, learning_rate: float = 3e-4, betas: tuple[float, float] = (0.9, 0.95), weight_decay: float = 0.1
+    ) -> AdamW:
+        """AdamW in two groups: matrices of products decay; A_log, D, biases, norms and embeddings do not."""
+        named = dict(self.named_parameters())
+        decay = {n for n, p in named.items() if p.ndim == 2 and not n.endswith(("A_log", "embedding.weight", ".C"))}
+        groups = [
+            {"params": [named[n] for n in sorted(decay)], "weight_decay": weight_decay},
+            {"params": [named[n] for n in sorted(named.keys() - decay)], "weight_decay": 0.0},
+        ]
+        return AdamW(groups, lr=learning_rate, betas=betas)
