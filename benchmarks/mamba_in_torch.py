@@ -1,8 +1,8 @@
 """The peer of benchmarks/mamba.py: Mamba in PyTorch with a sequential scan, and mamba-minimal's names.
 
-Written for the benchmark from the paper (arXiv:2312.00752, algorithm 2 and figure 3), in the way that needs no
-kernel of one's own: exp(ΔA) and ΔBx for the whole sequence, then one step after another. Not a program: nothing
-to run here.
+Written for the benchmark from the paper (arXiv:2312.00752, algorithm 2 and figure 3), in the way that needs
+no kernel of one's own: exp(ΔA) and ΔBx for the whole sequence, then one step after another. Not a program:
+nothing to run here.
 """
 
 from __future__ import annotations
