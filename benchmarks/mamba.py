@@ -1,12 +1,12 @@
 """Mamba beside a loop in PyTorch, and beside our own GPT by length; the same weights, a process each.
 
-    python -m benchmarks.mamba                           # writes benchmarks/results/mamba.json and the README
-    python -m benchmarks.mamba --case forward --rounds 1 # a part is only printed
+    python -m benchmarks.mamba          # writes benchmarks/results/mamba.json and the README
+    python -m benchmarks.mamba --case forward  # a part is only printed
 
 2 layers of width 64 (d_state 16), vocabulary 96. The peer is Mamba as one writes it in PyTorch without a
 kernel: a loop over tokens, as in mamba-minimal. The cases by length have no peer in PyTorch: their other
-column is our GPT of about as many parameters, not counting its table of places (2 layers of width 52, 4 heads). They
-are training steps on 4,096 tokens, cut into sequences of that length.
+column is our GPT of about as many parameters, not counting its table of places (2 layers of width 52, 4
+heads). They are training steps on 4,096 tokens, cut into sequences of that length.
 """
 
 from __future__ import annotations

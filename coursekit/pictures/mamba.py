@@ -23,7 +23,7 @@ def draw_kept(values: Any, marked: Any, wanted: Any, states: Mapping[str, Any]) 
     _, ax = plt.subplots(figsize=(8.4, 3))
     _numbers(ax, values, marked, wanted)
     for (name, state), colour in zip(states.items(), LINES):
-        ax.plot(state, color=colour, label=name)
+        ax.plot(state, color=colour, drawstyle="steps-post", label=name)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     off = {name: np.abs(wanted - state).mean() for name, state in states.items()}
     told = "; ".join(f"{name} is off by {error:.2f}" for name, error in off.items())
@@ -48,7 +48,8 @@ def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, 
     top.set(ylabel="Δ", title=f"steepness {last:g}", ylim=0)
     _numbers(bottom, values, marked, wanted)
     for steepness, colour in ((first, ORANGE), (last, BLUE)):
-        bottom.plot(runs[steepness][1], color=colour, label=f"state, steepness {steepness:g}")
+        state = runs[steepness][1]
+        bottom.plot(state, color=colour, drawstyle="steps-post", label=f"state, steepness {steepness:g}")
     bottom.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     off = {steepness: np.abs(wanted - state).mean() for steepness, (_, state) in runs.items()}
     told = "; ".join(f"steepness {steepness:g}: {error:.2f}" for steepness, error in off.items())
@@ -84,7 +85,7 @@ function draw() {
   out.push(`<path d="M 10 70 H 690" stroke="#9aa5b1"/><text x="0" y="12" font-size="12">Δ</text>`);
   values.forEach((v, t) => out.push(`<circle cx="${x(t)}" cy="${y(v)}" r="5" stroke="#9aa5b1"
     fill="${marked[t] ? "#c8102e" : "white"}"/>`));
-  const line = states[k].map((v, t) => `${t ? "L" : "M"} ${x(t)} ${y(v)}`).join(" ");
+  const line = states[k].map((v, t) => t ? `H ${x(t)} V ${y(v)}` : `M ${x(t)} ${y(v)}`).join(" ");
   out.push(`<path d="${line}" fill="none" stroke="#2f6ea5" stroke-width="2.5"/>`);
   svg.innerHTML = out.join("");
   root.querySelector("output").textContent = `${steepness[k]}, off by ${off[k].toFixed(2)}`;
@@ -164,7 +165,7 @@ def draw_race(steps: Sequence[int], right: Mapping[str, Sequence[float]], guess:
     plt.ylim(0, 1.02)
     plt.xlabel("step")
     plt.ylabel("letters right")
-    plt.legend(frameon=False, loc="center right")
+    plt.legend(frameon=False, loc="upper left")
     ends = "; ".join(f"{name} ends at {values[-1]:.1%}" for name, values in right.items())
     return _shown(f"Letters right by step: {ends}.")
 
