@@ -22,6 +22,9 @@ from minilib.tensor import Array, Generator, Tensor, default_generator, stack
 # Data sets
 
 
+Seed: TypeAlias = int | Sequence[int]
+
+
 class Dataset(Protocol):
     """Anything with a length and items by number: a list will do."""
 
@@ -127,6 +130,77 @@ def _downloaded(address: str) -> bytes:
             return bytes(answer.read())
     except (OSError, HTTPException) as error:
         raise OSError(f"cannot download {address} ({error}): use topics(), which needs no network") from None
+
+
+# Tasks for a memory
+
+
+def selective_copying(
+    n: int, length: int = 64, memory: int = 16, tokens: int = 14, seed: Seed = 0
+) -> tuple[Tensor, Tensor]:
+    """ids, targets (n, length + memory): `memory` tokens among noise, to be said in their order at the end.
+
+    Noise is 0, tokens are 1 to `tokens`, at random places of the first `length`; behind them comes tokens + 1,
+    which asks, as often as there is something to say. Targets are -1 where nothing is asked.
+    arXiv:2312.00752, section 4.1.1.
+    """
+    if not 0 < memory <= length:
+        raise ValueError(f"selective_copying: {memory} tokens do not fit into a length of {length}")
+    numbers = np.random.default_rng(seed)
+    said = numbers.integers(1, tokens + 1, (n, memory))
+    places = np.sort(numbers.random((n, length)).argsort(axis=1)[:, :memory], axis=1)
+    ids = np.zeros((n, length + memory), np.int64)
+    np.put_along_axis(ids, places, said, 1)
+    ids[:, length:] = tokens + 1
+    targets = np.full_like(ids, -1)
+    targets[:, length:] = said
+    return Tensor(ids), Tensor(targets)
+
+
+def induction_heads(n: int, length: int = 64, tokens: int = 15, seed: Seed = 0) -> tuple[Tensor, Tensor]:
+    """ids, targets (n, length): random tokens, and twice a special one: what followed it the first time?
+
+    Ordinary tokens are 0 to tokens - 1; the special one, `tokens`, stands somewhere and at the end, where its
+    successor is asked. All other targets are -1. arXiv:2312.00752, section 4.1.2.
+    """
+    if length < 3:
+        raise ValueError(
+            f"induction_heads: a token twice and another between need a length of 3, not {length}"
+        )
+    numbers = np.random.default_rng(seed)
+    ids = numbers.integers(0, tokens, (n, length))
+    places = numbers.integers(0, length - 2, (n, 1))
+    np.put_along_axis(ids, places, tokens, 1)
+    ids[:, -1] = tokens
+    targets = np.full_like(ids, -1)
+    targets[:, -1:] = np.take_along_axis(ids, places + 1, 1)
+    return Tensor(ids), Tensor(targets)
+
+
+def recall(
+    n: int, pairs: int | Sequence[int], keys: int = 64, values: int = 64, seed: Seed = 0
+) -> tuple[Tensor, Tensor]:
+    """ids, targets (n, 3 pairs): keys, each with its value behind it; then all keys again, in another order.
+
+    At each key that comes again its value is asked; all other targets are -1. Keys are 0 to keys - 1, no two
+    of a sample alike, values come after them. With several numbers of pairs each sample has one of them, and
+    the places left over at its end are filled with its first key. After Arora et al. 2023, arXiv:2312.04927.
+    """
+    sizes = np.atleast_1d(np.asarray(pairs))
+    most = int(sizes.max())
+    if not 0 < sizes.min() or most > keys:
+        raise ValueError(f"recall: from 1 to {keys} pairs, as many as there are keys, not {pairs}")
+    numbers = np.random.default_rng(seed)
+    own = numbers.random((n, keys)).argsort(axis=1)[:, :most]  # (n, most)
+    worth = numbers.integers(keys, keys + values, (n, most))
+    count = numbers.choice(sizes, n)
+    ids, targets = np.repeat(own[:, :1], 3 * most, axis=1), np.full((n, 3 * most), -1)
+    for i, size in enumerate(count.tolist()):
+        order = numbers.permutation(size)
+        ids[i, 0 : 2 * size : 2], ids[i, 1 : 2 * size : 2] = own[i, :size], worth[i, :size]
+        ids[i, 2 * size : 3 * size] = own[i, order]
+        targets[i, 2 * size : 3 * size] = worth[i, order]
+    return Tensor(ids), Tensor(targets)
 
 
 # Splits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -14,7 +14,7 @@ from minilib.data import DataLoader, TensorDataset
 from minilib.gpt import GPT, MODELS, GPTConfig, next_token
 from minilib.optim import WarmupCosine
 from minilib.tensor import Generator, manual_seed
-from minilib.train import Callback, Checkpoint, CheckpointError, Lines, ProgressBar, Trainer
+from minilib.train import Callback, Checkpoint, CheckpointError, Lines, Loss, ProgressBar, Trainer
 
 # Options
 
@@ -26,17 +26,20 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
 
 
-def options(name: str, description: str | None, **defaults: Any) -> Parser:
-    """The options of all three programs, with the defaults of one for those that need them."""
+def options(
+    name: str, description: str | None, models: Iterable[str] = MODELS, **defaults: Any
+) -> Parser:
+    """The options of all programs, with the defaults of one for those that need them."""
     parser = Parser(
         prog=f"python -m minilib.projects.{name}", description=description, allow_abbrev=False,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--steps", type=at_least_one, help="of training, those before --resume included")
-    parser.add_argument("--model", choices=list(MODELS), help="its size")
+    parser.add_argument("--model", choices=list(models), help="its size or kind")
     parser.add_argument("--batch", type=at_least_one, help="samples in a step")
     parser.add_argument("--lr", type=float, help="learning rate, after a warm-up and before a cosine")
-    parser.add_argument("--dropout", type=float, help="probability, in all places")
+    if "dropout" in defaults:
+        parser.add_argument("--dropout", type=float, help="probability, in all places")
     parser.add_argument(
         "--every", type=at_least_one, help="steps from one sample, and checkpoint, to the next"
     )
@@ -83,7 +86,7 @@ class Samples(Callback):
 
     remembers = ("steps", "held_out", "texts", "seconds", "cpu_seconds")
 
-    def __init__(self, write: Callable[[GPT], str], held_out: DataLoader, every: int) -> None:
+    def __init__(self, write: Callable[[Any], str], held_out: DataLoader, every: int) -> None:
         self.write, self.loader, self.every = write, held_out, every
         self.steps: list[int] = []
         self.held_out: list[float] = []
@@ -103,7 +106,7 @@ class Samples(Callback):
         self.cpu_seconds.append(round(time.process_time() - self.cpu_start, 1))
         self.steps.append(trainer.step)
         self.held_out.append(trainer.evaluate(self.loader))
-        self.texts.append(self.write(trainer.model))  # type: ignore[arg-type]
+        self.texts.append(self.write(trainer.model))
         say(f"step {trainer.step}: held out {self.held_out[-1]:.4f}\n{self.texts[-1]}\n")
 
 
@@ -118,12 +121,24 @@ def trained(
     manual_seed(args.seed)
     drops = {name: args.dropout for name in ("embd_pdrop", "resid_pdrop", "attn_pdrop")}
     model = GPT(GPTConfig(vocab_size, train.tensors[0].shape[1], args.model, **drops))
+    return model, fitted(args, model, train, test, write, next_token)
+
+
+def fitted(
+    args: argparse.Namespace,
+    model: Any,
+    train: TensorDataset,
+    test: TensorDataset,
+    write: Callable[[Any], str],
+    loss: Loss,
+) -> Samples:
+    """Train a model on (idx, targets) as the options say; its samples."""
     optimizer = model.configure_optimizers(args.lr)
     schedule = WarmupCosine(optimizer, args.steps // 20, args.steps, args.lr / 10)
     loader = DataLoader(train, args.batch, shuffle=True, drop_last=True, generator=Generator(args.seed))
     samples = Samples(write, DataLoader(test, 64), args.every)
     trainer = Trainer(
-        model, optimizer, loader, next_token, schedule, [display(args.every), samples],
+        model, optimizer, loader, loss, schedule, [display(args.every), samples],
         clip=1.0, shards=args.shards, seed=args.seed,
     )  # fmt: skip
     folder = args.checkpoint or args.resume
@@ -134,7 +149,7 @@ def trained(
     if folder:
         trainer.callbacks.append(Checkpoint(folder / "training", args.every))
     trainer.fit(steps=args.steps)
-    return model, samples
+    return samples
 
 
 def right_answers(model: GPT, data: TensorDataset, asked: int) -> int:

@@ -41,8 +41,9 @@ ROOMS = {
     "train/": "numpy tensor functional/ nn optim data parallel "
     "IPython matplotlib safetensors threadpoolctl tqdm",
     "gpt": "numpy tensor functional/ nn optim pretrained",  # which it imports when it is asked for weights
-    "pretrained": "numpy safetensors huggingface_hub tensor nn gpt",
-    "projects/": "numpy tensor nn optim data gpt train/ tqdm",
+    "mamba": "numpy tensor functional/ nn optim gpt pretrained",  # the same
+    "pretrained": "numpy safetensors huggingface_hub tensor nn gpt mamba",
+    "projects/": "numpy tensor nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }
