@@ -1,7 +1,7 @@
 """A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x.
 
-Taught in chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make
-promote`.
+Taught in chapters/07a_state_spaces.ipynb, solutions/07a_state_spaces.ipynb, chapters/07b_scan.ipynb and
+solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
 
 x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
 Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
