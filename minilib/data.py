@@ -164,7 +164,9 @@ def induction_heads(n: int, length: int = 64, tokens: int = 15, seed: Seed = 0) 
     successor is asked. All other targets are -1. arXiv:2312.00752, section 4.1.2.
     """
     if length < 3:
-        raise ValueError(f"induction_heads: a token twice and another between need a length of 3, not {length}")
+        raise ValueError(
+            f"induction_heads: a token twice and another between need a length of 3, not {length}"
+        )
     numbers = np.random.default_rng(seed)
     ids = numbers.integers(0, tokens, (n, length))
     places = numbers.integers(0, length - 2, (n, 1))

@@ -28,7 +28,8 @@ from minilib import functional as F
 from minilib import nn
 from minilib.optim import AdamW
 from minilib.functional.scan import selective_scan
-from minilib.tensor import Tensor, arange, no_grad, ones, rand
+from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones, rand
+from minilib.sampling import check_dials, choose
 
 # Sizes
 
@@ -77,7 +78,11 @@ class MambaBlock(nn.Module):
         step = step.exp().clip(1e-4)
         with no_grad():
             self.dt_proj.weight.uniform_(-(r**-0.5), r**-0.5)
-            self.dt_proj.bias.data[:] = (step + (-(-step).expm1()).log()).data if hasattr(step, "expm1") else (step.exp() - 1).log().data
+            self.dt_proj.bias.data[:] = (
+                (step + (-(-step).expm1()).log()).data
+                if hasattr(step, "expm1")
+                else (step.exp() - 1).log().data
+            )
             self.out_proj.weight.data[:] /= math.sqrt(config.n_layer)
 
     def forward(self, u: Tensor) -> Tensor:
@@ -89,6 +94,42 @@ class MambaBlock(nn.Module):
         delta = F.softplus(self.dt_proj(step))
         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
         return self.out_proj(y * F.silu(gate))
+
+    def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
+        """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in."""
+        x, gate = self.in_proj(u).split(self.config.d_inner, dim=1)  # (B, E)
+        seen = cat([Tensor(window), x[:, :, None]], 2)  # (B, E, K)
+        window[:] = seen.data[:, :, 1:]
+        x = (seen * self.conv1d.weight[:, 0]).sum(2)
+        x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
+        r, n = self.dt_proj.weight.shape[1], self.config.d_state
+        step, B, C = self.x_proj(x).split([r, n, n], dim=1)
+        delta = F.softplus(self.dt_proj(step))  # (B, E)
+        state *= (delta[:, :, None] * -self.A_log.exp()).exp().data
+        state += ((delta * x)[:, :, None] * B[:, None]).data
+        y = (Tensor(state) @ C[:, :, None])[:, :, 0] + self.D * x
+        return self.out_proj(y * F.silu(gate))
+
+    def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
+        """Many tokens behind those that were there: (B, T, C) -> (B, T, C), as so many steps."""
+        x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)  # (B, T, E)
+        seen = cat([Tensor(window), x.transpose(1, 2)], 2)  # (B, E, K - 1 + T)
+        window[:] = seen.data[:, :, seen.shape[2] - window.shape[2] :]
+        x = F.conv1d(seen, self.conv1d.weight, self.conv1d.bias, groups=self.config.d_inner)
+        x = F.silu(x.transpose(1, 2))
+        r, n = self.dt_proj.weight.shape[1], self.config.d_state
+        step, B, C = self.x_proj(x).split([r, n, n], dim=2)
+        delta = F.softplus(self.dt_proj(step))
+        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
+        return self.out_proj(y * F.silu(gate))
+
+
+@dataclass
+class MambaState:
+    """What the layers remember of all tokens before, in a size that does not depend on how many they were."""
+
+    windows: list[Array]  # (B, E, K - 1): the last inputs of each layer's convolution
+    states: list[Array]  # (B, E, N)
 
 
 class ResidualBlock(nn.Module):
@@ -129,9 +170,62 @@ class Mamba(nn.Module):
     ) -> AdamW:
         """AdamW in two groups: matrices of products decay; A_log, D, biases, norms and embeddings do not."""
         named = dict(self.named_parameters())
-        decay = {n for n, p in named.items() if p.ndim == 2 and not n.endswith(("A_log", "embedding.weight", ".C"))}
+        decay = {
+            n for n, p in named.items() if p.ndim == 2 and not n.endswith(("A_log", "embedding.weight", ".C"))
+        }
         groups = [
             {"params": [named[n] for n in sorted(decay)], "weight_decay": weight_decay},
             {"params": [named[n] for n in sorted(named.keys() - decay)], "weight_decay": 0.0},
         ]
         return AdamW(groups, lr=learning_rate, betas=betas)
+
+    # One token at a time
+
+    def init_state(self, batch_size: int) -> MambaState:
+        """Nothing remembered yet, by any layer."""
+        c = self.config
+        like = self.embedding.weight.data
+        xp = array_module(like)
+        shapes = (batch_size, c.d_inner, c.d_conv - 1), (batch_size, c.d_inner, c.d_state)
+        return MambaState(*([xp.zeros(shape, like.dtype) for _ in self.layers] for shape in shapes))
+
+    def step(self, ids: Tensor, state: MambaState) -> Tensor:
+        """One token of each sample (B,) -> scores (B, V) of what comes next. `state` takes it in."""
+        with no_grad():
+            x = self.embedding(ids)  # (B, C)
+            for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
+                x = x + layer.mixer.step(layer.norm(x), window, h)
+            logits: Tensor = self.lm_head(self.norm_f(x))
+        return logits
+
+    def prefill(self, ids: Tensor, state: MambaState) -> Tensor:
+        """Many tokens at once (B, T) -> scores (B, V) of what comes behind the last; `state` takes them in."""
+        with no_grad():
+            x = self.embedding(ids)  # (B, T, C)
+            for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
+                x = x + layer.mixer.prefill(layer.norm(x), window, h)
+            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))
+        return logits
+
+    def generate(
+        self,
+        idx: Tensor,
+        max_new_tokens: int,
+        temperature: float = 1.0,
+        do_sample: bool = False,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """`idx` (B, T) and max_new_tokens more: the likeliest each time, or drawn with `do_sample`.
+
+        The prompt is read at once; each further token costs one step, however long the text is.
+        """
+        check_dials(self.config.vocab_size, max_new_tokens, temperature, top_k, top_p)
+        state = self.init_state(idx.shape[0])
+        new = idx
+        for _ in range(max_new_tokens):
+            logits = self.prefill(new, state)
+            new = choose(logits, temperature, do_sample, top_k, top_p, generator)
+            idx = cat([idx, new], 1)
+        return idx

@@ -28,11 +28,17 @@ from minilib.tensor import Tensor, arange, manual_seed, ones, randn, where
 # Tasks
 
 
-LENGTHS = (64, 128, 256, 512, 1024)  # of the sequences that induction heads are tested on; trained on the first
+LENGTHS = (
+    64,
+    128,
+    256,
+    512,
+    1024,
+)  # of the sequences that induction heads are tested on; trained on the first
 PAIRS = (4, 8, 16, 32, 64)  # that recall is trained and tested on
 VOCABULARY = {"copying": 16, "induction": 16, "recall": 128}
 BLOCK = {"copying": 80, "induction": LENGTHS[-1], "recall": 3 * PAIRS[-1]}  # of a GPT: the longest test
-TESTED = 1024  # samples
+TESTED = 131_072  # tokens in all, at most 1,024 samples
 
 Tests: TypeAlias = dict[int, TensorDataset]
 
@@ -42,14 +48,15 @@ def samples_of(task: str, n: int, seed: int) -> tuple[TensorDataset, Tests]:
     train, held_out = (seed, 0), (seed, 1)
     if task == "copying":
         return TensorDataset(*selective_copying(n, seed=train)), {
-            64: TensorDataset(*selective_copying(TESTED, seed=held_out))
+            64: TensorDataset(*selective_copying(1024, seed=held_out))
         }
     if task == "induction":
         return TensorDataset(*induction_heads(n, LENGTHS[0], seed=train)), {
-            length: TensorDataset(*induction_heads(TESTED, length, seed=held_out)) for length in LENGTHS
+            length: TensorDataset(*induction_heads(min(1024, TESTED // length), length, seed=held_out))
+            for length in LENGTHS
         }
     return TensorDataset(*recall(n, PAIRS, seed=train)), {
-        pairs: TensorDataset(*recall(TESTED // 4, pairs, seed=held_out)) for pairs in PAIRS
+        pairs: TensorDataset(*recall(256, pairs, seed=held_out)) for pairs in PAIRS
     }
 
 
@@ -133,7 +140,9 @@ def parser() -> Parser:
         "remember", __doc__, ("mamba", "fixed", "gpt"),
         steps=5000, model="mamba", batch=32, lr=3e-3, every=250,
     )  # fmt: skip
-    made.add_argument("--task", choices=list(VOCABULARY), default="induction", help="what is to be remembered")
+    made.add_argument(
+        "--task", choices=list(VOCABULARY), default="induction", help="what is to be remembered"
+    )
     return made
 
 

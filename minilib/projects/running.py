@@ -26,9 +26,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
 
 
-def options(
-    name: str, description: str | None, models: Iterable[str] = MODELS, **defaults: Any
-) -> Parser:
+def options(name: str, description: str | None, models: Iterable[str] = MODELS, **defaults: Any) -> Parser:
     """The options of all programs, with the defaults of one for those that need them."""
     parser = Parser(
         prog=f"python -m minilib.projects.{name}", description=description, allow_abbrev=False,

@@ -40,9 +40,11 @@ ROOMS = {
     "bpe": "numpy regex huggingface_hub",
     "train/": "numpy tensor functional/ nn optim data parallel "
     "IPython matplotlib safetensors threadpoolctl tqdm",
-    "gpt": "numpy tensor functional/ nn optim pretrained",  # which it imports when it is asked for weights
+    "sampling": "numpy tensor",
+    "gpt": "tensor functional/ nn optim sampling pretrained",  # which it imports when it is asked for weights
+    "mamba": "tensor functional/ nn optim sampling",
     "pretrained": "numpy safetensors huggingface_hub tensor nn gpt",
-    "projects/": "numpy tensor nn optim data gpt train/ tqdm",
+    "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }
