@@ -1,5 +1,8 @@
 """Mamba: a stack of blocks, each of which decides at every token what its state takes in, keeps and says.
 
+Taught in chapters/07c_mamba.ipynb, solutions/07c_mamba.ipynb, chapters/07d_memory.ipynb and
+solutions/07d_memory.ipynb: what they export is edited there, then `make promote`.
+
     B   samples in a batch                     E   d_inner = expand * d_model, channels of a block
     T   tokens of a sample (paper: L)          N   d_state, numbers that each channel remembers
     C   d_model, the numbers that a token is   R   dt_rank, numbers that the length of a step is made of
@@ -23,20 +26,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from minilib import functional as F
 from minilib import nn
-from minilib.optim import AdamW
 from minilib.functional.scan import selective_scan
-from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones, rand
+from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
+from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones
 
 # Sizes
 
 
 @dataclass
 class MambaConfig:
-    """The sizes of a Mamba; names and defaults are those of mamba-minimal."""
+    """The sizes of a Mamba; names and defaults are those of mamba-minimal.
+
+    The vocabulary is padded to a multiple of `pad_vocab_size_multiple`. Raises ValueError for sizes below 1.
+    """
 
     d_model: int
     n_layer: int
@@ -50,9 +59,16 @@ class MambaConfig:
     bias: bool = False
 
     def __post_init__(self) -> None:
-        self.d_inner = self.expand * self.d_model
+        if isinstance(self.dt_rank, str) and self.dt_rank != "auto":
+            raise ValueError(f"dt_rank is a whole number or 'auto', and not {self.dt_rank!r}")
+        names = ("d_model", "n_layer", "vocab_size", "d_state", "expand", "d_conv", "pad_vocab_size_multiple")
+        for name in (*names, *(["dt_rank"] if self.dt_rank != "auto" else [])):
+            size = getattr(self, name)
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, and is {size!r}")
         if self.dt_rank == "auto":
             self.dt_rank = math.ceil(self.d_model / 16)
+        self.d_inner = self.expand * self.d_model
         self.vocab_size += -self.vocab_size % self.pad_vocab_size_multiple
 
 
@@ -60,94 +76,87 @@ class MambaConfig:
 
 
 class MambaBlock(nn.Module):
-    """(B, T, C) -> (B, T, C)"""
+    """Each token chooses what the state takes in, keeps and says: (B, T, C) -> (B, T, C)."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.config = config
-        c, e, n, r = config.d_model, config.d_inner, config.d_state, int(config.dt_rank)
-        self.in_proj = nn.Linear(c, 2 * e, bias=config.bias)
-        self.conv1d = nn.Conv1d(
-            e, e, config.d_conv, padding=config.d_conv - 1, groups=e, bias=config.conv_bias
-        )
-        self.x_proj = nn.Linear(e, r + 2 * n, bias=False)
+        c, e, n, r, k = config.d_model, config.d_inner, config.d_state, int(config.dt_rank), config.d_conv
+        self.in_proj = nn.Linear(c, 2 * e, bias=config.bias)  # x and the gate side by side
+        self.conv1d = nn.Conv1d(e, e, k, padding=k - 1, groups=e, bias=config.conv_bias)
+        self.x_proj = nn.Linear(e, r + 2 * n, bias=False)  # what delta is made of, B and C
         self.dt_proj = nn.Linear(r, e)
-        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones((e, 1))).log())
+        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
         self.D = nn.Parameter(ones(e))
         self.out_proj = nn.Linear(e, c, bias=config.bias)
-        step = rand(e) * (math.log(0.1) - math.log(0.001)) + math.log(0.001)
-        step = step.exp().clip(1e-4)
-        with no_grad():
-            self.dt_proj.weight.uniform_(-(r**-0.5), r**-0.5)
-            self.dt_proj.bias.data[:] = (
-                (step + (-(-step).expm1()).log()).data
-                if hasattr(step, "expm1")
-                else (step.exp() - 1).log().data
-            )
-            self.out_proj.weight.data[:] /= math.sqrt(config.n_layer)
 
-    def forward(self, u: Tensor) -> Tensor:
-        x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)
-        x = F.silu(self.conv1d(x.transpose(1, 2))[:, :, : u.shape[1]].transpose(1, 2))
-        r, n = self.dt_proj.weight.shape[1], self.config.d_state
-        parts = self.x_proj(x)
-        step, B, C = parts[:, :, :r], parts[:, :, r : r + n], parts[:, :, r + n :]
-        delta = F.softplus(self.dt_proj(step))
+    def forward(self, u: Tensor, mask: Tensor | None = None) -> Tensor:
+        x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
+        x = x if mask is None else x * mask
+        x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
+        x = x if mask is None else x * mask
+        n = self.config.d_state
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
+        delta = F.softplus(self.dt_proj(step))  # (B, T, E)
         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-        return self.out_proj(y * F.silu(gate))
+        out: Tensor = self.out_proj(y * F.silu(gate))
+        return out
 
     def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
-        """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in."""
-        x, gate = self.in_proj(u).split(self.config.d_inner, dim=1)  # (B, E)
-        seen = cat([Tensor(window), x[:, :, None]], 2)  # (B, E, K)
+        """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
+        x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
+        seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
         window[:] = seen.data[:, :, 1:]
         x = (seen * self.conv1d.weight[:, 0]).sum(2)
         x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
-        r, n = self.dt_proj.weight.shape[1], self.config.d_state
-        step, B, C = self.x_proj(x).split([r, n, n], dim=1)
+        n = self.config.d_state
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
         delta = F.softplus(self.dt_proj(step))  # (B, E)
-        state *= (delta[:, :, None] * -self.A_log.exp()).exp().data
-        state += ((delta * x)[:, :, None] * B[:, None]).data
-        y = (Tensor(state) @ C[:, :, None])[:, :, 0] + self.D * x
-        return self.out_proj(y * F.silu(gate))
+        state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+        out: Tensor = self.out_proj(y * F.silu(gate))
+        return out
 
     def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
-        """Many tokens behind those that were there: (B, T, C) -> (B, T, C), as so many steps."""
-        x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)  # (B, T, E)
-        seen = cat([Tensor(window), x.transpose(1, 2)], 2)  # (B, E, K - 1 + T)
-        window[:] = seen.data[:, :, seen.shape[2] - window.shape[2] :]
-        x = F.conv1d(seen, self.conv1d.weight, self.conv1d.bias, groups=self.config.d_inner)
-        x = F.silu(x.transpose(1, 2))
-        r, n = self.dt_proj.weight.shape[1], self.config.d_state
-        step, B, C = self.x_proj(x).split([r, n, n], dim=2)
+        """Many tokens behind those that were there, as so many steps: (B, T, C) -> (B, T, C)."""
+        x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
+        before = window.shape[2]
+        seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
+        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+        n = self.config.d_state
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
         delta = F.softplus(self.dt_proj(step))
         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
-        return self.out_proj(y * F.silu(gate))
+        out: Tensor = self.out_proj(y * F.silu(gate))
+        return out
 
 
 @dataclass
 class MambaState:
-    """What the layers remember of all tokens before, in a size that does not depend on how many they were."""
+    """What the layers remember of all tokens before: as much after a million of them as after one."""
 
     windows: list[Array]  # (B, E, K - 1): the last inputs of each layer's convolution
     states: list[Array]  # (B, E, N)
 
 
 class ResidualBlock(nn.Module):
-    """A norm, a block, and what came in added to it."""
+    """A block reads the stream through a norm, and adds what it says: (B, T, C) -> (B, T, C)."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.mixer = MambaBlock(config)
         self.norm = nn.RMSNorm(config.d_model, 1e-5)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.mixer(self.norm(x)) + x
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        out: Tensor = x + self.mixer(self.norm(x), mask)
+        return out
 
 
 # The model
 
 
 class Mamba(nn.Module):
-    """ids (B, T) -> logits (B, T, V)"""
+    """logits = model(ids): scores (B, T, V) of what comes after each token. The head is the embedding."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.config = config
@@ -155,24 +164,79 @@ class Mamba(nn.Module):
         self.layers = nn.ModuleList(ResidualBlock(config) for _ in range(config.n_layer))
         self.norm_f = nn.RMSNorm(config.d_model, 1e-5)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.lm_head.weight = self.embedding.weight
-        with no_grad():
-            self.embedding.weight.normal_(0, 0.02)
+        self.lm_head.weight = self.embedding.weight  # tied: one matrix under two names
+        self.reset_parameters()
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def reset_parameters(self, generator: Generator | None = None) -> None:
+        """Draw anew what does not begin as its module does: embedding, out_proj and dt_proj.bias.
+
+        N(0, 0.02²); 1 / sqrt(n_layer) of a linear layer's; steps softplus(bias) from 0.001 to 0.1, evenly by
+        logarithm.
+        """
+        with no_grad():
+            for name, p in self.named_parameters():
+                if name == "embedding.weight":
+                    p.normal_(0, 0.02, generator)
+                elif name.endswith("out_proj.weight"):
+                    bound = 1 / math.sqrt(p.shape[1] * self.config.n_layer)
+                    p.uniform_(-bound, bound, generator)
+                elif name.endswith("dt_proj.bias"):
+                    steps = p.uniform_(math.log(0.001), math.log(0.1), generator).exp()
+                    p.copy_((steps.exp() - 1).log())  # softplus backwards
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Scores for ids (B, T). Where mask (B, T) is 0, a token is padding, and nothing of it is remembered.
+
+        Raises ValueError for another shape or dtype, IndexError for a token that does not exist.
+        """
+        self.check(ids, mask)
         x = self.embedding(ids)
+        keep = None if mask is None else mask.unsqueeze(2).to(x.dtype)  # (B, T, 1)
         for layer in self.layers:
-            x = layer(x)
-        return self.lm_head(self.norm_f(x))
+            x = layer(x, keep)
+        logits: Tensor = self.lm_head(self.norm_f(x))
+        return logits
+
+    def loss(self, ids: Tensor, targets: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of the targets (B, T) that are not -1."""
+        logits = self(ids, mask)
+        if targets.shape != ids.shape or targets.dtype.kind not in "iu":
+            given = f"{targets.dtype} of {targets.shape}"
+            raise ValueError(f"targets must be integers of the shape of ids, {ids.shape}, not {given}")
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
+
+    def check(self, ids: Tensor, mask: Tensor | None = None) -> None:
+        """Raise where `ids` are no tokens (B, T) of this model, or `mask` is none of 0 and 1 for them."""
+        size = self.config.vocab_size
+        if ids.ndim != 2 or ids.dtype.kind not in "iu":
+            raise ValueError(f"ids must be integers of shape (B, T), not {ids.dtype} of {ids.shape}")
+        if not ids.numel():
+            raise ValueError(f"ids of shape {ids.shape} hold no token: give at least one")
+        low, high = ids.data.min(), ids.data.max()
+        if low < 0 or high >= size:
+            raise IndexError(f"tokens are from 0 to {size - 1}, and ids has {low} to {high}")
+        if mask is not None and mask.shape != ids.shape:
+            raise ValueError(f"mask must have the shape of ids, {ids.shape}, not {mask.shape}")
+        if mask is not None and not ((mask.data == 0) | (mask.data == 1)).all():
+            raise ValueError("mask must hold 1 for a token and 0 for padding, and nothing else")
+
+    def num_parameters(self) -> int:
+        """How many numbers are learned; the head's are the embedding's, and counted once."""
+        return sum(p.numel() for p in self.parameters())
+
+    @classmethod
+    def from_pretrained(cls, name_or_folder: str | Path) -> Mamba:
+        """Weights from a folder, or from Hugging Face's hub by name ("-hf"): `pretrained.load_mamba`."""
+        from minilib.pretrained import load_mamba  # which imports this file
+
+        return load_mamba(name_or_folder)
 
     def configure_optimizers(
-        self, learning_rate: float = 3e-4, betas: tuple[float, float] = (0.9, 0.95), weight_decay: float = 0.1
+        self, learning_rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.95), weight_decay: float = 0.1
     ) -> AdamW:
-        """AdamW in two groups: matrices of products decay; A_log, D, biases, norms and embeddings do not."""
+        """AdamW in two groups: weights of projections and convolutions decay; A_log, D and others do not."""
         named = dict(self.named_parameters())
-        decay = {
-            n for n, p in named.items() if p.ndim == 2 and not n.endswith(("A_log", "embedding.weight", ".C"))
-        }
+        decay = {n for n in named if n.endswith(("proj.weight", "conv1d.weight"))}
         groups = [
             {"params": [named[n] for n in sorted(decay)], "weight_decay": weight_decay},
             {"params": [named[n] for n in sorted(named.keys() - decay)], "weight_decay": 0.0},
@@ -221,6 +285,7 @@ class Mamba(nn.Module):
 
         The prompt is read at once; each further token costs one step, however long the text is.
         """
+        self.check(idx)
         check_dials(self.config.vocab_size, max_new_tokens, temperature, top_k, top_p)
         state = self.init_state(idx.shape[0])
         new = idx
@@ -229,3 +294,13 @@ class Mamba(nn.Module):
             new = choose(logits, temperature, do_sample, top_k, top_p, generator)
             idx = cat([idx, new], 1)
         return idx
+
+
+# A loss for the Trainer
+
+
+def next_token(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, int]:
+    """The sum of the cross-entropies of a batch (ids, targets), and how many count: not -1."""
+    ids, targets = batch
+    loss = F.cross_entropy(model(ids).flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="sum")
+    return loss, int((targets != -1).sum().item())

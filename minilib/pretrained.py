@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from minilib.gpt import GPT, GPTConfig
+from minilib.mamba import Mamba, MambaConfig
 from minilib.nn import Module
 from minilib.tensor import Array, Tensor
 
@@ -181,36 +182,21 @@ def load_gpt(name_or_folder: str | Path) -> GPT:
 
 def gpt_config(config: Mapping[str, Any], where: Path) -> GPTConfig:
     """The sizes that a config.json of GPT-2 gives. Raises ValueError for a model that is another one."""
-    if config.get("model_type") != "gpt2":
-        raise ValueError(f"{where}: model_type is {config.get('model_type')!r}, and only 'gpt2' is read")
-    if missing := [name for name in SIZES if not isinstance(config.get(name), int)]:
-        raise ValueError(f"{where}: needs whole numbers for {', '.join(missing)}")
-    expected = {**ONLY, "n_inner": (None, 4 * config["n_embd"])}
-    for name, values in expected.items():
-        if config.get(name, values[0]) not in values:
-            raise ValueError(f"{where}: {name} is {config[name]!r}, and our GPT has {values[-1]!r}")
+    _check_config(config, where, "gpt2", SIZES)
+    _check_only(config, where, {**ONLY, "n_inner": (None, 4 * config["n_embd"])}, "GPT")
     drops = {name: config.get(name, 0.1) for name in ("embd_pdrop", "resid_pdrop", "attn_pdrop")}
     vocab_size, block_size, n_embd, n_layer, n_head = (config[name] for name in SIZES)
     return GPTConfig(vocab_size, block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd, **drops)
 
 
-def save_pretrained(model: GPT, folder: str | Path) -> Path:
-    """Write the model into a folder, in float32, as transformers' GPT2LMHeadModel reads it."""
-    from safetensors.numpy import save
-
-    weights = {
-        name: np.ascontiguousarray(array.T if name.endswith(TRANSPOSED) else array, np.float32)
-        for name, array in ((name, tensor.numpy()) for name, tensor in model.state_dict().items())
-    }
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / INDEX).unlink(missing_ok=True)  # of another model that was here
-    _replace(folder / WEIGHTS, save(weights, {"format": "pt"}))
-    _replace(folder / CONFIG, json.dumps(_their_config(model.config), indent=2).encode() + b"\n")
-    return folder
+def _their_gpt(model: GPT) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Weights and config.json of a GPT2LMHeadModel."""
+    arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    weights = {name: array.T if name.endswith(TRANSPOSED) else array for name, array in arrays.items()}
+    return weights, _their_gpt_config(model.config)
 
 
-def _their_config(config: GPTConfig) -> dict[str, Any]:
+def _their_gpt_config(config: GPTConfig) -> dict[str, Any]:
     last = 50256 if config.vocab_size == 50257 else None  # GPT-2's only special token
     return {
         "architectures": ["GPT2LMHeadModel"],
@@ -230,6 +216,112 @@ def _their_config(config: GPTConfig) -> dict[str, Any]:
 
 def _our_name(name: str) -> str:
     return name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
+
+
+# Mamba
+
+
+MAMBA_SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "state_size", "expand", "conv_kernel")
+MAMBA_ONLY: dict[str, tuple[Any, ...]] = {  # what our Mamba does
+    "hidden_act": ("silu",),
+    "layer_norm_epsilon": (1e-5,),
+    "tie_word_embeddings": (True,),
+}
+
+
+def load_mamba(name_or_folder: str | Path) -> Mamba:
+    """A Mamba in evaluation mode, with the weights of a folder or of a model on the hub, in "-hf" form.
+
+    Raises ImportError, OSError or ValueError with one line that says what is wrong.
+    """
+    folder = folder_of(name_or_folder)
+    weight_files(folder)  # the original form has other sizes in its config, and a .bin: that is what to tell
+    model = Mamba(mamba_config(config_in(folder), folder / CONFIG))
+    weights = {_our_mamba_name(name): array for name, array in weights_in(folder).items()}
+    if "embedding.weight" in weights:
+        head = weights.setdefault("lm_head.weight", weights["embedding.weight"])
+        if not np.array_equal(head, weights["embedding.weight"]):
+            raise ValueError(f"{folder}: lm_head.weight is not the embedding, and our Mamba ties them")
+    fill(model, weights, folder)
+    return model.eval()
+
+
+def mamba_config(config: Mapping[str, Any], where: Path) -> MambaConfig:
+    """The sizes that a config.json of Mamba gives. Raises ValueError for a model that is another one."""
+    defaults = {"state_size": 16, "expand": 2, "conv_kernel": 4, **config}
+    _check_config(defaults, where, "mamba", MAMBA_SIZES)
+    vocab_size, d_model, n_layer, d_state, expand, d_conv = (defaults[name] for name in MAMBA_SIZES)
+    _check_only(config, where, {**MAMBA_ONLY, "intermediate_size": (expand * d_model,)}, "Mamba")
+    biases = {"conv_bias": config.get("use_conv_bias", True), "bias": config.get("use_bias", False)}
+    rank = config.get("time_step_rank", "auto")
+    try:
+        return MambaConfig(d_model, n_layer, vocab_size, d_state, expand, rank, d_conv, 1, **biases)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _their_mamba(model: Mamba) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Weights and config.json of a MambaForCausalLM; its head is tied, and not written."""
+    weights = {
+        f"backbone.{name.replace('embedding.', 'embeddings.')}": tensor.numpy()
+        for name, tensor in model.state_dict().items()
+        if name != "lm_head.weight"
+    }
+    c = model.config
+    sizes = c.vocab_size, c.d_model, c.n_layer, c.d_state, c.expand, c.d_conv
+    end = 0 if c.vocab_size == 50_280 else None  # the vocabulary of the published ones
+    return weights, {
+        "architectures": ["MambaForCausalLM"],
+        "model_type": "mamba",
+        **dict(zip(MAMBA_SIZES, sizes)),
+        "intermediate_size": c.d_inner,
+        "time_step_rank": c.dt_rank,
+        "use_conv_bias": c.conv_bias,
+        "use_bias": c.bias,
+        **{name: values[0] for name, values in MAMBA_ONLY.items()},
+        "residual_in_fp32": True,
+        **dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), end),
+        "torch_dtype": "float32",
+    }
+
+
+def _our_mamba_name(name: str) -> str:
+    name = name.removeprefix("backbone.")
+    return name.replace("embeddings.", "embedding.")  # older files have it without the s
+
+
+# Either
+
+
+def save_pretrained(model: GPT | Mamba, folder: str | Path) -> Path:
+    """Write the model into a folder, in float32, as transformers' class of that kind reads it."""
+    from safetensors.numpy import save
+
+    arrays, config = _their_mamba(model) if isinstance(model, Mamba) else _their_gpt(model)
+    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / INDEX).unlink(missing_ok=True)  # of another model that was here
+    _replace(folder / WEIGHTS, save(weights, {"format": "pt"}))
+    _replace(folder / CONFIG, json.dumps(config, indent=2).encode() + b"\n")
+    return folder
+
+
+def _check_config(config: Mapping[str, Any], where: Path, kind: str, sizes: Iterable[str]) -> None:
+    """Raise ValueError where a config.json is of another kind of model, or lacks a size."""
+    if config.get("model_type") != kind:
+        raise ValueError(f"{where}: model_type is {config.get('model_type')!r}, and only {kind!r} is read")
+    if missing := [name for name in sizes if not isinstance(config.get(name), int)]:
+        raise ValueError(f"{where}: needs whole numbers for {', '.join(missing)}")
+
+
+def _check_only(
+    config: Mapping[str, Any], where: Path, only: Mapping[str, tuple[Any, ...]], ours: str
+) -> None:
+    """Raise ValueError where a config.json has a value that our model does not do."""
+    for name, values in only.items():
+        if config.get(name, values[0]) not in values:
+            raise ValueError(f"{where}: {name} is {config[name]!r}, and our {ours} has {values[-1]!r}")
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -43,11 +43,12 @@ class Linear(Function):
             out += bias
         return out.reshape(*x.shape[:-1], len(weight))
 
-    def backward(self, grad: Array) -> tuple[Array | None, Array, Array]:
+    def backward(self, grad: Array) -> tuple[Array | None, ...]:
         x, weight = self.saved
         grad = as_rows(grad)
         dx = (grad @ weight).reshape(x.shape) if self.needs(0) else None
-        return dx, grad.T @ as_rows(x), column_sum(grad)
+        dw = grad.T @ as_rows(x)
+        return (dx, dw, column_sum(grad)) if len(self.inputs) == 3 else (dx, dw)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -320,6 +321,63 @@ def _padding(
             f"with stride {stride} and kernel {kernel}"
         )
     return tuple(t // 2 for t in total)
+
+
+# Causal convolution, each channel apart
+
+
+class CausalConv(Function):
+    """y[t] = weight[K-1] x[t] + weight[K-2] x[t-1] + ... + bias for each channel, with zeros before x.
+
+    x (B, T, E), weight (E, 1, K), bias (E,). What a depthwise Conv with padding does, without its columns.
+    """
+
+    def forward(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
+        self.saved = x, weight
+        taps = weight[:, 0, ::-1].T  # (K, E): taps[i] is for the token that is i steps back
+        y = self.xp.empty(x.shape, x.dtype)
+
+        def kernel(x: Array, y: Array) -> None:
+            self.xp.multiply(x, taps[0], out=y)
+            if bias is not None:
+                y += bias
+            for i in range(1, min(len(taps), x.shape[1])):
+                y[:, i:] += taps[i] * x[:, :-i]
+
+        chunked(kernel, x, y)
+        return y
+
+    def backward(self, grad: Array) -> tuple[Array, ...]:
+        x, weight = self.saved
+        taps = weight[:, 0, ::-1].T
+        dx = self.xp.empty(x.shape, x.dtype)
+
+        def kernel(grad: Array, x: Array, dx: Array) -> Array:
+            self.xp.multiply(grad, taps[0], out=dx)
+            dtaps = self.xp.zeros_like(taps)
+            dtaps[0] = self.xp.einsum("bte,bte->e", grad, x)
+            for i in range(1, min(len(taps), x.shape[1])):
+                dx[:, :-i] += taps[i] * grad[:, i:]
+                dtaps[i] = self.xp.einsum("bte,bte->e", grad[:, i:], x[:, :-i])
+            return dtaps
+
+        dw = chunked(kernel, grad, x, dx).T[:, None, ::-1]
+        return (dx, dw, column_sum(as_rows(grad))) if len(self.inputs) == 3 else (dx, dw)
+
+
+def causal_conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """(B, T, E) with weight (E, 1, K) and bias (E,): each channel apart, from the last K tokens, (B, T, E).
+
+    Weights lie as in a Conv1d of E groups. Raises RuntimeError for shapes and dtypes that do not fit.
+    """
+    if input.ndim != 3 or weight.ndim != 3 or weight.shape[:2] != (input.shape[2], 1):
+        raise RuntimeError(
+            f"causal_conv1d: input {input.shape} must be (B, T, E), and weight {weight.shape} (E, 1, K)"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(f"causal_conv1d: bias {bias.shape} needs one number for each of {input.shape[2]}")
+    _check_dtypes("causal_conv1d", input, weight, bias)
+    return apply(CausalConv(), input, weight, *_given(bias))
 
 
 # Max-pooling

@@ -17,13 +17,13 @@ import argparse
 from typing import Any, TypeAlias
 
 from minilib import functional as F
-from minilib import nn
+from minilib import gpt, mamba, nn
 from minilib.data import DataLoader, TensorDataset, induction_heads, recall, selective_copying
 from minilib.gpt import GPT, GPTConfig
 from minilib.mamba import Mamba, MambaBlock, MambaConfig
 from minilib.nn import evaluating
 from minilib.projects.running import Parser, Samples, fitted, options, started
-from minilib.tensor import Tensor, arange, manual_seed, ones, randn, where
+from minilib.tensor import Tensor, arange, manual_seed, no_grad, randn, where
 
 # Tasks
 
@@ -73,12 +73,14 @@ class FixedBlock(MambaBlock):
         self.C = nn.Parameter(randn(config.d_inner, config.d_state))
         del self.x_proj, self.dt_proj
 
-    def forward(self, u: Tensor) -> Tensor:
-        x, gate = self.in_proj(u).split(self.config.d_inner, dim=2)
-        x = F.silu(self.conv1d(x.transpose(1, 2))[:, :, : u.shape[1]])  # (B, E, T)
-        y = (self.kernels(u.shape[1]) @ x.permute(1, 2, 0)).permute(2, 1, 0)  # (E, T, T) @ (E, T, B)
-        y = y + self.D * x.transpose(1, 2)
-        return self.out_proj(y * F.silu(gate))
+    def forward(self, u: Tensor, mask: Tensor | None = None) -> Tensor:
+        x, gate = self.in_proj(u).chunk(2, dim=2)
+        x = x if mask is None else x * mask
+        x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))  # (B, T, E)
+        x = x if mask is None else x * mask
+        y = (self.kernels(u.shape[1]) @ x.permute(2, 1, 0)).permute(2, 1, 0)  # (E, T, T) @ (E, T, B)
+        out: Tensor = self.out_proj((y + self.D * x) * F.silu(gate))
+        return out
 
     def kernels(self, length: int) -> Tensor:
         """What a token gives to each one from itself on: (E, T, T)."""
@@ -96,7 +98,10 @@ class FixedMamba(Mamba):
     def __init__(self, config: MambaConfig) -> None:
         super().__init__(config)
         for layer in self.layers:
-            layer.mixer = FixedBlock(config)
+            selective, layer.mixer = layer.mixer, FixedBlock(config)
+            with no_grad():  # what reset_parameters has drawn
+                layer.mixer.delta_bias.copy_(selective.dt_proj.bias)
+                layer.mixer.out_proj.weight.copy_(selective.out_proj.weight)
 
 
 def model_of(kind: str, task: str) -> Any:
@@ -113,14 +118,6 @@ def logits_of(model: Any, ids: Tensor) -> Tensor:
     out = model(ids)
     logits: Tensor = out[0] if isinstance(model, GPT) else out
     return logits
-
-
-def answers(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, int]:
-    """The sum of the cross-entropies of a batch (ids, targets), and how many are asked: not -1."""
-    ids, targets = batch
-    logits = logits_of(model, ids).flatten(0, 1)
-    loss = F.cross_entropy(logits, targets.flatten(), ignore_index=-1, reduction="sum")
-    return loss, int((targets != -1).sum().item())
 
 
 def right(model: nn.Module, data: TensorDataset) -> float:
@@ -153,7 +150,8 @@ def run(args: argparse.Namespace) -> tuple[Samples, dict[str, Any]]:
     model = model_of(args.model, args.task)
     shown = tests[64][:256]
     data = TensorDataset(*shown)
-    samples = fitted(args, model, train, data, lambda model: f"{right(model, data):.4f} right", answers)
+    loss = gpt.next_token if args.model == "gpt" else mamba.next_token
+    samples = fitted(args, model, train, data, lambda model: f"{right(model, data):.4f} right", loss)
     scores = {size: round(right(model, test), 4) for size, test in tests.items()}
     return samples, {
         "right": scores,

@@ -42,8 +42,8 @@ ROOMS = {
     "IPython matplotlib safetensors threadpoolctl tqdm",
     "sampling": "numpy tensor",
     "gpt": "tensor functional/ nn optim sampling pretrained",  # which it imports when it is asked for weights
-    "mamba": "tensor functional/ nn optim sampling",
-    "pretrained": "numpy safetensors huggingface_hub tensor nn gpt",
+    "mamba": "numpy tensor functional/ nn optim sampling pretrained",  # the same
+    "pretrained": "numpy safetensors huggingface_hub tensor nn gpt mamba",
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
