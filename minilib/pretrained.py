@@ -297,7 +297,7 @@ def save_pretrained(model: GPT | Mamba, folder: str | Path) -> Path:
     """Write the model into a folder, in float32, as transformers' class of that kind reads it."""
     from safetensors.numpy import save
 
-    arrays, config = _their_mamba(model) if isinstance(model, Mamba) else _their_gpt(model)
+    arrays, config = _their_gpt(model) if hasattr(model, "transformer") else _their_mamba(model)
     weights = {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
