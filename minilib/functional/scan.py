@@ -1,14 +1,25 @@
-"""A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x."""
+"""A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x.
+
+x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
+Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
+h   (E, N)      the state of one sample    C   (B, T, N)   how y is read from it
+y   (B, T, E)   what goes out              D   (E,)        how much of x passes by the state
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, array_module, mode
 
-# The scan: h[t] = a[t] h[t-1] + b[t]
+# A scan: h[t] = a[t] h[t-1] + b[t]
 
 Scan: TypeAlias = Callable[[Array, Array, Array], Array]
 
@@ -19,36 +30,35 @@ def scan_loop(a: Array, b: Array, before: Array | float = 0.0) -> Array:
     `before` is h[-1], the state that came before.
     """
     xp = array_module(b)
-    kept = xp.empty_like(b[:1])[0] if len(b) else b
-    for now, h in zip(a, b):  # views from zip cost half of what a[t] and b[t] do
-        xp.multiply(now, before, kept)
-        xp.add(h, kept, h)
+    multiply, add, kept = xp.multiply, xp.add, xp.empty(b.shape[1:], b.dtype)
+    for now, h in zip(a, b):  # views that zip makes cost half of a[t] and b[t]
+        multiply(now, before, kept)
+        add(h, kept, h)
         before = h
     return b
 
 
 def scan_associative(a: Array, b: Array, before: Array | float = 0.0) -> Array:
-    """`scan_loop` as a tree: a step is a pair (a, b), and two steps are again one; a is left as it was."""
+    """What `scan_loop` gives, in 2 log2(T) steps: a step is a pair (a, b), and two in a row are again one."""
     if len(b):
         b[0] += a[0] * before
-        _tree(a.copy(), b)
+        tree(a.copy(), b)
     return b
 
 
-def _tree(a: Array, b: Array) -> None:
-    """Up: each second pair takes in the one on its left. Down: those between get the state on their left."""
+def tree(a: Array, b: Array) -> None:
+    """Scan the pairs (a, b) in place, b for good: up in pairs, then down to those in between."""
     if len(b) < 2:
         return
-    odd = slice(1, None, 2)
-    even = slice(0, len(b) // 2 * 2, 2)
-    b[odd] += a[odd] * b[even]
-    a[odd] *= a[even]
-    _tree(a[odd], b[odd])
+    left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
+    b[right] += a[right] * b[left]
+    a[right] *= a[left]
+    tree(a[right], b[right])
     b[2::2] += a[2::2] * b[1:-1:2]
 
 
-# One chunk of one sample, both ways. The channels come last: x, delta and y (T, E), A (N, E), B and C (T, N),
-# and the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
+# One sample, both ways, in chunks. Its channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
+# the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
 
 
 def chunk_states(
@@ -56,87 +66,91 @@ def chunk_states(
 ) -> tuple[Array, Array]:
     """exp(Δ A), with a 1 for the step after the last, (T + 1, N, E), and the states (T, N, E)."""
     xp = array_module(x)
-    a = xp.empty((len(x) + 1, *A.shape), x.dtype)
+    a = xp.ones((len(x) + 1, *A.shape), x.dtype)
     xp.multiply(delta[:, None], A, out=a[:-1])
     xp.exp(a[:-1], out=a[:-1])
-    a[-1] = 1
     b = (delta * x)[:, None] * B[:, :, None]
     return a, scan(a[:-1], b, before)
 
 
-def chunk_forward(
-    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, scan: Scan = scan_loop
+def sample_forward(
+    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int, scan: Scan = scan_loop
 ) -> tuple[Array, Array]:
-    """y (T, E) of a chunk, and its last state (N, E), the carry. arXiv:2312.00752, eq. 2 to 4."""
-    _, h = chunk_states(x, delta, A, B, before, scan)
-    return (C[:, None] @ h)[:, 0], h[-1]
+    """y (T, E), and what is carried: `before`, then the last state of each chunk of `size` tokens.
+
+    The latter is (chunks + 1, N, E). arXiv:2312.00752, eq. 2a and 2b.
+    """
+    xp, starts = array_module(x), range(0, len(x), size)
+    y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
+    carried[0] = before
+    for i, start in enumerate(starts):
+        now = slice(start, start + size)
+        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
+        y[now] = (C[now][:, None] @ h)[:, 0]
+        carried[i + 1] = h[-1]
+    return y, carried
 
 
-def chunk_backward(
-    dy: Array, dlast: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array,
+def sample_backward(
+    dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int,
     scan: Scan = scan_loop,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Gradients of x, delta, A, B, C and before, from those of y and of the last state."""
+    """Gradients of x, delta, A, B and C from that of y; `carried` is what `sample_forward` returned."""
     xp = array_module(x)
-    a, h = chunk_states(x, delta, A, B, before, scan)
-    dC = (h @ dy[:, :, None])[:, :, 0]
-    g = scan(a[:0:-1], (dy[:, None] * C[:, :, None])[::-1], dlast)[::-1]  # of each state: (T, N, E)
-    dbx = (B[:, None] @ g)[:, 0]  # of delta x
-    dB = (g @ (delta * x)[:, :, None])[:, :, 0]
-    g *= a[:-1]
-    dbefore = g[0].copy()
-    g[0] *= before
-    g[1:] *= h[:-1]  # now of delta A
-    ddelta = dbx * x + xp.einsum("tne,ne->te", g, A)
-    return dbx * delta, ddelta, xp.einsum("tne,te->ne", g, delta), dB, dC, dbefore
+    dx, ddelta, dB, dC = (xp.empty_like(array, order="C") for array in (x, delta, B, C))
+    dA, later = xp.zeros_like(A), xp.zeros_like(A)
+    for i in reversed(range(len(carried) - 1)):
+        now = slice(i * size, (i + 1) * size)
+        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)  # once more
+        dC[now] = (h @ dy[now][:, :, None])[:, :, 0]
+        g = dy[now][:, None] * C[now][:, :, None]  # of each state, by its own y
+        g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+        dB[now] = (g @ (delta[now] * x[now])[:, :, None])[:, :, 0]
+        dbx = (B[now][:, None] @ g)[:, 0]  # of delta x: (T, E)
+        g *= a[:-1]
+        later = g[0].copy()
+        g[0] *= carried[i]
+        g[1:] *= h[:-1]  # now of delta A: (T, N, E)
+        dx[now] = dbx * delta[now]
+        ddelta[now] = dbx * x[now] + xp.einsum("tne,ne->te", g, A)
+        dA += xp.einsum("tne,te->ne", g, delta[now])
+    return dx, ddelta, dA, dB, dC
 
 
 # The selective scan
-#
-#     x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
-#     Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
-#     h   (E, N)      the state of one sample    C   (B, T, N)   how y is read from it
-#     y   (B, T, E)   what goes out              D   (E,)        how much of x passes by the state
-
-
-CHUNK = 65_536  # numbers in the states of a chunk: with what is made of them, they stay in a core's cache
 
 METHODS: dict[str, tuple[Scan, int | None]] = {
     "loop": (scan_loop, None),
     "chunked": (scan_loop, 32),
     "associative": (scan_associative, None),
 }  # how states are worked out, and of how many tokens at once
+BLOCK = 65_536  # numbers in a chunk's states: a few arrays of that size stay in a core's cache
 
 
 class SelectiveScan(Function):
-    """y[t] = C[t] h[t] + D x[t] with h[t] = exp(Δ[t] A) h[t-1] + Δ[t] B[t] x[t]. arXiv:2312.00752, eq. 2 to 4.
+    """y[t] = C[t] h[t] + D x[t] with h[t] = exp(Δ[t] A) h[t-1] + Δ[t] B[t] x[t]. arXiv:2312.00752, eq. 2a.
 
-    Each sample goes through in chunks of tokens, and the last state of one is carried into the next. Only
-    these carried states are kept, (B, chunks + 1, N, E); backward works out anew those between them.
+    Samples and blocks of channels go through one after the other, in chunks of tokens. Of the states only
+    those between chunks are kept, (B, chunks + 1, N, E): backward works out the others anew.
     """
 
-    def __init__(self, method: str, state: Array | None = None) -> None:
+    def __init__(self, method: str = "chunked", state: Array | None = None) -> None:
         self.scan, self.size = METHODS[method]
         self.state = state
 
     def forward(self, x: Array, delta: Array, A: Array, B: Array, C: Array, *D: Array) -> Array:
-        xp, (batch, length, width) = self.xp, x.shape
-        chunks = len(self.chunks(length))
-        carried = xp.zeros((batch, chunks + 1, A.shape[1], width), x.dtype)
+        xp, size = self.xp, self.size or max(x.shape[1], 1)
+        y = xp.empty_like(x, order="C")
+        carried = xp.zeros((len(x), -(-x.shape[1] // size) + 1, *A.T.shape), x.dtype)
         if self.state is not None:
             carried[:, 0] = self.state.swapaxes(1, 2)
-        y = xp.empty_like(x, order="C")
 
-        def work(y: Array, x: Array, delta: Array, B: Array, C: Array, carried: Array) -> None:
-            for i, block in self.pieces(x, A):
-                fades = xp.ascontiguousarray(A[block].T)
-                before = carried[i, 0, :, block]
-                for j, now in enumerate(self.chunks(length), 1):
-                    piece = x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
-                    y[i, now, block], before = chunk_forward(*piece, before, self.scan)
-                    carried[i, j, :, block] = before
+        def work(y: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array) -> None:
+            for i, e, rates in self.pieces(A, len(x)):
+                piece = x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, 0, :, e]
+                y[i, :, e], carried[i, :, :, e] = sample_forward(*piece, size, self.scan)
 
-        chunked(work, y, x, delta, B, C, carried, rows=1)
+        chunked(work, y, carried, x, delta, B, C, rows=1)
         if D:
             y += D[0] * x
         if self.state is not None:
@@ -146,58 +160,147 @@ class SelectiveScan(Function):
 
     def backward(self, grad: Array) -> Any:
         x, delta, A, B, C, *D, carried = self.saved
-        xp, length = self.xp, x.shape[1]
+        xp, size = self.xp, self.size or max(x.shape[1], 1)
         dx, ddelta = xp.empty_like(x, order="C"), xp.empty_like(x, order="C")
-        dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(B, order="C")
+        dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(C, order="C")
 
         def work(
-            dy: Array, x: Array, delta: Array, B: Array, C: Array, carried: Array, *grads: Array
-        ) -> Array:
+            grad: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array, *grads: Array
+        ) -> Any:
             dx, ddelta, dB, dC = grads
             dA = xp.zeros_like(A)
-            for i, block in self.pieces(x, A):
-                fades = xp.ascontiguousarray(A[block].T)
-                dlast = xp.zeros_like(fades)
-                for j, now in reversed(list(enumerate(self.chunks(length)))):
-                    piece = x[i, now, block], delta[i, now, block], fades, B[i, now], C[i, now]
-                    made = chunk_backward(
-                        dy[i, now, block], dlast, *piece, carried[i, j, :, block], self.scan
-                    )
-                    dx[i, now, block], ddelta[i, now, block] = made[:2]
-                    dA[block] += made[2].T
-                    dB[i, now] += made[3]
-                    dC[i, now] += made[4]
-                    dlast = made[5]
+            for i, e, rates in self.pieces(A, len(x)):
+                piece = grad[i, :, e], x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, :, :, e]
+                dx[i, :, e], ddelta[i, :, e], *others = sample_backward(*piece, size, self.scan)
+                dA[e] += others[0].T
+                dB[i] += others[1]
+                dC[i] += others[2]
             return dA
 
-        dA = chunked(work, grad, x, delta, B, C, carried, dx, ddelta, dB, dC, rows=1)
+        dA = chunked(work, grad, carried, x, delta, B, C, dx, ddelta, dB, dC, rows=1)
         if not D:
             return dx, ddelta, dA, dB, dC
         dx += D[0] * grad
         return dx, ddelta, dA, dB, dC, xp.einsum("bte,bte->e", grad, x)
 
-    def chunks(self, length: int) -> list[slice]:
-        """The tokens that are worked on at once."""
-        size = self.size or max(length, 1)
-        return [slice(start, start + size) for start in range(0, length, size)]
+    def pieces(self, A: Array, batch: int) -> Iterator[tuple[int, slice, Array]]:
+        """A sample, some of its channels, and their A as (N, channels)."""
+        width, n = A.shape
+        block = max(BLOCK // (self.size * max(n, 1)), 1) if self.size else max(width, 1)
+        for i, start in itertools.product(range(batch), range(0, width, block)):
+            e = slice(start, start + block)
+            yield i, e, self.xp.ascontiguousarray(A[e].T)
 
-    def pieces(self, x: Array, A: Array) -> list[tuple[int, slice]]:
-        """Samples and blocks of channels: so few that the states of a chunk stay in the cache."""
-        batch, _, width = x.shape
-        block = max(16, CHUNK // (32 * A.shape[1])) if self.size else max(width, 1)
-        return [(i, slice(e, e + block)) for i in range(batch) for e in range(0, width, block)]
+
+# On a GPU, or on its simulator
+
+
+class ScanKernel(Function):
+    """`SelectiveScan` by kernels/scan.cu: a warp for each channel of each sample, a lane for each token."""
+
+    def __init__(self, state: Array | None = None) -> None:
+        self.state = state
+
+    def forward(self, x: Array, delta: Array, A: Array, B: Array, C: Array, *D: Array) -> Array:
+        from minilib.cuda import cp
+
+        (batch, length, width), n = x.shape, A.shape[1]
+        y = cp.empty(x.shape, cp.float32)
+        carried = cp.zeros((batch, -(-length // 32) + 1, width, n), cp.float32)
+        if self.state is not None:
+            carried[:, 0] = cp.asarray(self.state)
+        inputs = [cp.ascontiguousarray(cp.asarray(array)) for array in (x, delta, A, B, C)]
+        self.launch("scan_forward", inputs, (y, carried), 2, 2)
+        if self.state is not None:
+            self.state[...] = self.home(carried[:, -1])
+        self.saved = x, delta, A, B, C, *D, carried
+        y = self.home(y)
+        return y + D[0] * x if D else y
+
+    def backward(self, grad: Array) -> Any:
+        from minilib.cuda import cp
+
+        x, delta, A, B, C, *D, carried = self.saved
+        inputs = [cp.ascontiguousarray(cp.asarray(array)) for array in (grad, x, delta, A, B, C)]
+        grads = [cp.zeros(array.shape, cp.float32) for array in inputs[1:]]
+        self.launch("scan_backward", inputs, (carried, *grads), 3, 4)
+        dx, ddelta, dA, dB, dC = map(self.home, grads)
+        if not D:
+            return dx, ddelta, dA, dB, dC
+        return dx + D[0] * grad, ddelta, dA, dB, dC, self.xp.einsum("bte,bte->e", grad, x)
+
+    def launch(self, name: str, inputs: Any, others: Any, wide: int, narrow: int) -> None:
+        """Run a kernel with room for `wide` tiles of channels and `narrow` of the numbers of B and C."""
+        *_, x, _, A, _, _ = inputs
+        (batch, length, width), n = x.shape, A.shape[1]
+        if x.size:
+            room = 4 * 32 * (wide * 9 + narrow * (n + 1))
+            sizes = np.int32(length), np.int32(width), np.int32(n)
+            args = (*inputs, *others, *sizes)
+            _kernels().get_function(name)((-(-width // 8), batch), (32, 8), args, shared_mem=room)
+
+    def home(self, array: Array) -> Array:
+        """Back to where the inputs are."""
+        from minilib.cuda import cp
+
+        return cp.asnumpy(array) if self.xp is np else array
+
+
+@cache
+def _kernels() -> Any:
+    from minilib.cuda import RawModule
+
+    path = Path(__file__).parents[1] / "kernels" / "scan.cu"
+    return RawModule(code=path.read_text(encoding="utf-8"))
 
 
 def selective_scan(
-    x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None,
+    x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor | None = None,
     state: Array | None = None, method: str | None = None,
 ) -> Tensor:  # fmt: skip
     """x (B, T, E) with delta (B, T, E), A (E, N), B and C (B, T, N), D (E,) or None give y (B, T, E).
 
     `state` (B, E, N) is what came before, and becomes the last state: only where no gradient is asked for.
-    `method` is "loop", "chunked", "associative" or "kernel"; None is the fastest here.
+    `method` is "loop", "chunked", "associative" or "kernel"; None is the fastest on this device. Raises
+    RuntimeError for shapes and dtypes that do not fit, ValueError for another method.
     """
     tensors = (x, delta, A, B, C) if D is None else (x, delta, A, B, C, D)
-    if state is not None and mode.grad_enabled and any(t.requires_grad for t in tensors):
-        raise RuntimeError("selective_scan: no gradient flows through `state`: use it within no_grad()")
-    return apply(SelectiveScan(method or "chunked", state), *tensors)
+    _check(tensors, state)
+    if method is None:  # on a processor: chunks stay in its cache, and what is carried costs nothing
+        method = "chunked" if type(x.data) is np.ndarray else "kernel"
+    if method == "kernel":
+        if x.dtype != np.float32 or A.shape[1] > 32:
+            raise RuntimeError(
+                "selective_scan: the kernel takes float32 and at most 32 numbers a state, not "
+                f'{x.dtype.name} and {A.shape[1]}; use method="chunked"'
+            )
+        return apply(ScanKernel(state), *tensors)
+    if method not in METHODS:
+        raise ValueError(f"selective_scan: method is one of {[*METHODS, 'kernel']} or None, not {method!r}")
+    return apply(SelectiveScan(method, state), *tensors)
+
+
+def _check(tensors: tuple[Tensor, ...], state: Array | None) -> None:
+    """Raise where shapes, dtypes or the state do not fit."""
+    x, _, A, *_ = tensors
+    shapes = [tensor.shape for tensor in tensors]
+    b, t, e = x.shape if x.ndim == 3 else (-1, -1, -1)
+    n = A.shape[1] if A.ndim == 2 else -1
+    if shapes != [(b, t, e), (b, t, e), (e, n), (b, t, n), (b, t, n), (e,)][: len(shapes)]:
+        raise RuntimeError(
+            "selective_scan: needs x and delta (B, T, E), A (E, N), B and C (B, T, N), D (E,), not "
+            + ", ".join(map(str, shapes))
+        )
+    dtypes = [tensor.dtype for tensor in tensors]
+    if dtypes[0].kind != "f" or any(dtype != dtypes[0] for dtype in dtypes):
+        names = ", ".join(dict.fromkeys(dtype.name for dtype in dtypes))
+        raise RuntimeError(f"selective_scan: needs floats of one dtype, not {names}; cast with .to(...)")
+    if state is None:
+        return
+    if state.shape != (b, e, n) or state.dtype != dtypes[0]:
+        raise RuntimeError(
+            f"selective_scan: state must be {(b, e, n)} of {dtypes[0].name}, "
+            f"not {state.shape} of {state.dtype.name}"
+        )
+    if mode.grad_enabled and any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError("selective_scan: no gradient flows into `state`: use it within no_grad()")

@@ -32,7 +32,7 @@ ROOMS = {
     "tensor.derivatives": "numpy engine tensor.core",
     "tensor": "engine operations tensor.core tensor.rules tensor.random tensor.functions tensor.creation "
     "tensor.derivatives",
-    "functional/": "numpy tensor parallel",
+    "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",
     "optim": "numpy tensor parallel",
