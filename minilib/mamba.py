@@ -134,10 +134,21 @@ class MambaBlock(nn.Module):
 
 @dataclass
 class MambaState:
-    """What the layers remember of all tokens before: as much after a million of them as after one."""
+    """What a model remembers of all tokens before: as much after a million of them as after one."""
 
-    windows: list[Array]  # (B, E, K - 1): the last inputs of each layer's convolution
-    states: list[Array]  # (B, E, N)
+    windows: list[Array]  # of each layer, (B, E, K - 1): what its convolution saw last
+    states: list[Array]  # of each layer, (B, E, N)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its arrays."""
+        return sum(array.nbytes for array in [*self.windows, *self.states])
+
+    def check(self, ids: Tensor, shape: str, ndim: int) -> None:
+        """Raise where `ids` are not of this shape, with a row for each text of the state."""
+        batch = len(self.states[0])
+        if ids.ndim != ndim or len(ids) != batch or not ids.numel():
+            raise ValueError(f"the state is of B = {batch} texts: ids must be {shape}, not {ids.shape}")
 
 
 class ResidualBlock(nn.Module):
@@ -246,15 +257,15 @@ class Mamba(nn.Module):
     # One token at a time
 
     def init_state(self, batch_size: int) -> MambaState:
-        """Nothing remembered yet, by any layer."""
-        c = self.config
-        like = self.embedding.weight.data
-        xp = array_module(like)
-        shapes = (batch_size, c.d_inner, c.d_conv - 1), (batch_size, c.d_inner, c.d_state)
-        return MambaState(*([xp.zeros(shape, like.dtype) for _ in self.layers] for shape in shapes))
+        """A state for so many texts, of which nothing has been read yet."""
+        c, weight = self.config, self.embedding.weight.data
+        sizes = (batch_size, c.d_inner, c.d_conv - 1), (batch_size, c.d_inner, c.d_state)
+        zeros = array_module(weight).zeros
+        return MambaState(*([zeros(size, weight.dtype) for _ in self.layers] for size in sizes))
 
     def step(self, ids: Tensor, state: MambaState) -> Tensor:
-        """One token of each sample (B,) -> scores (B, V) of what comes next. `state` takes it in."""
+        """One token of each text (B,) -> scores (B, V) of what comes next; `state` takes it in, in place."""
+        state.check(ids, "(B,)", 1)
         with no_grad():
             x = self.embedding(ids)  # (B, C)
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
@@ -263,7 +274,8 @@ class Mamba(nn.Module):
         return logits
 
     def prefill(self, ids: Tensor, state: MambaState) -> Tensor:
-        """Many tokens at once (B, T) -> scores (B, V) of what comes behind the last; `state` takes them in."""
+        """`step` for many tokens at once: ids (B, T) -> scores (B, V) of what comes behind the last."""
+        state.check(ids, "(B, T)", 2)
         with no_grad():
             x = self.embedding(ids)  # (B, T, C)
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
@@ -287,12 +299,10 @@ class Mamba(nn.Module):
         """
         self.check(idx)
         check_dials(self.config.vocab_size, max_new_tokens, temperature, top_k, top_p)
-        state = self.init_state(idx.shape[0])
-        new = idx
+        state, logits = self.init_state(idx.shape[0]), None
         for _ in range(max_new_tokens):
-            logits = self.prefill(new, state)
-            new = choose(logits, temperature, do_sample, top_k, top_p, generator)
-            idx = cat([idx, new], 1)
+            logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
+            idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
         return idx
 
 

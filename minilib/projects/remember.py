@@ -98,18 +98,20 @@ class FixedMamba(Mamba):
     def __init__(self, config: MambaConfig) -> None:
         super().__init__(config)
         for layer in self.layers:
-            selective, layer.mixer = layer.mixer, FixedBlock(config)
+            selective, fixed = layer.mixer, FixedBlock(config)
             with no_grad():  # what reset_parameters has drawn
-                layer.mixer.delta_bias.copy_(selective.dt_proj.bias)
-                layer.mixer.out_proj.weight.copy_(selective.out_proj.weight)
+                fixed.delta_bias.copy_(selective.dt_proj.bias)
+                fixed.out_proj.weight.copy_(selective.out_proj.weight)
+            layer.mixer = fixed
 
 
 def model_of(kind: str, task: str) -> Any:
     """Two layers of width 64; a GPT of width 52, which has as many parameters but for those of its places."""
     vocabulary = VOCABULARY[task]
     if kind == "gpt":
-        drops = {"embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0}
-        return GPT(GPTConfig(vocabulary, BLOCK[task], n_layer=2, n_head=4, n_embd=52, **drops))
+        sizes = GPTConfig(vocabulary, BLOCK[task], n_layer=2, n_head=4, n_embd=52)
+        sizes.embd_pdrop = sizes.resid_pdrop = sizes.attn_pdrop = 0.0
+        return GPT(sizes)
     return (Mamba if kind == "mamba" else FixedMamba)(MambaConfig(64, 2, vocabulary))
 
 
