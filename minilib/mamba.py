@@ -1,7 +1,7 @@
 """Mamba: a stack of blocks, each of which decides at every token what its state takes in, keeps and says.
 
-Taught in chapters/07c_mamba.ipynb, solutions/07c_mamba.ipynb, chapters/07d_memory.ipynb and
-solutions/07d_memory.ipynb: what they export is edited there, then `make promote`.
+Taught in chapters/07c_mamba.ipynb and solutions/07d_memory.ipynb: what they export is edited there, then
+`make promote`.
 
     B   samples in a batch                     E   d_inner = expand * d_model, channels of a block
     T   tokens of a sample (paper: L)          N   d_state, numbers that each channel remembers
@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -268,6 +269,7 @@ class Mamba(nn.Module):
         state.check(ids, "(B,)", 1)
         with no_grad():
             x = self.embedding(ids)  # (B, C)
+            layer: Any  # a ResidualBlock
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
                 x = x + layer.mixer.step(layer.norm(x), window, h)
             logits: Tensor = self.lm_head(self.norm_f(x))
@@ -278,6 +280,7 @@ class Mamba(nn.Module):
         state.check(ids, "(B, T)", 2)
         with no_grad():
             x = self.embedding(ids)  # (B, T, C)
+            layer: Any  # a ResidualBlock
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
                 x = x + layer.mixer.prefill(layer.norm(x), window, h)
             logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))

@@ -23,7 +23,7 @@ from minilib.gpt import GPT, GPTConfig
 from minilib.mamba import Mamba, MambaBlock, MambaConfig
 from minilib.nn import evaluating
 from minilib.projects.running import Parser, Samples, fitted, options, started
-from minilib.tensor import Tensor, arange, manual_seed, no_grad, randn, where
+from minilib.tensor import Tensor, arange, manual_seed, no_grad, randn, where, zeros
 
 # Tasks
 
@@ -69,7 +69,7 @@ class FixedBlock(MambaBlock):
 
     def __init__(self, config: MambaConfig) -> None:
         super().__init__(config)
-        self.delta_bias = nn.Parameter(self.dt_proj.bias.detach().clone())
+        self.delta_bias = nn.Parameter(zeros(config.d_inner))  # FixedMamba draws it
         self.C = nn.Parameter(randn(config.d_inner, config.d_state))
         del self.x_proj, self.dt_proj
 
@@ -97,6 +97,7 @@ class FixedMamba(Mamba):
 
     def __init__(self, config: MambaConfig) -> None:
         super().__init__(config)
+        layer: Any  # a ResidualBlock
         for layer in self.layers:
             selective, fixed = layer.mixer, FixedBlock(config)
             with no_grad():  # what reset_parameters has drawn
