@@ -189,7 +189,7 @@ def gpt_config(config: Mapping[str, Any], where: Path) -> GPTConfig:
     return GPTConfig(vocab_size, block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd, **drops)
 
 
-def _their_gpt(model: GPT) -> tuple[dict[str, Array], dict[str, Any]]:
+def _their_gpt(model: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Weights and config.json of a GPT2LMHeadModel."""
     arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     weights = {name: array.T if name.endswith(TRANSPOSED) else array for name, array in arrays.items()}
@@ -260,7 +260,7 @@ def mamba_config(config: Mapping[str, Any], where: Path) -> MambaConfig:
         raise ValueError(f"{where}: {error}") from None
 
 
-def _their_mamba(model: Mamba) -> tuple[dict[str, Array], dict[str, Any]]:
+def _their_mamba(model: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Weights and config.json of a MambaForCausalLM; its head is tied, and not written."""
     weights = {
         f"backbone.{name.replace('embedding.', 'embeddings.')}": tensor.numpy()

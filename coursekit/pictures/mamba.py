@@ -40,7 +40,7 @@ def _numbers(ax: Any, values: Any, marked: Any, wanted: Any) -> None:
 
 def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, tuple[Any, Any]]) -> Shown:
     """By steepness, lengths of steps and states: a slider goes through them; the still shows two."""
-    first, last = list(runs)[0], list(runs)[-1]
+    first, *_, last = runs
     _, (top, bottom) = plt.subplots(
         2, 1, figsize=(8.4, 4), sharex=True, height_ratios=[1, 2], layout="constrained"
     )
