@@ -64,6 +64,7 @@ from coursekit.pictures.plots import (
     draw_walks,
     show_plot,
 )
+from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
 from coursekit.pictures.tokens import draw_lookup, draw_melting, draw_prices, draw_savings, draw_tokens
 from coursekit.pictures.transformer import (
     draw_glances,
@@ -114,6 +115,7 @@ __all__ = [
     "draw_opening",
     "draw_orders",
     "draw_outputs",
+    "draw_overflow",
     "draw_owners",
     "draw_pieces",
     "draw_points",
@@ -142,9 +144,12 @@ __all__ = [
     "draw_tokens",
     "draw_training",
     "draw_traps",
+    "draw_tree",
     "draw_views",
+    "draw_waits",
     "draw_walks",
     "draw_warps",
+    "draw_ways",
     "fastest",
     "glances",
     "letters_of",

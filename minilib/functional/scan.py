@@ -1,5 +1,8 @@
 """A state that takes in one number after another, for each channel apart, and forgets: h = a h + b x.
 
+Taught in chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make
+promote`.
+
 x   (B, T, E)   what comes in              A   (E, N)      how fast each number of the state fades, below 0
 Δ   (B, T, E)   how long each step lasts   B   (B, T, N)   how x is written into the state
 h   (E, N)      the state of one sample    C   (B, T, N)   how y is read from it
@@ -29,6 +32,8 @@ def scan_loop(a: Array, b: Array, before: Array | float = 0.0) -> Array:
 
     `before` is h[-1], the state that came before.
     """
+    if b.ndim == 1:  # zip would make numbers of it, not views
+        return scan_loop(a[:, None], b[:, None], before)[:, 0]
     xp = array_module(b)
     multiply, add, kept = xp.multiply, xp.add, xp.empty(b.shape[1:], b.dtype)
     for now, h in zip(a, b):  # views that zip makes cost half of a[t] and b[t]
@@ -57,7 +62,7 @@ def tree(a: Array, b: Array) -> None:
     b[2::2] += a[2::2] * b[1:-1:2]
 
 
-# One sample, both ways, in chunks. Its channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
+# One sample, both ways, in chunks. Channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
 # the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
 
 
@@ -237,7 +242,7 @@ class ScanKernel(Function):
             room = 4 * 32 * (wide * 9 + narrow * (n + 1))
             sizes = np.int32(length), np.int32(width), np.int32(n)
             args = (*inputs, *others, *sizes)
-            _kernels().get_function(name)((-(-width // 8), batch), (32, 8), args, shared_mem=room)
+            scan_kernels().get_function(name)((-(-width // 8), batch), (32, 8), args, shared_mem=room)
 
     def home(self, array: Array) -> Array:
         """Back to where the inputs are."""
@@ -247,7 +252,8 @@ class ScanKernel(Function):
 
 
 @cache
-def _kernels() -> Any:
+def scan_kernels() -> Any:
+    """The module of kernels/scan.cu: scan_forward and scan_backward."""
     from minilib.cuda import RawModule
 
     path = Path(__file__).parents[1] / "kernels" / "scan.cu"

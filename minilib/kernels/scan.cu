@@ -1,3 +1,5 @@
+// Taught in solutions/07b_scan.ipynb: what it exports is edited there, then `make promote`.
+
 #define TIME 32            // tokens of a chunk: the lanes of a warp
 #define CHANNELS 8         // channels of a block: a warp each
 #define ALL 0xffffffffu    // lanes that take part in a shuffle

@@ -156,6 +156,12 @@ def test_the_tree_equals_the_loop_and_leaves_a_alone(length):
     assert (a == kept).all()
 
 
+def test_plain_numbers_are_scanned_too():
+    a, b = np.array([5.0, 2, 0, 1]), np.array([1.0, 1, 1, 1])
+    assert scan_loop(a, b.copy()).tolist() == scan_associative(a, b.copy()).tolist() == [1, 3, 1, 2]
+    assert scan_loop(a, b, 2.0).tolist() == [11, 23, 1, 2] == b.tolist()
+
+
 # What does not fit
 
 

@@ -1,0 +1,228 @@
+"""Pictures of scans: who waits for whom, a tree that one steps through, a shortcut that overflows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, ORANGE, PALE
+
+# Who waits for whom
+
+
+def draw_waits(tokens: int = 16, size: int = 4) -> Described:
+    """When each token's state is there: by a loop, in chunks side by side, and by a tree."""
+    times = np.arange(tokens)
+    ways = {
+        "loop": [t + 1 for t in range(tokens)],
+        f"chunks of {size}": _chunk_steps(tokens, size),
+        "tree": _tree_steps(tokens),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(9, 2.9), sharey=True, layout="constrained")
+    for ax, (name, done), colour in zip(axes, ways.items(), (GREY, ORANGE, BLUE)):
+        ax.bar(times, done, color=colour, width=0.8)
+        ax.axhline(max(done), color=INK, ls=":", lw=1)
+        ax.set(
+            title=f"{name}: {max(done)} steps",
+            xlabel="token",
+            xticks=times[::5],
+            yticks=range(0, tokens + 1, 4),
+            ylim=(0, tokens + 1),
+        )
+    axes[0].set_ylabel("step in which its state is done")
+    alt = "Bars over tokens: the step in which a token's state is done. " + "; ".join(
+        f"{name}: {', '.join(map(str, done))}" for name, done in ways.items()
+    )
+    return _described(figure, alt)
+
+
+def _chunk_steps(tokens: int, size: int) -> list[int]:
+    """All chunks at once, then one carry after the other; those of a chunk take theirs together."""
+    return [t + 1 if t < size else size + t // size for t in range(tokens)]
+
+
+def _tree_steps(tokens: int) -> list[int]:
+    """Up the tree, then down."""
+    done, stride, step = [0] * tokens, 1, 0
+    while 2 * stride <= tokens:
+        step += 1
+        done[2 * stride - 1] = step
+        stride *= 2
+    done[0] = 1
+    while stride > 1:
+        stride //= 2
+        step += 1
+        for i in range(3 * stride - 1, tokens, 2 * stride):
+            done[i] = step
+    return done
+
+
+# The tree, step by step
+
+
+def draw_tree(a: Sequence[float], b: Sequence[float]) -> Tree:
+    """A tree of pairs over a power of two of tokens, a row for each step: move through the steps."""
+    rows = tree_rows(a, b)
+    stills = [_tree_still(rows[: i + 1]) for i in range(len(rows))]
+    last = [pair[1] for pair in rows[-1][1]]
+    alt = (
+        f"A tree of pairs over {len(b)} tokens in {len(rows) - 1} steps: "
+        + "; ".join(
+            f"{name}: " + ", ".join(f"({p:.3g}, {q:.3g})" for p, q in pairs) for name, pairs, _ in rows
+        )
+        + ". At the end the second numbers are the states: "
+        + ", ".join(f"{each:.3g}" for each in last)
+    )
+    return Tree(stills[-1].png, alt, tuple(still.data() for still in stills), tuple(row[0] for row in rows))
+
+
+Row = tuple[str, list[tuple[float, float]], list[tuple[int, int]]]  # name, pairs, (from, to) of this step
+
+
+def tree_rows(a: Sequence[float], b: Sequence[float]) -> list[Row]:
+    """The pairs at the start and after each step, and who took in whom."""
+    n = len(b)
+    if n < 2 or n & (n - 1) or len(a) != n:
+        raise ValueError(f"draw_tree: as many a as b, a power of two of them, not {len(a)} and {n}")
+    pairs = [(float(p), float(q)) for p, q in zip(a, b)]
+    rows: list[Row] = [("start", list(pairs), [])]
+
+    def step(name: str, moves: list[tuple[int, int]]) -> None:
+        for left, right in moves:
+            (p, q), (r, s) = pairs[left], pairs[right]
+            pairs[right] = (r * p, r * q + s)
+        rows.append((name, list(pairs), moves))
+
+    stride = 1
+    while 2 * stride <= n:
+        step("up", [(i - stride, i) for i in range(2 * stride - 1, n, 2 * stride)])
+        stride *= 2
+    stride //= 2
+    while stride > 1:
+        stride //= 2
+        step("down", [(i - stride, i) for i in range(3 * stride - 1, n, 2 * stride)])
+    return rows
+
+
+def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
+    n = len(rows[0][1])
+    figure, ax = plt.subplots(figsize=(0.9 * n, 0.85 * height))
+    for y, (name, pairs, moves) in enumerate(rows):
+        ax.text(-0.75, -y, name, ha="right", va="center", color=INK)
+        changed = {right for _, right in moves}
+        for left, right in moves:
+            ax.annotate(
+                "", (right, -y + 0.32), (left, -y + 0.68), arrowprops={"arrowstyle": "->", "color": GLOW}
+            )
+            ax.plot([right, right], [-y + 0.32, -y + 0.68], color=GLOW, lw=1)
+        for x, (p, q) in enumerate(pairs):
+            edge, width = (GLOW, 2.0) if x in changed else (GREY, 0.8)
+            box = {
+                "boxstyle": "round,pad=0.32",
+                "fc": PALE if x in changed else "white",
+                "ec": edge,
+                "lw": width,
+            }
+            ax.text(x, -y, f"{p:.3g}\n{q:.3g}", ha="center", va="center", fontsize=10, bbox=box, color=INK)
+    ax.set(xlim=(-1.5, n - 0.4), ylim=(-height + 0.5, 0.5))
+    ax.axis("off")
+    return _described(figure, f"{len(rows) - 1} steps")
+
+
+@dataclass(frozen=True, repr=False)
+class Tree(Described):
+    """The finished tree; where scripts may run, a slider that goes through its steps."""
+
+    frames: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def html(self) -> str:
+        key = hashlib.sha256("".join(self.frames).encode()).hexdigest()[:8]
+        last = len(self.frames) - 1
+        images = "".join(
+            f'<img src="data:image/png;base64,{frame}" alt="{escape(self.alt if i == last else name)}"'
+            f' style="display: {"block" if i == last else "none"}">'
+            for i, (frame, name) in enumerate(zip(self.frames, self.names))
+        )
+        slider = (
+            f'<label>step <input type="range" min="0" max="{last}" value="{last}" step="1" '
+            f'aria-label="step of the tree" style="width: 240px"> <output>{last}</output></label>'
+        )
+        place = f'<div id="tree-{key}" data-picture>{slider}{images}</div>'
+        return f'{place}\n<script>({_STEP})("tree-{key}")</script>'
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_()
+        return {"text/html": self.html(), **data}, metadata
+
+
+_STEP = """(id) => {
+  const place = document.getElementById(id);
+  if (!place) return;
+  const slider = place.querySelector("input"), images = place.querySelectorAll("img");
+  slider.oninput = () => {
+    images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
+    place.querySelector("output").textContent = slider.value;
+  };
+}"""
+
+
+# The shortcut
+
+
+def draw_overflow(
+    shortcut: Callable[[Any, Any], Any], steps: Sequence[float], rate: float = -16.0, tokens: int = 80
+) -> Described:
+    """How far off `shortcut(a, b)` is at each token, for several constant steps, in float32."""
+    figure, ax = plt.subplots(figsize=(7, 2.8))
+    told = []
+    for delta, colour in zip(steps, (ORANGE, BLUE, GREY, INK)):
+        a = np.full(tokens, np.exp(delta * rate), np.float32)
+        with np.errstate(all="ignore"):
+            found = shortcut(a, np.ones(tokens, np.float32)).astype(float)
+        right, h = [], 0.0
+        for each in a.astype(float):
+            h = each * h + 1
+            right.append(h)
+        off = np.abs(found - right) / np.abs(right)
+        good = np.isfinite(off)
+        end = int(good.argmin()) if not good.all() else tokens
+        ax.semilogy(np.arange(end), off[:end].clip(1e-9), color=colour, label=f"Δ = {delta:g}")
+        if end < tokens:
+            ax.plot(end, 1e-1, "X", color=colour, ms=9)
+        told.append(
+            f"delta {delta:g}: " + (f"not a number from token {end} on" if end < tokens else "finite")
+        )
+    ax.set(xlabel="token", ylabel="relative error", ylim=(1e-9, 1))
+    ax.legend(frameon=False, loc="upper right")
+    return _described(
+        figure, "Error of the shortcut over tokens, with a cross where it ends. " + "; ".join(told)
+    )
+
+
+# Measured
+
+
+def draw_ways(times: Mapping[str, Sequence[float]], lengths: Sequence[int]) -> Described:
+    """Milliseconds of each way over the length of the sequence."""
+    figure, ax = plt.subplots(figsize=(6, 2.8))
+    for (name, each), style in zip(times.items(), ("s--", "o-", "^:", "v-.")):
+        ax.loglog(lengths, [1e3 * t for t in each], style, label=name)
+    ax.set(xlabel="tokens", ylabel="ms")
+    ax.set_xticks(lengths, map(str, lengths))
+    ax.minorticks_off()
+    ax.legend(frameon=False)
+    alt = "Milliseconds over tokens. " + "; ".join(
+        f"{name}: " + ", ".join(f"{1e3 * t:.1f} at {n}" for n, t in zip(lengths, each))
+        for name, each in times.items()
+    )
+    return _described(figure, alt)

@@ -1,0 +1,128 @@
+# Plausible wrong answers to the exercises of chapter 07b, each with the hint that it earns.
+# One is a whole program, or an edit of the reference answer: "- " a line that goes, "+ " one that comes.
+
+# %% exercise=7.6 hint="You take a logarithm to the base 2 or 10. exp has the base e: math.log without a second argument."
+-     room = math.log(np.finfo(dtype).max)
++     room = math.log2(np.finfo(dtype).max)
+
+# %% exercise=7.6 hint="One token too many: the last step must still fit, so round down."
+-     return int(room // (delta * -A))
++     return int(room // (delta * -A)) + 1
+
+# %% exercise=7.6 hint="You round to the nearest number of tokens. Half a step does not fit: round down."
+-     return int(room // (delta * -A))
++     return round(room / (delta * -A))
+
+# %% exercise=7.6 hint="You take float32's range for every dtype. np.finfo(dtype).max is the largest number of that one."
+-     room = math.log(np.finfo(dtype).max)
++     room = math.log(np.finfo(np.float32).max)
+
+# %% exercise=7.6 hint="The rate counts too: a step fades by exp(delta * A), not by exp(delta)."
+-     return int(room // (delta * -A))
++     return int(room // delta)
+
+# %% exercise=7.7 hint="a and b are combined in the wrong order: b needs the later pair's a as it was, so multiply a only after b."
+-     b[right] += a[right] * b[left]
+-     a[right] *= a[left]
++     a[right] *= a[left]
++     b[right] += a[right] * b[left]
+
+# %% exercise=7.7 hint="You join the pairs the wrong way round: the earlier b is multiplied by the later pair's a, not by its own."
+-     b[right] += a[right] * b[left]
++     b[right] += a[left] * b[left]
+
+# %% exercise=7.7 hint="The way down is missing: tokens 2, 4, 6 stand between, and have yet to take in what is on their left."
+-     tree(a[right], b[right])
+-     b[2::2] += a[2::2] * b[1:-1:2]
++     tree(a[right], b[right])
+
+# %% exercise=7.7 hint="On the way up a pair's a must become the product of both: else the next level fades by one step only."
+-     a[right] *= a[left]
+
+# %% exercise=7.7 hint="You go up one level only. The pairs at odd places must be scanned themselves: call tree on them."
+-     tree(a[right], b[right])
+
+# %% exercise=7.7 hint="The states are right, but token by token: a loop of T steps. Work on whole slices, level by level."
+def tree(a, b):
+    for t in range(1, len(b)):
+        b[t] += a[t] * b[t - 1]
+
+# %% exercise=7.7 hint="The states are right, but each level works on all tokens: that is Hillis and Steele's scan. Go on with every second pair alone."
+def tree(a, b):
+    offset = 1
+    while offset < len(b):
+        b[offset:] += a[offset:] * b[:-offset].copy()
+        a[offset:] *= a[:-offset].copy()
+        offset *= 2
+
+# %% exercise=7.8 hint="Each chunk begins with the same state. It must begin with the last state of the chunk before it."
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
++         _, h = chunk_states(x[now], delta[now], A, B[now], before, scan)
+
+# %% exercise=7.8 hint="Each chunk begins with an empty state. It must begin with the last state of the chunk before it, the first one with `before`."
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
++         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(A), scan)
+
+# %% exercise=7.8 hint="You carry the first state of a chunk. What the next chunk begins with is the last one, h[-1]."
+-         carried[i + 1] = h[-1]
++         carried[i + 1] = h[0]
+
+# %% exercise=7.8 hint="`carried` begins with the state that came before the first chunk: `before`, then each chunk's last state."
+-     return y, carried
++     return y, carried[1:]
+
+# %% exercise=7.8 hint="A shorter chunk at the end is left out: the number of chunks is rounded up."
+-     xp, starts = array_module(x), range(0, len(x), size)
++     xp, starts = array_module(x), range(0, len(x) - size + 1, size)
+-     y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
++     y, carried = xp.zeros_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
+
+# %% exercise=7.8 hint="`before` is left out: the first chunk begins with the state that it is given."
+-     carried[0] = before
++     carried[0] = 0
+
+# %% exercise=7.9 hint="You run the scan backwards with the factors one place off: into g[t] comes a[t + 1], so turn around a[1:], with the 1 at its end."
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
++         g = scan(a[-2::-1], g[::-1], later)[::-1]
+
+# %% exercise=7.9 hint="The carry on the way back is missing: the last state of a chunk also counts for the chunk after it. Hand a[0] * g[0] to the chunk before."
+-         later = g[0].copy()
++         later = xp.zeros_like(A)
+
+# %% exercise=7.9 hint="What you carry back lacks its factor: the state before a chunk enters its first state times a[0], so its gradient is a[0] * g[0]."
+-         g *= a[:-1]
+-         later = g[0].copy()
++         later = g[0].copy()
++         g *= a[:-1]
+
+# %% exercise=7.9 hint="The scan runs forwards in yours. A state counts for all later ones, so its gradient comes from the later: turn time around."
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
++         g = scan(a[:-1], g, later)
+
+# %% exercise=7.9 hint="Only a token's own y counts in yours: its state is also what all later states are made of. Run the scan backwards over dy C."
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+
+# %% exercise=7.9 hint="a[t] was multiplied by the state before it, h[t - 1], not by h[t]: the first of a chunk by what was carried in."
+-         g[0] *= carried[i]
+-         g[1:] *= h[:-1]  # now of delta A: (T, N, E)
++         g *= h
+
+# %% exercise=7.9 hint="The first state of a chunk follows on what was carried in: carried[i] belongs to its fade."
+-         g[0] *= carried[i]
++         g[0] *= 0
+
+# %% exercise=7.9 hint="delta works twice: it writes x into the state, and it fades the state, exp(delta A). You have only one of both."
+-         ddelta[now] = dbx * x[now] + xp.einsum("tne,ne->te", g, A)
++         ddelta[now] = dbx * x[now]
+
+# %% exercise=7.9 hint="A is the same in all chunks, so their parts of its gradient add up: +=."
+-         dA += xp.einsum("tne,te->ne", g, delta[now])
++         dA = xp.einsum("tne,te->ne", g, delta[now])
+
+# %% exercise=7.9 hint="The exponent is delta A, so the gradient of A is that of the exponent times delta, summed over time."
+-         dA += xp.einsum("tne,te->ne", g, delta[now])
++         dA += g.sum(0)
+
+# %% exercise=7.9 hint="x is written into the state times delta: its gradient takes delta along."
+-         dx[now] = dbx * delta[now]
++         dx[now] = dbx

@@ -1,0 +1,157 @@
+"""Chapter 07b, graded; its pictures; and what it says of the shortcut, the tree and the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graded import COURSE, Exercises, ExerciseTests
+from lesson_kernels import lesson_kernels
+
+from coursekit import notebooks
+from coursekit.pictures import draw_overflow, draw_tree, draw_waits, draw_ways
+from coursekit.pictures.scans import tree_rows
+from minilib.cuda import cp, profile, simulate
+from minilib.functional.scan import sample_forward, scan_loop
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "7.6": """
+def reach(delta, A, dtype):
+    n, largest = 0, float(np.finfo(dtype).max)
+    exponent = -delta * A
+    while math.log(largest) - (n + 1) * exponent >= 0:
+        n += 1
+    return n
+""",
+    "7.7": """
+def tree(a, b):
+    strides, stride = [], 1
+    while 2 * stride <= len(b):
+        left, right = slice(stride - 1, len(b) - stride, 2 * stride), slice(2 * stride - 1, None, 2 * stride)
+        b[right] = b[right] + a[right] * b[left]
+        a[right] = a[right] * a[left]
+        strides.append(stride)
+        stride *= 2
+    for stride in reversed(strides):
+        on = slice(3 * stride - 1, None, 2 * stride)
+        some = len(b[on])
+        b[on] += a[on] * b[2 * stride - 1 :: 2 * stride][:some]
+""",
+    "7.8": """
+def sample_forward(x, delta, A, B, C, before, size, scan=None):
+    h, y, carried = before, np.zeros_like(x), [before]
+    for t in range(len(x)):
+        h = np.exp(delta[t] * A) * h + np.outer(B[t], delta[t] * x[t])
+        y[t] = C[t] @ h
+        if (t + 1) % size == 0 or t + 1 == len(x):
+            carried.append(h)
+    return y, np.array(carried)
+""",
+    "7.9": """
+def sample_backward(dy, x, delta, A, B, C, carried, size, scan=None):
+    dx, ddelta, dA, dB, dC = (np.zeros_like(each) for each in (x, delta, A, B, C))
+    back = np.zeros_like(A)
+    for chunk in range(len(carried) - 2, -1, -1):
+        states = [carried[chunk]]
+        times = range(chunk * size, min((chunk + 1) * size, len(x)))
+        for t in times:
+            states.append(np.exp(delta[t] * A) * states[-1] + np.outer(B[t], delta[t] * x[t]))
+        for t in reversed(times):
+            after, before = states.pop(), states[-1]
+            dC[t] = after @ dy[t]
+            g = back + np.outer(C[t], dy[t])
+            fade = np.exp(delta[t] * A)
+            back = fade * g
+            dx[t] = delta[t] * (B[t] @ g)
+            dB[t] = g @ (delta[t] * x[t])
+            ddelta[t] = x[t] * (B[t] @ g) + (back * before * A).sum(0)
+            dA += back * before * delta[t]
+    return dx, ddelta, dA, dB, dC
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("07b_scan", OTHERS)
+
+
+# The kernel of exercise 7.10
+
+
+def launch(batch: int, t: int, e: int, n: int) -> tuple[tuple[int, int], tuple[int, int], tuple, list]:
+    rng = np.random.default_rng(t)
+    x, delta, A, B, C = (
+        rng.standard_normal(s).astype(np.float32)
+        for s in ((batch, t, e), (batch, t, e), (e, n), (batch, t, n), (batch, t, n))
+    )
+    arrays = [x, abs(delta), -abs(A), B, C]
+    made = [cp.zeros((batch, t, e), np.float32), cp.zeros((batch, -(-t // 32) + 1, e, n), np.float32)]
+    args = (*map(cp.asarray, arrays), *made, *np.int32([t, e, n]))
+    return (-(-e // 8), batch), (32, 8), args, arrays
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["lockstep", "forward", "reverse"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 33, 9, 3), (1, 70, 4, 5)], ids=str)
+def test_the_kernel_equals_the_loop_in_every_order_of_its_warps(sizes, schedule):
+    kernel = lesson_kernels("07b_scan", "solutions")["scan_forward"]
+    grid, block, args, (x, delta, A, B, C) = launch(*sizes)
+    simulate(kernel, grid, block, args, shared_mem=128 * (18 + 2 * (sizes[3] + 1)), schedule=schedule)
+    for i, y in enumerate(cp.asnumpy(args[5])):
+        right = sample_forward(x[i], delta[i], A.T, B[i], C[i], np.zeros_like(A.T), 32)
+        np.testing.assert_allclose(y, right[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(cp.asnumpy(args[6])[i], right[1].swapaxes(1, 2), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_kernel_has_no_finding_and_moves_little_more_than_inputs_and_outputs():
+    kernel = lesson_kernels("07b_scan", "solutions")["scan_forward"]
+    report = profile(kernel, *launch(1, 128, 8, 4)[:3], shared_mem=128 * (18 + 2 * 5))
+    assert report.ok
+    moved, ideal = report.bytes_read + report.bytes_written, 4 * (3 * 128 * 8 + 2 * 128 * 4)
+    assert ideal < moved < 1.1 * ideal
+
+
+# What the lesson says
+
+
+def test_the_shortcut_ends_where_the_lesson_says():
+    text = " ".join(
+        " ".join(c.source for c in notebooks.read(COURSE.chapters / "07b_scan.ipynb").cells).split()
+    )
+    assert "at Δ = 0.35 after 15 tokens, at 0.1 after 55" in text
+    for step, tokens in ((0.35, 15), (0.1, 55)):
+        assert int(np.log(float(np.finfo(np.float32).max)) // (step * 16)) == tokens
+
+
+# Pictures
+
+
+def test_a_tree_ends_with_the_states_in_as_many_steps_as_it_says():
+    a, b = [1, 2, 1, 0, 2, 1, 2, 1], [1, 0, 3, 1, 0, 2, 0, 1]
+    rows = tree_rows(a, b)
+    assert [row[0] for row in rows] == ["start", "up", "up", "up", "down", "down"]
+    states = scan_loop(np.array(a, float), np.array(b, float))
+    assert [pair[1] for pair in rows[-1][1]] == states.tolist()
+
+
+def test_a_tree_has_a_slider_and_a_still_picture_and_words_beside_it():
+    tree = draw_tree([1, 2, 1, 0], [1, 0, 3, 1])
+    data, metadata = tree._repr_mimebundle_()
+    assert {"text/html", "image/png", "text/plain"} == set(data)
+    assert "the states: 1, 2, 5, 1" in metadata["image/png"]["alt"]
+    assert data["text/html"].count("<img") == 4 and 'type="range"' in data["text/html"]
+    assert data["image/png"] in data["text/html"] and data["text/html"].count("<script>") == 1
+
+
+@pytest.mark.parametrize(("a", "b"), [([1], [1]), ([1, 2, 3], [1, 2, 3]), ([1, 2], [1, 2, 3, 4])])
+def test_a_tree_of_other_sizes_is_refused(a, b):
+    with pytest.raises(ValueError, match="a power of two"):
+        draw_tree(a, b)
+
+
+def test_pictures_say_in_words_what_they_show():
+    assert "tree: 1, 1, 4, 2" in draw_waits(4, 2).alt
+    never = draw_overflow(lambda a, b: b, (0.35,))
+    assert "delta 0.35: finite" in never.alt
+    assert "loop: 1.0 at 8, 2.0 at 16" in draw_ways({"loop": [1e-3, 2e-3]}, (8, 16)).alt
