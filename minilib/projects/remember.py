@@ -107,12 +107,20 @@ class FixedMamba(Mamba):
 
 
 def model_of(kind: str, task: str) -> Any:
-    """Two layers of width 64; a GPT of width 52, which has as many parameters but for those of its places."""
+    """Two layers of width 64; a GPT of width 52, which has as many parameters but for those of its places.
+
+    It has two heads and begins with embeddings five times as large as minGPT's: with four heads, and those, it
+    learned neither induction nor recall in 3,000 steps.
+    """
     vocabulary = VOCABULARY[task]
     if kind == "gpt":
-        sizes = GPTConfig(vocabulary, BLOCK[task], n_layer=2, n_head=4, n_embd=52)
+        sizes = GPTConfig(vocabulary, BLOCK[task], n_layer=2, n_head=2, n_embd=52)
         sizes.embd_pdrop = sizes.resid_pdrop = sizes.attn_pdrop = 0.0
-        return GPT(sizes)
+        model = GPT(sizes)
+        with no_grad():
+            for table in (model.transformer.wte, model.transformer.wpe):
+                table.weight.normal_(0, 0.1)
+        return model
     return (Mamba if kind == "mamba" else FixedMamba)(MambaConfig(64, 2, vocabulary))
 
 
@@ -143,6 +151,7 @@ def parser() -> Parser:
     made.add_argument(
         "--task", choices=list(VOCABULARY), default="induction", help="what is to be remembered"
     )
+    made.add_argument("--decay", type=float, default=0.1, help="of the weights")
     return made
 
 
@@ -153,8 +162,11 @@ def run(args: argparse.Namespace) -> tuple[Samples, dict[str, Any]]:
     model = model_of(args.model, args.task)
     shown = tests[64][:256]
     data = TensorDataset(*shown)
+    optimizer = model.configure_optimizers(args.lr, weight_decay=args.decay)
     loss = gpt.next_token if args.model == "gpt" else mamba.next_token
-    samples = fitted(args, model, train, data, lambda model: f"{right(model, data):.4f} right", loss)
+    samples = fitted(
+        args, model, optimizer, train, data, lambda model: f"{right(model, data):.4f} right", loss
+    )
     scores = {size: round(right(model, test), 4) for size, test in tests.items()}
     return samples, {
         "right": scores,
