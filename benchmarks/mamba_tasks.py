@@ -1,13 +1,13 @@
 """What a state remembers: the program `minilib.projects.remember`, trained for the record.
 
-    python -m benchmarks.mamba_tasks                                  # writes benchmarks/results/mamba_tasks.json
-    python -m benchmarks.mamba_tasks copying-mamba                    # one of RUNS; the others stay
-    python -m benchmarks.mamba_tasks copying-mamba --keep FOLDER      # with a checkpoint there, and goes on with it
+    python -m benchmarks.mamba_tasks                              # writes benchmarks/results/mamba_tasks.json
+    python -m benchmarks.mamba_tasks copying-mamba                # one of RUNS; the others stay
+    python -m benchmarks.mamba_tasks copying-mamba --keep FOLDER  # with a checkpoint there
 
-Each run says the command that repeats it. `right` of the figures is the fraction of what was asked on held-out
-samples, by their length or number of pairs. `steps`, `losses` (the mean since the step before), `held_out` and
-`right` belong together. `seconds` are those of the clock, `cpu_seconds` those of all threads: where they are
-fewer than the clock's, the machine had other work too.
+Each run says the command that repeats it. `right` of the figures is the fraction of what was asked, on held-
+out samples, by their length or number of pairs. `steps`, `losses` (the mean since the step before),
+`held_out` and `right` belong together. `seconds` are those of the clock, `cpu_seconds` those of all threads:
+where they are fewer than the clock's, the machine had other work too.
 """
 
 from __future__ import annotations

@@ -140,8 +140,9 @@ def selective_copying(
 ) -> tuple[Tensor, Tensor]:
     """ids, targets (n, length + memory): `memory` tokens among noise, to be said in their order at the end.
 
-    Noise is 0, tokens are 1 to `tokens`, at random places of the first `length`. Behind them comes tokens + 1,
-    which asks, as often as there is something to say; all other targets are -1. arXiv:2312.00752, 4.1.1.
+    Noise is 0, tokens are 1 to `tokens`, at random places of the first `length`. Behind them comes
+    tokens + 1, which asks, as often as there is something to say; all other targets are -1.
+    arXiv:2312.00752, 4.1.1.
     """
     if not 0 < memory <= length:
         raise ValueError(f"selective_copying: {memory} tokens do not fit into a length of {length}")

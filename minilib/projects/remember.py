@@ -107,9 +107,9 @@ class FixedMamba(Mamba):
 
 
 def model_of(kind: str, task: str) -> Any:
-    """Two layers of width 64; a GPT of width 52, which has as many parameters but for those of its places.
+    """Two layers of width 64; a GPT of width 52, with as many parameters but for those of its places.
 
-    It has two heads and begins with embeddings five times as large as minGPT's: with four heads, and those, it
+    It has two heads, and embeddings that begin five times as large as minGPT's: with four heads and those it
     learned neither induction nor recall in 3,000 steps.
     """
     vocabulary = VOCABULARY[task]
