@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from minilib.draw import Picture
 
 Names = Mapping[str, Any]  # what the milestone has defined
-MOST_DIGITS, MOST_LISTS = 48, 72
+MOST_DIGITS, MOST_LISTS, MOST_TEXTS = 48, 72, 12
 SENTENCES = (
     "The function returns the value of the expression.",
     "If the name is not defined, an exception is raised.",
@@ -113,6 +113,16 @@ def heads_of_06b(names: Names) -> None:
     maps_figure(words, names["F"].attend(*heads)[1])
 
 
+def letters_of_07c(names: Names) -> None:
+    """Sequences that the network had never seen, darker where time passes, and its answers behind them."""
+    from coursekit.pictures.mamba import draw_copied, letters_of, steps_of
+
+    asked, said = names["asked"][:MOST_TEXTS], names["said"][:MOST_TEXTS]
+    delta = np.log(steps_of(names["model"], asked)).mean(axis=2)
+    rows = [letters_of(row, 8) for row in asked.numpy()]
+    draw_copied(rows, [letters_of(row, 8) for row in said], delta)
+
+
 # By chapter: what draws it (a figure, or a picture that it returns), and the words for it.
 REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "01": (moons, "the border between your moons"),
@@ -122,4 +132,5 @@ REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "06a": (sentences_of_06a, "sentences, cut by your own merges"),
     "06b": (heads_of_06b, "where your attention looks, head by head"),
     "06c": (lists_of_06c, "lists that your library has sorted"),
+    "07c": (letters_of_07c, "letters that your library has picked out of noise"),
 }

@@ -23,7 +23,7 @@ def draw_kept(values: Any, marked: Any, wanted: Any, states: Mapping[str, Any]) 
     _, ax = plt.subplots(figsize=(8.4, 3))
     _numbers(ax, values, marked, wanted)
     for (name, state), colour in zip(states.items(), LINES):
-        ax.plot(state, color=colour, label=name)
+        ax.plot(state, color=colour, drawstyle="steps-post", label=name)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     off = {name: np.abs(wanted - state).mean() for name, state in states.items()}
     told = "; ".join(f"{name} is off by {error:.2f}" for name, error in off.items())
@@ -48,7 +48,8 @@ def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, 
     top.set(ylabel="Δ", title=f"steepness {last:g}", ylim=0)
     _numbers(bottom, values, marked, wanted)
     for steepness, colour in ((first, ORANGE), (last, BLUE)):
-        bottom.plot(runs[steepness][1], color=colour, label=f"state, steepness {steepness:g}")
+        state = runs[steepness][1]
+        bottom.plot(state, color=colour, drawstyle="steps-post", label=f"state, steepness {steepness:g}")
     bottom.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     off = {steepness: np.abs(wanted - state).mean() for steepness, (_, state) in runs.items()}
     told = "; ".join(f"steepness {steepness:g}: {error:.2f}" for steepness, error in off.items())
@@ -84,7 +85,7 @@ function draw() {
   out.push(`<path d="M 10 70 H 690" stroke="#9aa5b1"/><text x="0" y="12" font-size="12">Δ</text>`);
   values.forEach((v, t) => out.push(`<circle cx="${x(t)}" cy="${y(v)}" r="5" stroke="#9aa5b1"
     fill="${marked[t] ? "#c8102e" : "white"}"/>`));
-  const line = states[k].map((v, t) => `${t ? "L" : "M"} ${x(t)} ${y(v)}`).join(" ");
+  const line = states[k].map((v, t) => t ? `H ${x(t)} V ${y(v)}` : `M ${x(t)} ${y(v)}`).join(" ");
   out.push(`<path d="${line}" fill="none" stroke="#2f6ea5" stroke-width="2.5"/>`);
   svg.innerHTML = out.join("");
   root.querySelector("output").textContent = `${steepness[k]}, off by ${off[k].toFixed(2)}`;
@@ -164,48 +165,51 @@ def draw_race(steps: Sequence[int], right: Mapping[str, Sequence[float]], guess:
     plt.ylim(0, 1.02)
     plt.xlabel("step")
     plt.ylabel("letters right")
-    plt.legend(frameon=False, loc="center right")
+    plt.legend(frameon=False, loc="upper left")
     ends = "; ".join(f"{name} ends at {values[-1]:.1%}" for name, values in right.items())
     return _shown(f"Letters right by step: {ends}.")
 
 
-def steps_of(model: Any, ids: Any) -> Any:
-    """The lengths of all steps, delta (B, T, E) of each layer, while `model` reads ids (B, T)."""
-    found: list[Any] = []
+def steps_of(model: Any, ids: Any, most: int = 16) -> Any:
+    """The lengths of steps, delta (B, T, most), in the channels of the first layer that say most at the end.
 
-    def note(module: Any, inputs: Any, z: Any) -> None:
-        found.append(np.logaddexp(0, z.detach().numpy()))
+    What a channel says: how large its number is, times the column of out_proj that it is multiplied by.
+    """
+    mixer, found = model.layers[0].mixer, {}
 
-    undo = [layer.mixer.dt_proj.register_forward_hook(note) for layer in model.layers]
+    def note_z(module: Any, inputs: Any, z: Any) -> None:
+        found["delta"] = np.logaddexp(0, z.detach().numpy())
+
+    def note_y(module: Any, inputs: Any, out: Any) -> None:
+        found["said"] = np.abs(inputs[0].detach().numpy()[:, -1])
+
+    undo = [mixer.dt_proj.register_forward_hook(note_z), mixer.out_proj.register_forward_hook(note_y)]
     model(ids)
     for remove in undo:
         remove()
-    return found
+    share = found["said"].mean(0) * np.linalg.norm(mixer.out_proj.weight.numpy(), axis=0)
+    return found["delta"][:, :, np.argsort(-share)[:most]]
 
 
 def draw_opening(letters: Sequence[str], delta: Any) -> Shown:
-    """delta (T, E) over a sequence: its mean as bars, and all channels, those that choose most on top."""
-    noise = np.array([letter == "·" for letter in letters])
-    asked = np.array([letter == "?" for letter in letters])
-    told = ~noise & ~asked
-    contrast = np.log(delta[told].mean(0) / delta[noise].mean(0))
-    rows = delta[:, np.argsort(contrast)].T
+    """delta (T, channels) over a sequence: its geometric mean as bars, and each channel as a row."""
     _, (top, ax) = plt.subplots(
-        2, 1, figsize=(8.4, 4), sharex=True, height_ratios=[2, 3], layout="constrained"
+        2, 1, figsize=(8.4, 3.8), sharex=True, height_ratios=[2, 3], layout="constrained"
     )
-    colours = [RED if t else GREY if n else BLUE for t, n in zip(told, noise)]
-    chosen = delta[:, np.argsort(contrast)[-16:]].mean(1)
-    top.bar(range(len(letters)), chosen, color=colours)
-    top.set(ylabel="Δ, mean of the 16\nthat choose most", ylim=0)
-    image = ax.imshow(np.log10(rows), aspect="auto", cmap="magma", origin="lower", vmin=-2.5, vmax=1)
-    ax.set(ylabel="channel, by its choice")
+    mean = np.exp(np.log(delta).mean(1))
+    kinds = {"·": GREY, "?": BLUE}
+    top.bar(range(len(letters)), mean, color=[kinds.get(letter, RED) for letter in letters])
+    top.set(ylabel="Δ, geometric mean", ylim=0)
+    image = ax.imshow(np.log10(delta.T), aspect="auto", cmap="magma", vmin=-3.5, vmax=0)
+    ax.set(ylabel="channel", yticks=[])
     ax.set_xticks(range(len(letters)), letters)
     bar = plt.colorbar(image, ax=[top, ax], label="Δ")
-    bar.set_ticks([-2, -1, 0, 1], labels=["0.01", "0.1", "1", "10"])
-    means = f"{chosen[told].mean():.2f} at letters, {chosen[noise].mean():.3f} at noise"
-    return _shown(
-        f"Steps over the sequence {' '.join(letters)}: in the 16 channels that choose most, {means}."
-    )
+    bar.set_ticks([-3, -2, -1, 0], labels=["0.001", "0.01", "0.1", "1"])
+    told = [place for place, letter in enumerate(letters) if letter not in kinds]
+    behind = max(range(4), key=lambda lag: mean[[place + lag for place in told]].mean())
+    longest = mean[[place + behind for place in told]].mean()
+    means = f"{longest:.3f} on average {behind} tokens behind a letter, {mean.min():.4f} at the least"
+    return _shown(f"Lengths of steps over the sequence {' '.join(letters)}: {means}.")
 
 
 # What it costs
@@ -230,13 +234,14 @@ def draw_lengths(lengths: Sequence[int], times: Mapping[str, Sequence[float]]) -
 
 
 def draw_copied(letters: Sequence[Sequence[str]], said: Sequence[Sequence[str]], delta: Any) -> None:
-    """Sequences as tiles, darker the longer their steps delta (B, T) are; wrong answers are red."""
+    """Sequences as tiles, darker the larger the logarithm of their steps, (B, T); wrong answers are red."""
     _, axes = plt.subplots(len(letters), 1, figsize=(9, 0.42 * len(letters)))
     for ax, row, answer, opened in zip(np.atleast_1d(axes), letters, said, delta):
         asked = row.index("?")
         right = [letter for letter in row[:asked] if letter != "·"]
         shade = np.concatenate([opened[:asked], np.full(len(answer) + 1, np.nan)])
-        ax.imshow([shade], cmap="Blues", vmin=0, vmax=1.4 * delta.max(), aspect="auto")
+        low, high = delta[:, :asked].min(), delta[:, :asked].max()  # logarithms
+        ax.imshow([shade], cmap="Blues", vmin=low, vmax=high + 0.4 * (high - low), aspect="auto")
         for place, letter in enumerate(row[:asked]):
             ax.text(place, 0, letter, ha="center", va="center", fontsize=9)
         for place, (letter, wanted) in enumerate(zip(answer, right), asked + 1):

@@ -111,7 +111,9 @@ def test_the_likeliest_tokens_are_those_of_transformers(pair):
 def test_transformers_loads_what_we_save(pair, tmp_path):
     _, ours = pair
     save_pretrained(ours, tmp_path / "ours")
-    theirs, report = transformers.MambaForCausalLM.from_pretrained(tmp_path / "ours", output_loading_info=True)
+    theirs, report = transformers.MambaForCausalLM.from_pretrained(
+        tmp_path / "ours", output_loading_info=True
+    )
     assert not any(report.values()), report
     ids = some_tokens(ours, 2, 9)
     found = logits_of(theirs.eval(), ids).detach().numpy()
