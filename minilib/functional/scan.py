@@ -126,10 +126,10 @@ def sample_backward(
 
 METHODS: dict[str, tuple[Scan, int | None]] = {
     "loop": (scan_loop, None),
-    "chunked": (scan_loop, 32),
+    "chunked": (scan_loop, 64),
     "associative": (scan_associative, None),
 }  # how states are worked out, and of how many tokens at once
-BLOCK = 65_536  # numbers in a chunk's states: a few arrays of that size stay in a core's cache
+BLOCK = 131_072  # numbers in a chunk's states: a few arrays of that size stay in a core's cache
 
 
 class SelectiveScan(Function):

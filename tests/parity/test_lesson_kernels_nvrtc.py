@@ -56,5 +56,13 @@ def test_nvrtc_and_we_agree_whether_a_known_mistake_compiles(source: str) -> Non
     assert (nvrtc.compile_ptx(source, 80, []) is None) == ours
 
 
+@pytest.mark.parametrize("architecture", [75, 80, 90])
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "minilib" / "kernels").glob("*.cu")), ids=lambda path: path.name
+)
+def test_nvrtc_compiles_the_kernels_of_the_library(path: Path, architecture: int) -> None:
+    assert nvrtc.compile_ptx(path.read_text(encoding="utf-8"), architecture, []) is None
+
+
 def test_there_are_kernels_to_judge() -> None:
     assert len(SOURCES) > 20
