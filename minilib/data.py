@@ -140,9 +140,9 @@ def selective_copying(
 ) -> tuple[Tensor, Tensor]:
     """ids, targets (n, length + memory): `memory` tokens among noise, to be said in their order at the end.
 
-    Noise is 0, tokens are 1 to `tokens`, at random places of the first `length`; behind them comes tokens + 1,
-    which asks, as often as there is something to say. Targets are -1 where nothing is asked.
-    arXiv:2312.00752, section 4.1.1.
+    Noise is 0, tokens are 1 to `tokens`, at random places of the first `length`. Behind them comes
+    tokens + 1, which asks, as often as there is something to say; all other targets are -1.
+    arXiv:2312.00752, 4.1.1.
     """
     if not 0 < memory <= length:
         raise ValueError(f"selective_copying: {memory} tokens do not fit into a length of {length}")
@@ -161,7 +161,7 @@ def induction_heads(n: int, length: int = 64, tokens: int = 15, seed: Seed = 0) 
     """ids, targets (n, length): random tokens, and twice a special one: what followed it the first time?
 
     Ordinary tokens are 0 to tokens - 1; the special one, `tokens`, stands somewhere and at the end, where its
-    successor is asked. All other targets are -1. arXiv:2312.00752, section 4.1.2.
+    successor is asked. All other targets are -1. arXiv:2312.00752, 4.1.2.
     """
     if length < 3:
         raise ValueError(
@@ -188,7 +188,7 @@ def recall(
     """
     sizes = np.atleast_1d(np.asarray(pairs))
     most = int(sizes.max())
-    if not 0 < sizes.min() or most > keys:
+    if sizes.min() < 1 or most > keys:
         raise ValueError(f"recall: from 1 to {keys} pairs, as many as there are keys, not {pairs}")
     numbers = np.random.default_rng(seed)
     own = numbers.random((n, keys)).argsort(axis=1)[:, :most]  # (n, most)

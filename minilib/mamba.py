@@ -1,7 +1,7 @@
 """Mamba: a stack of blocks, each of which decides at every token what its state takes in, keeps and says.
 
-Taught in chapters/07c_mamba.ipynb and solutions/07c_mamba.ipynb: what they export is edited there, then `make
-promote`.
+Taught in chapters/07c_mamba.ipynb, solutions/07c_mamba.ipynb and solutions/07d_memory.ipynb: what they export
+is edited there, then `make promote`.
 
     B   samples in a batch                     E   d_inner = expand * d_model, channels of a block
     T   tokens of a sample (paper: L)          N   d_state, numbers that each channel remembers
@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,8 @@ from minilib import functional as F
 from minilib import nn
 from minilib.functional.scan import selective_scan
 from minilib.optim import AdamW
-from minilib.tensor import Generator, Tensor, arange, no_grad, ones
+from minilib.sampling import check_dials, choose
+from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones
 
 # Sizes
 
@@ -99,6 +101,55 @@ class MambaBlock(nn.Module):
         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
         out: Tensor = self.out_proj(y * F.silu(gate))
         return out
+
+    def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
+        """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
+        x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
+        seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
+        window[:] = seen.data[:, :, 1:]
+        x = (seen * self.conv1d.weight[:, 0]).sum(2)
+        x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
+        n = self.config.d_state
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
+        delta = F.softplus(self.dt_proj(step))  # (B, E)
+        state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+        out: Tensor = self.out_proj(y * F.silu(gate))
+        return out
+
+    def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
+        """Many tokens behind those that were there, as so many steps: (B, T, C) -> (B, T, C)."""
+        x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
+        before = window.shape[2]
+        seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
+        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+        n = self.config.d_state
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
+        delta = F.softplus(self.dt_proj(step))
+        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
+        out: Tensor = self.out_proj(y * F.silu(gate))
+        return out
+
+
+@dataclass
+class MambaState:
+    """What a model remembers of all tokens before: as much after a million of them as after one."""
+
+    windows: list[Array]  # of each layer, (B, E, K - 1): what its convolution saw last
+    states: list[Array]  # of each layer, (B, E, N)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its arrays."""
+        return sum(array.nbytes for array in [*self.windows, *self.states])
+
+    def check(self, ids: Tensor, shape: str, ndim: int) -> None:
+        """Raise where `ids` are not of this shape, with a row for each text of the state."""
+        batch = len(self.states[0])
+        if ids.ndim != ndim or len(ids) != batch or not ids.numel():
+            raise ValueError(f"the state is of B = {batch} texts: ids must be {shape}, not {ids.shape}")
 
 
 class ResidualBlock(nn.Module):
@@ -203,6 +254,59 @@ class Mamba(nn.Module):
             {"params": [named[n] for n in sorted(named.keys() - decay)], "weight_decay": 0.0},
         ]
         return AdamW(groups, lr=learning_rate, betas=betas)
+
+    # One token at a time
+
+    def init_state(self, batch_size: int) -> MambaState:
+        """A state for so many texts, of which nothing has been read yet."""
+        c, weight = self.config, self.embedding.weight.data
+        sizes = (batch_size, c.d_inner, c.d_conv - 1), (batch_size, c.d_inner, c.d_state)
+        zeros = array_module(weight).zeros
+        return MambaState(*([zeros(size, weight.dtype) for _ in self.layers] for size in sizes))
+
+    def step(self, ids: Tensor, state: MambaState) -> Tensor:
+        """One token of each text (B,) -> scores (B, V) of what comes next; `state` takes it in, in place."""
+        state.check(ids, "(B,)", 1)
+        with no_grad():
+            x = self.embedding(ids)  # (B, C)
+            layer: Any  # a ResidualBlock
+            for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
+                x = x + layer.mixer.step(layer.norm(x), window, h)
+            logits: Tensor = self.lm_head(self.norm_f(x))
+        return logits
+
+    def prefill(self, ids: Tensor, state: MambaState) -> Tensor:
+        """`step` for many tokens at once: ids (B, T) -> scores (B, V) of what comes behind the last."""
+        state.check(ids, "(B, T)", 2)
+        with no_grad():
+            x = self.embedding(ids)  # (B, T, C)
+            layer: Any  # a ResidualBlock
+            for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
+                x = x + layer.mixer.prefill(layer.norm(x), window, h)
+            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))
+        return logits
+
+    def generate(
+        self,
+        idx: Tensor,
+        max_new_tokens: int,
+        temperature: float = 1.0,
+        do_sample: bool = False,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """`idx` (B, T) and max_new_tokens more: the likeliest each time, or drawn with `do_sample`.
+
+        The prompt is read at once; each further token costs one step, however long the text is.
+        """
+        self.check(idx)
+        check_dials(self.config.vocab_size, max_new_tokens, temperature, top_k, top_p)
+        state, logits = self.init_state(idx.shape[0]), None
+        for _ in range(max_new_tokens):
+            logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
+            idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
+        return idx
 
 
 # A loss for the Trainer

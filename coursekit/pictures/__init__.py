@@ -42,6 +42,7 @@ from coursekit.pictures.mamba import (
     steps_of,
 )
 from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
+from coursekit.pictures.memory import draw_echo, draw_price, draw_reach
 from coursekit.pictures.networks import (
     draw_confusion,
     draw_digits,
@@ -102,6 +103,7 @@ __all__ = [
     "draw_curves",
     "draw_dials",
     "draw_digits",
+    "draw_echo",
     "draw_errors",
     "draw_fields",
     "draw_forgetting",
@@ -131,10 +133,12 @@ __all__ = [
     "draw_owners",
     "draw_pieces",
     "draw_points",
+    "draw_price",
     "draw_prices",
     "draw_probabilities",
     "draw_products",
     "draw_race",
+    "draw_reach",
     "draw_reasons",
     "draw_responses",
     "draw_road",

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from minilib.data import DataLoader, TensorDataset
 from minilib.gpt import GPT, MODELS, GPTConfig, next_token
-from minilib.optim import WarmupCosine
+from minilib.optim import Optimizer, WarmupCosine
 from minilib.tensor import Generator, manual_seed
 from minilib.train import Callback, Checkpoint, CheckpointError, Lines, Loss, ProgressBar, Trainer
 
@@ -26,9 +26,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
 
 
-def options(
-    name: str, description: str | None, models: Iterable[str] = MODELS, **defaults: Any
-) -> Parser:
+def options(name: str, description: str | None, models: Iterable[str] = MODELS, **defaults: Any) -> Parser:
     """The options of all programs, with the defaults of one for those that need them."""
     parser = Parser(
         prog=f"python -m minilib.projects.{name}", description=description, allow_abbrev=False,
@@ -121,19 +119,20 @@ def trained(
     manual_seed(args.seed)
     drops = {name: args.dropout for name in ("embd_pdrop", "resid_pdrop", "attn_pdrop")}
     model = GPT(GPTConfig(vocab_size, train.tensors[0].shape[1], args.model, **drops))
-    return model, fitted(args, model, train, test, write, next_token)
+    optimizer = model.configure_optimizers(args.lr)
+    return model, fitted(args, model, optimizer, train, test, write, next_token)
 
 
 def fitted(
     args: argparse.Namespace,
     model: Any,
+    optimizer: Optimizer,
     train: TensorDataset,
     test: TensorDataset,
     write: Callable[[Any], str],
     loss: Loss,
 ) -> Samples:
     """Train a model on (idx, targets) as the options say; its samples."""
-    optimizer = model.configure_optimizers(args.lr)
     schedule = WarmupCosine(optimizer, args.steps // 20, args.steps, args.lr / 10)
     loader = DataLoader(train, args.batch, shuffle=True, drop_last=True, generator=Generator(args.seed))
     samples = Samples(write, DataLoader(test, 64), args.every)

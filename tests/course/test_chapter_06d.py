@@ -10,7 +10,8 @@ from graded import COURSE, Exercises, ExerciseTests
 
 from coursekit import notebooks
 from coursekit.pictures.generating import Dials
-from minilib.gpt import GPT, MODELS, GPTConfig, probabilities
+from minilib.gpt import GPT, MODELS, GPTConfig
+from minilib.sampling import probabilities
 from minilib.tensor import Tensor, no_grad
 
 # Right answers by another way than the reference's.

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minilib import gpt
-from minilib.gpt import GPT, GPTConfig, LayerCache, choose, probabilities
+from minilib.gpt import GPT, GPTConfig, LayerCache
+from minilib.sampling import choose, probabilities
 from minilib.tensor import Generator, Tensor, manual_seed, mode, no_grad
 
 V, BLOCK = 11, 8

@@ -40,10 +40,11 @@ ROOMS = {
     "bpe": "numpy regex huggingface_hub",
     "train/": "numpy tensor functional/ nn optim data parallel "
     "IPython matplotlib safetensors threadpoolctl tqdm",
-    "gpt": "numpy tensor functional/ nn optim pretrained",  # which it imports when it is asked for weights
-    "mamba": "numpy tensor functional/ nn optim gpt pretrained",  # the same
+    "sampling": "numpy tensor",
+    "gpt": "tensor functional/ nn optim sampling pretrained",  # which it imports when it is asked for weights
+    "mamba": "numpy tensor functional/ nn optim sampling pretrained",  # the same
     "pretrained": "numpy safetensors huggingface_hub tensor nn gpt mamba",
-    "projects/": "numpy tensor nn optim data gpt mamba train/ tqdm",
+    "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }

@@ -1,0 +1,217 @@
+"""Plausible wrong answers to the exercises of chapter 07d, each with the hint that it earns."""
+
+# %% exercise=7.16 hint="A GPT keeps two vectors a token in each layer: a key and a value."
+-     each = 2 * gpt_layers * C
++     each = gpt_layers * C
+
+# %% exercise=7.16 hint="The block is twice as wide inside: E = 2 C numbers for each column of its window and its state."
+-     mamba = mamba_layers * 2 * C * (N + K - 1)
++     mamba = mamba_layers * C * (N + K - 1)
+
+# %% exercise=7.16 hint="The window is missing: K - 1 columns beside the N of the state."
+-     mamba = mamba_layers * 2 * C * (N + K - 1)
++     mamba = mamba_layers * 2 * C * N
+
+# %% exercise=7.16 hint="A window holds K - 1 columns: the K-th is the token that has come in."
+-     mamba = mamba_layers * 2 * C * (N + K - 1)
++     mamba = mamba_layers * 2 * C * (N + K)
+
+# %% exercise=7.16 hint="There both may keep as much as the other. More is one token later, wherever they are even."
+-     return tokens * each, mamba, mamba // each + 1
++     return tokens * each, mamba, -(-mamba // each)
+
+# %% exercise=7.16 hint="The state of a Mamba is for all tokens together: it does not grow with them."
+-     return tokens * each, mamba, mamba // each + 1
++     return tokens * each, tokens * mamba, mamba // each + 1
+
+# %% exercise=7.17 hint="A new list of the same arrays is no copy: `step` writes into the arrays, and all endings share them. Copy each array."
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++         own = MambaState(state.windows[:], state.states[:])
+
+# %% exercise=7.17 hint="A new list of the same arrays is no copy: `step` writes into the arrays, and all endings share them. Copy each array."
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++         own = state
+
+# %% exercise=7.17 hint="The windows are shared still: what the convolution saw last belongs to an ending as much as its state does."
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++         own = MambaState(list(state.windows), [h.copy() for h in state.states])
+
+# %% exercise=7.17 hint="The states are shared still: copy them as you copy the windows."
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++         own = MambaState([w.copy() for w in state.windows], list(state.states))
+
+# %% exercise=7.17 hint="You forget the prompt: each ending begins with what was read, not with nothing."
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++         own = model.init_state(1)
+
+# %% exercise=7.17 hint="Right, but the prompt is read again for each ending. Read it once, and copy what the model remembers."
+-     for token in prompt:
+-         model.step(Tensor([token]), state)
+-     for token in firsts:
+-         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
++     for token in firsts:
++         own = model.init_state(1)
++         for t in prompt:
++             model.step(Tensor([t]), own)
+
+# %% exercise=7.18 hint="The window that came in is as before: `window = ...` gives the name to another array. Write into it: `window[:] = ...`."
+-     window[:] = seen.data[:, :, 1:]
++     window = seen.data[:, :, 1:]
+
+# %% exercise=7.18 hint="The state that came in is as before: `state = ...` gives the name to another array. Write into it, with `*=` and `+=` or `state[:] = ...`."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
++     state = state * (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state = state + ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+
+# %% exercise=7.18 hint="The convolution sees its window backwards: weight 0 belongs to the oldest column, the last weight to the new one."
+-     x = (seen * self.conv1d.weight[:, 0]).sum(2)
++     x = (seen * Tensor(self.conv1d.weight.data[:, 0, ::-1].copy())).sum(2)
+
+# %% exercise=7.18 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
+-     window[:] = seen.data[:, :, 1:]
+-     x = (seen * self.conv1d.weight[:, 0]).sum(2)
+-     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
++     x = (seen * self.conv1d.weight[:, 0]).sum(2)
++     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
++     window[:] = cat([Tensor(window), x.unsqueeze(2)], 2).data[:, :, 1:]
+
+# %% exercise=7.18 hint="The bias of the convolution is missing."
+-     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
++     x = F.silu(x)
+
+# %% exercise=7.18 hint="Behind the convolution comes SiLU, as in `forward`."
+-     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
++     x = x if self.conv1d.bias is None else x + self.conv1d.bias
+
+# %% exercise=7.18 hint="A step has a length above 0: softplus of what `dt_proj` says."
+-     delta = F.softplus(self.dt_proj(step))  # (B, E)
++     delta = self.dt_proj(step)
+
+# %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (delta.unsqueeze(2) * self.A_log.exp()).exp().data
+
+# %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (delta.unsqueeze(2) * -self.A_log).exp().data
+
+# %% exercise=7.18 hint="The old state fades by exp(Δ A), not by Δ A."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (delta.unsqueeze(2) * -self.A_log.exp()).data
+
+# %% exercise=7.18 hint="What is written is Δ B x: a long step writes more. Δ is missing there."
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
++     state += (x.unsqueeze(2) * B.unsqueeze(1)).data
+
+# %% exercise=7.18 hint="First the old state fades, then the new token is written: you let the new one fade as well."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
++     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
++     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+
+# %% exercise=7.18 hint="You read the state before the token is in it: y comes after the update."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
++     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
++     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+
+# %% exercise=7.18 hint="D x passes by the state, and is missing."
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
++     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2)
+
+# %% exercise=7.18 hint="The gate goes through SiLU before it multiplies."
+-     out: Tensor = self.out_proj(y * F.silu(gate))
++     out: Tensor = self.out_proj(y * gate)
+
+# %% exercise=7.18 hint="The gate is missing: the second half of `in_proj` says what of y goes on."
+-     out: Tensor = self.out_proj(y * F.silu(gate))
++     out: Tensor = self.out_proj(y)
+
+# %% exercise=7.18 hint="B and C have changed places: `x_proj` says first what delta is made of, then B, then C."
+-     step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
++     step, C, B = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
+
+# %% exercise=7.18 hint="x and the gate have changed places: `in_proj` says x first."
+-     x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
++     gate, x = self.in_proj(u).chunk(2, dim=1)
+
+# %% exercise=7.18 hint="You begin with nothing at every token: what came before is in `window` and `state`."
+-     x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
++     window[:], state[:] = 0, 0
++     x, gate = self.in_proj(u).chunk(2, dim=1)
+
+# %% exercise=7.19 hint="The text is in the state already: a second time it is read as if it were said twice. Only the token chosen last is new."
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++         logits = self.prefill(idx, state)
+
+# %% exercise=7.19 hint="Right, but the whole text goes through the model for each token. The state is made once, and remembers it."
+-     state, logits = self.init_state(idx.shape[0]), None
+-     for _ in range(max_new_tokens):
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++     for _ in range(max_new_tokens):
++         logits = self.prefill(idx, self.init_state(idx.shape[0]))
+
+# %% exercise=7.19 hint="The last token of the prompt is in the state twice: the scores of what comes next are those that `prefill` returns."
+-     state, logits = self.init_state(idx.shape[0]), None
+-     for _ in range(max_new_tokens):
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++     state = self.init_state(idx.shape[0])
++     self.prefill(idx, state)
++     for _ in range(max_new_tokens):
++         logits = self.step(idx[:, -1], state)
+
+# %% exercise=7.19 hint="The prompt is lost: only its last token is read. `prefill` takes all of it."
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++         logits = self.step(idx[:, -1], state)
+
+# %% exercise=7.19 hint="Each step begins with an empty state: make it once, before the loop."
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++         new = self.init_state(idx.shape[0])
++         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], new)
+
+# %% exercise=7.19 hint="One step too many: behind the last token nobody asks what comes next."
+-     for _ in range(max_new_tokens):
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
+-         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++     for _ in range(max_new_tokens):
++         logits = self.prefill(idx, state) if logits is None else logits
++         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++         logits = self.step(idx[:, -1], state)
+
+# %% exercise=7.19 hint="You return only what is new. The prompt belongs to the answer."
+-     return idx
++     return idx[:, idx.shape[1] - max_new_tokens :]
+
+# %% exercise=7.19 hint="`choose` was not told everything: temperature, do_sample, top_k, top_p and the generator all matter to it."
+-         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++         idx = cat([idx, choose(logits)], 1)
+
+# %% exercise=7.19 hint="`choose` was not told everything: temperature, do_sample, top_k, top_p and the generator all matter to it."
+-         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p)], 1)
+
+# %% exercise=7.20 hint="The window is forgotten: the first new tokens look at zeros instead of those before them."
+-     seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
++     seen = cat([Tensor(window).transpose(1, 2), x], 1)
++     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
++     x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
+
+# %% exercise=7.20 hint="The window is not written back: the next stretch needs the last K - 1 inputs of this one."
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
++     pass
+
+# %% exercise=7.20 hint="The state is forgotten: give it to `selective_scan`, which begins with it and leaves the last one there."
+-     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
++     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
+
+# %% exercise=7.20 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
++     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
++     kept = cat([Tensor(window).transpose(1, 2), x], 1)
++     window[:] = kept.data[:, kept.shape[1] - before :].swapaxes(1, 2)
