@@ -28,6 +28,10 @@
 -     return float(abs(1 + step * rates).max())
 +     return float(np.linalg.norm(1 + step * rates))
 
+# %% exercise=7.1 hint="Of complex numbers you want the longest, and max alone does not ask for length: take abs first."
+-     return float(abs(1 + step * rates).max())
++     return (1 + step * rates).max()
+
 # %% exercise=7.2 hint="b is written with a straight line, delta B, although `euler` is False. The hold takes (exp(delta A) - 1) / A B."
 -     return xp.exp(z), delta * mean * B
 +     return xp.exp(z), delta * B + 0 * mean
