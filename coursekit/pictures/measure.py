@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 
-def seconds(action: Callable[[], object], times: int = 20) -> float:
-    """The shortest time that `action()` takes."""
+def seconds(
+    action: Callable[[], object], times: int = 20, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """The shortest time that `action()` takes; by `time.process_time` without what other programs take."""
     ticks = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = clock()
         action()
-        ticks.append(time.perf_counter() - start)
+        ticks.append(clock() - start)
     return min(ticks)
 
 

@@ -17,11 +17,14 @@ from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, ORANGE, PALE
 # Who waits for whom
 
 
-def draw_waits(tokens: int = 16, size: int = 4) -> Described:
-    """When each token's state is there: by a loop, in chunks side by side, and by a tree."""
+def draw_waits(tokens: int = 32, size: int = 8) -> Described:
+    """After how many steps each token's state is there: by a loop, in chunks side by side, and by a tree.
+
+    A step is one join, or many at the same time. The first token's state is there from the start.
+    """
     times = np.arange(tokens)
     ways = {
-        "loop": [t + 1 for t in range(tokens)],
+        "loop": list(range(tokens)),
         f"chunks of {size}": _chunk_steps(tokens, size),
         "tree": _tree_steps(tokens),
     }
@@ -32,8 +35,8 @@ def draw_waits(tokens: int = 16, size: int = 4) -> Described:
         ax.set(
             title=f"{name}: {max(done)} steps",
             xlabel="token",
-            xticks=times[::5],
-            yticks=range(0, tokens + 1, 4),
+            xticks=times[:: max(tokens // 4, 1)],
+            yticks=range(0, tokens + 1, max(tokens // 4, 1)),
             ylim=(0, tokens + 1),
         )
     axes[0].set_ylabel("step in which its state is done")
@@ -45,7 +48,7 @@ def draw_waits(tokens: int = 16, size: int = 4) -> Described:
 
 def _chunk_steps(tokens: int, size: int) -> list[int]:
     """All chunks at once, then one carry after the other; those of a chunk take theirs together."""
-    return [t + 1 if t < size else size + t // size for t in range(tokens)]
+    return [t if t < size else size - 1 + t // size for t in range(tokens)]
 
 
 def _tree_steps(tokens: int) -> list[int]:
@@ -55,7 +58,7 @@ def _tree_steps(tokens: int) -> list[int]:
         step += 1
         done[2 * stride - 1] = step
         stride *= 2
-    done[0] = 1
+    stride //= 2
     while stride > 1:
         stride //= 2
         step += 1
@@ -213,16 +216,17 @@ def draw_overflow(
 
 
 def draw_ways(times: Mapping[str, Sequence[float]], lengths: Sequence[int]) -> Described:
-    """Milliseconds of each way over the length of the sequence."""
+    """Microseconds a token, of each way, over the length of the sequence; `times` are seconds in all."""
     figure, ax = plt.subplots(figsize=(6, 2.8))
     for (name, each), style in zip(times.items(), ("s--", "o-", "^:", "v-.")):
-        ax.loglog(lengths, [1e3 * t for t in each], style, label=name)
-    ax.set(xlabel="tokens", ylabel="ms")
+        ax.semilogx(lengths, [1e6 * t / n for t, n in zip(each, lengths)], style, label=name)
+    ax.set(xlabel="tokens", ylabel="microseconds a token")
+    ax.set_ylim(bottom=0)
     ax.set_xticks(lengths, map(str, lengths))
     ax.minorticks_off()
     ax.legend(frameon=False)
-    alt = "Milliseconds over tokens. " + "; ".join(
-        f"{name}: " + ", ".join(f"{1e3 * t:.1f} at {n}" for n, t in zip(lengths, each))
+    alt = "Microseconds a token, over tokens. " + "; ".join(
+        f"{name}: " + ", ".join(f"{1e6 * t / n:.0f} at {n}" for n, t in zip(lengths, each))
         for name, each in times.items()
     )
     return _described(figure, alt)

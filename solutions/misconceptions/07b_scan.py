@@ -21,6 +21,10 @@
 -     return int(room // (delta * -A))
 +     return int(room // delta)
 
+# %% exercise=7.6 hint="A number of tokens is whole: turn what fits into an int, rounding down."
+-     return int(room // (delta * -A))
++     return room / (delta * -A)
+
 # %% exercise=7.7 hint="a and b are combined in the wrong order: b needs the later pair's a as it was, so multiply a only after b."
 -     b[right] += a[right] * b[left]
 -     a[right] *= a[left]
@@ -41,6 +45,23 @@
 
 # %% exercise=7.7 hint="You go up one level only. The pairs at odd places must be scanned themselves: call tree on them."
 -     tree(a[right], b[right])
+
+# %% exercise=7.7 hint="An odd number of tokens leaves one over: it is on the left of nobody. End the left ones at len(b) // 2 * 2, and on the way down those to take in at -1."
+-     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
++     left, right = slice(0, None, 2), slice(1, None, 2)
+
+# %% exercise=7.7 hint="On the way down, too, it is the later pair's a that multiplies: a[2::2], that of the token which takes in."
+-     b[2::2] += a[2::2] * b[1:-1:2]
++     b[2::2] += a[1:-1:2] * b[1:-1:2]
+
+# %% exercise=7.7 hint="On the way down you take in what stands on the right, a later step. Token 2 takes in pair 1, and token 0 is right from the start."
+-     b[2::2] += a[2::2] * b[1:-1:2]
++     b[left] += a[left] * b[right]
+
+# %% exercise=7.7 hint="You scan a copy. The caller looks at the b that it handed over: write into it."
+-     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
++     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
++     a, b = a.copy(), b.copy()
 
 # %% exercise=7.7 hint="The states are right, but token by token: a loop of T steps. Work on whole slices, level by level."
 def tree(a, b):
@@ -80,6 +101,20 @@ def tree(a, b):
 # %% exercise=7.8 hint="`before` is left out: the first chunk begins with the state that it is given."
 -     carried[0] = before
 +     carried[0] = 0
+
+# %% exercise=7.8 hint="y is C times the state, summed over the N numbers of it: you sum without C."
+-         y[now] = (C[now][:, None] @ h)[:, 0]
++         y[now] = h.sum(1)
+
+# %% exercise=7.8 hint="The last chunk's last state is missing from `carried`: it holds one state more than there are chunks."
+-     return y, carried
++     return y, carried[:-1]
+
+# %% exercise=7.8 hint="The numbers are right, but all states exist at the same time. Call chunk_states for one chunk after the other."
+def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop):
+    _, h = chunk_states(x, delta, A, B, before, scan)
+    ends = [min(start + size, len(x)) - 1 for start in range(0, len(x), size)]
+    return (C[:, :, None] * h).sum(1), np.concatenate([before[None], h[ends]])
 
 # %% exercise=7.9 hint="You run the scan backwards with the factors one place off: into g[t] comes a[t + 1], so turn around a[1:], with the 1 at its end."
 -         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
@@ -126,3 +161,16 @@ def tree(a, b):
 # %% exercise=7.9 hint="x is written into the state times delta: its gradient takes delta along."
 -         dx[now] = dbx * delta[now]
 +         dx[now] = dbx
+
+# %% exercise=7.9 hint="The chunks go by from first to last. What comes back to a chunk comes from the one after it: begin with the last, reversed(range(...))."
+-     for i in reversed(range(len(carried) - 1)):
++     for i in range(len(carried) - 1):
+
+# %% exercise=7.9 hint="The scan ran backwards, and its result still does: turn it around once more, [::-1]."
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
++         g = scan(a[:0:-1], g[::-1], later)
+
+# %% exercise=7.9 hint="The gradient of the exponent delta A lacks a factor: exp is its own slope, so it is g times a[t] times h[t - 1]."
+-         g *= a[:-1]
+-         later = g[0].copy()
++         later = a[0] * g[0]

@@ -176,6 +176,14 @@ def test_the_shortcut_ends_where_the_lesson_says():
         assert int(np.log(float(np.finfo(np.float32).max)) // (step * 16)) == tokens
 
 
+def test_the_lesson_names_the_steps_of_the_picture_and_the_picture_those_of_the_tree():
+    said = draw_waits().alt.split(": ", 1)[1].split("; ")
+    done = [list(map(int, each.split(": ")[1].split(", "))) for each in said]
+    text = " ".join(c.source for c in notebooks.read(COURSE.chapters / "07b_scan.ipynb").cells)
+    assert "31 steps, or 10, or 9" in text and [max(each) for each in done] == [31, 10, 9]
+    assert done[2][-1] == 5 and len(tree_rows([1] * 32, [1] * 32)) - 1 == 9
+
+
 # Pictures
 
 
@@ -203,7 +211,8 @@ def test_a_tree_of_other_sizes_is_refused(a, b):
 
 
 def test_pictures_say_in_words_what_they_show():
-    assert "tree: 1, 1, 4, 2" in draw_waits(4, 2).alt
+    alt = draw_waits(4, 2).alt
+    assert "loop: 0, 1, 2, 3; chunks of 2: 0, 1, 2, 2; tree: 0, 1, 3, 2" in alt
     never = draw_overflow(lambda a, b: b, (0.35,))
     assert "delta 0.35: finite" in never.alt
-    assert "loop: 1.0 at 8, 2.0 at 16" in draw_ways({"loop": [1e-3, 2e-3]}, (8, 16)).alt
+    assert "loop: 125 at 8, 250 at 16" in draw_ways({"loop": [1e-3, 4e-3]}, (8, 16)).alt
