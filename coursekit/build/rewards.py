@@ -113,6 +113,13 @@ def heads_of_06b(names: Names) -> None:
     maps_figure(words, names["F"].attend(*heads)[1])
 
 
+def answers_of_07a(names: Names) -> None:
+    """What the state space says of numbers that it was told 5, 20 and 100 steps before."""
+    from coursekit.pictures.states import answers_figure
+
+    answers_figure(names["spaced"])
+
+
 def letters_of_07c(names: Names) -> None:
     """Sequences that the network had never seen, darker where time passes, and its answers behind them."""
     from coursekit.pictures.mamba import draw_copied, letters_of, steps_of
@@ -132,5 +139,6 @@ REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "06a": (sentences_of_06a, "sentences, cut by your own merges"),
     "06b": (heads_of_06b, "where your attention looks, head by head"),
     "06c": (lists_of_06c, "lists that your library has sorted"),
+    "07a": (answers_of_07a, "numbers from the door, as your state space remembers them"),
     "07c": (letters_of_07c, "letters that your library has picked out of noise"),
 }

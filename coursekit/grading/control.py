@@ -12,6 +12,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble
 from coursekit.grading.compare import against, load_judges
+from coursekit.grading.flow import info
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.misconceptions import Misconception, load_misconceptions
 from coursekit.grading.model import CellRun, NotebookRun
@@ -65,8 +66,12 @@ def _beside(chapter: Chapter, folder: str) -> Path:
 
 
 def mistaken(chapter: Chapter, bundle: Mapping[str, Misconception]) -> NotebookNode:
-    """The reference's notebook with the wrong answers of `bundle` in it."""
-    return assemble(chapter, chapter.reference() | {key: one.source for key, one in bundle.items()})
+    """The reference's notebook with the wrong answers of `bundle` and their hidden tests alone."""
+    made = assemble(chapter, chapter.reference() | {key: one.source for key, one in bundle.items()})
+    made.cells = [
+        cell for cell in made.cells if info(cell)["role"] != "hidden" or info(cell)["exercise"] in bundle
+    ]
+    return made
 
 
 def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Measure]:

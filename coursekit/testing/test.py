@@ -18,7 +18,7 @@ from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
 
 passes_on = True
-CELL_TIMEOUT = 120
+CELL_TIMEOUT = 600
 FAST_CHAPTERS = ("00", "02a", "04a")  # seconds each: how to start, arrays, kernels
 _NO_TESTS = 5  # pytest's exit code where it found none
 ASKED = "when asked for"
@@ -121,15 +121,16 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
         f"--nbval-sanitize-with={Path(__file__).with_name('nbval_sanitize.cfg')}",
         f"--nbval-cell-timeout={CELL_TIMEOUT}", *cells,
     ]  # fmt: skip
-    # --ignore: nothing that PyTorch must be there for, or loaded for, is even imported.
+    # --ignore: nothing that PyTorch or Selenium must be there for, or loaded for, is even imported.
     plain = [
         *pytest, *workers,
         "-m", f"{'not slow and ' if fast else ''}not browser and not parity and not gpu",
-        "--ignore=tests/parity", "--ignore=tests/gpu", *pytest_args,
+        "--ignore=tests/parity", "--ignore=tests/browser", "--ignore=tests/gpu", *pytest_args,
     ]  # fmt: skip
     # one process: each worker would load PyTorch anew and share the same cores
     parity = [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])]
-    browser = [*pytest, "-rs", "tests/browser", *pytest_args]
+    two = ["-n", str(min(os.cpu_count() or 1, 2)), "--dist", "load", "--maxschedchunk", "1"]  # browsers
+    browser = [*pytest, "-rs", *two, "tests/browser", *pytest_args]
     gpu = [*pytest, "-rs", "-m", "gpu", *(pytest_args or ["tests/gpu"])]
     which = "three chapters" if fast else "chapters and solutions"
     return [

@@ -64,9 +64,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _check_dtypes(name: str, *tensors: Tensor | None) -> None:
     """Raise where not all have one dtype."""
-    dtypes = [t.dtype for t in tensors if t is not None]
-    if any(dtype != dtypes[0] for dtype in dtypes):
-        names = ", ".join(dtype.name for dtype in dtypes)
+    if len({t.data.dtype for t in tensors if t is not None}) > 1:
+        names = ", ".join(t.dtype.name for t in tensors if t is not None)
         raise RuntimeError(f"{name}: the dtypes differ: {names}; cast with .to(...)")
 
 

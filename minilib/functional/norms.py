@@ -69,7 +69,25 @@ def layer_norm(
     shape = _last_axes("layer_norm", input, normalized_shape, weight, bias)
     weight = ones(shape, dtype=input.dtype) if weight is None else weight
     bias = zeros(shape, dtype=input.dtype) if bias is None else bias
-    return apply(LayerNorm(eps), input, weight, bias)
+    one_row = type(input.data) is np.ndarray and 0 < input.data.size == weight.data.size
+    return apply(LayerNormOfOneRow(eps) if one_row else LayerNorm(eps), input, weight, bias)
+
+
+class LayerNormOfOneRow(LayerNorm):
+    """The same with the mean as a plain number: half the time where a model says one word at a time."""
+
+    name = "LayerNorm"
+
+    def forward(self, x: Array, weight: Array, bias: Array) -> Array:
+        row, n = x.reshape(-1), weight.size
+        y = row - row[0]
+        y -= y.dtype.type(float(np.add.reduce(y)) / n)
+        scale = y.dtype.type(float(y @ y) / n + self.eps) ** -0.5  # 1 / sigma
+        y *= scale
+        self.saved = y[None], np.full((1, 1), scale, y.dtype), weight
+        out = y * weight.reshape(-1)
+        out += bias.reshape(-1)
+        return out.reshape(x.shape)
 
 
 # RMS norm

@@ -225,6 +225,19 @@ def attend_new(q, k, v):
 +         least = np.sort(scores, axis=None)[::-1][top_k - 1]
 +         least = np.minimum(least, scores.max(-1, keepdims=True))
 
+# %% exercise=6.22 hint="top_k changes nothing in your answer: only the k largest scores of a row may be chosen."
+-     if top_k is not None:
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         scores = np.where(scores < least, -np.inf, scores)
+
+# %% exercise=6.22 hint="top_p changes nothing in your answer: only the likeliest tokens that add up to it may be chosen."
+-     if top_p is not None:
+-         order = np.argsort(-p, axis=-1, kind="stable")
+-         ordered = np.take_along_axis(p, order, -1)
+-         before = ordered.cumsum(-1) - ordered  # the sum of all that are likelier
+-         np.put_along_axis(p, order, np.where(before < top_p, ordered, 0), -1)
+-         p /= p.sum(-1, keepdims=True)
+
 # %% exercise=6.22 hint="With both, top_p looks at the probabilities that top_k left: they add up to 1 before the second cut."
 def probabilities(scores, top_k=None, top_p=None):
     p = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))

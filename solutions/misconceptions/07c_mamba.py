@@ -192,7 +192,7 @@ class CausalConv(Function):
 -         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
 +         self.A_log = nn.Parameter(arange(1, n + 1).float() * ones(e, 1))
 
-# %% exercise=7.14 hint="The whole model has PyTorch's spread of 1 in its embedding, or another: the embedding is drawn from N(0, 0.02 squared)."
+# %% exercise=7.14 hint="The embedding keeps what its module drew, which has a spread of 1. Draw it from N(0, 0.02 squared)."
 -             if name == "embedding.weight":
 -                 p.normal_(0, 0.02, generator)
 -             elif name.endswith("out_proj.weight"):
@@ -222,7 +222,7 @@ class CausalConv(Function):
 -                 steps = p.uniform_(math.log(0.001), math.log(0.1), generator).exp()
 +                 steps = p.uniform_(0.001, 0.1, generator)
 
-# %% exercise=7.14 hint="The bias is the logarithm of Δ. That is nearly softplus turned round, but only nearly for long steps... and exactly is ln(e to the Δ - 1)."
+# %% exercise=7.14 hint="The sign is wrong: ln(e to the Δ + 1) is softplus itself. Turned round it is ln(e to the Δ - 1)."
 -                 p.copy_((steps.exp() - 1).log())  # softplus backwards
 +                 p.copy_((steps.exp() + 1).log())
 

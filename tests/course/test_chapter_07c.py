@@ -129,7 +129,7 @@ def prose(lesson):
 
 
 def test_the_opening_shows_the_networks_that_the_lesson_trains(lesson):
-    rows = re.findall(r"(?m)^\| `([a-d· ]+)` \| `([a-d ]+)` \| `([a-d ]+)` \|$", lesson[0].source)
+    rows = re.findall(r"(?m)^\| `([a-h· ]+)` \| `([a-h ]+)` \| `([a-h ]+)` \|$", lesson[0].source)
     assert len(rows) == 3
     printed = output_of(lesson, "for row, *said in")
     for row in rows:
@@ -142,12 +142,13 @@ def test_the_opening_shows_the_networks_that_the_lesson_trains(lesson):
 
 def test_the_best_filter_explains_a_ninth(lesson):
     """Of the mark at p: the sum of p²(1-p)^2j is p / (2 - p)."""
-    assert output_of(lesson, "long, marks =").strip("'\n") == f"{0.2 / 1.8:.0%}"
-    assert "A ninth of it" in prose(lesson)
+    explained = int(output_of(lesson, "long, marks =").strip("%'\n")) / 100
+    assert abs(explained - 0.2 / 1.8) < 0.015
+    assert "About a ninth of it" in prose(lesson)
 
 
 def test_a_steep_gate_holds_what_was_marked(lesson):
-    off = dict(re.findall(r"steepness ([\d.]+): ([\d.]+)", output_of(lesson, "draw_standstill(")))
+    off = dict(re.findall(r"steepness ([\d.]+): (\d+\.\d+)", output_of(lesson, "draw_standstill(")))
     assert float(off["0"]) > 0.3 and float(off["8"]) < 0.01
 
 

@@ -24,7 +24,7 @@ def test_run_all_goes_through_untouched_exercises(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(COURSE.root))
     made = notebooks.read(path)
-    NotebookClient(made, timeout=120, resources={"metadata": {"path": str(COURSE.exercises)}}).execute()
+    NotebookClient(made, timeout=600, resources={"metadata": {"path": str(COURSE.exercises)}}).execute()
     said = {
         cell.source.partition("\n")[0]: [one.data["text/plain"] for one in cell.outputs]
         for cell in made.cells
@@ -45,6 +45,6 @@ def test_run_all_goes_through_where_the_course_is_not(
         )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     made = notebooks.read(COURSE.exercise("04a"))
-    NotebookClient(made, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(made, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     said = [str(cell.outputs) for cell in made.cells if cell.source.startswith("check(")]
     assert all(re.search(r"\d is not solved yet", one) for one in said)

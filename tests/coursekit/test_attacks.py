@@ -124,7 +124,7 @@ def pending(server: socket.socket) -> int:
 
 def left_over(root: Path, start: float) -> list[str]:
     """Processes of our boxes that are still there; the end of a namespace may take a moment."""
-    for _ in range(40):
+    for _ in range(600):  # half a minute
         young = [one for one in psutil.process_iter(["create_time"]) if one.info["create_time"] > start - 1]
         found = [line for line in map(lineage, young) if is_ours(line, root)]
         if not found:

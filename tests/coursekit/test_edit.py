@@ -242,7 +242,7 @@ def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Pat
     change(
         made,
         "Value(2.0).data",
-        f"import time, pathlib\npathlib.Path({str(running)!r}).touch()\ntime.sleep(60)",
+        f"import time, pathlib\npathlib.Path({str(running)!r}).touch()\ntime.sleep(500)",
     )
 
     def interrupt() -> None:
@@ -254,7 +254,7 @@ def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Pat
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         made.bring()
-    assert time.monotonic() - started < 30 and state(course) == before
+    assert time.monotonic() - started < 300 and state(course) == before
 
 
 @pytest.mark.slow
@@ -332,7 +332,7 @@ def test_without_an_editor_saves_count_until_ctrl_c(course: Course) -> None:
         assert "1 cell changed" in process.stdout.readline()
         assert "wrote " in process.stdout.readline() and "right after" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=20) == ("\n", "") and process.returncode == 0
+        assert process.communicate(timeout=300) == ("\n", "") and process.returncode == 0
     finally:
         process.kill()
 

@@ -10,8 +10,9 @@ import pytest
 
 from coursekit.course import find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import load_chapter
-from coursekit.grading.control import misconceptions_of
+from coursekit.grading.assemble import assemble, load_chapter
+from coursekit.grading.control import misconceptions_of, mistaken
+from coursekit.grading.flow import info
 from coursekit.grading.misconceptions import Misconception, load_misconceptions
 
 COURSE = find_course(Path(__file__).parent)
@@ -162,6 +163,20 @@ def test_a_header_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, mes
     (tmp_path / "01.py").write_text(text)
     with pytest.raises(CourseError, match=message):
         load_misconceptions(tmp_path / "01.py", SimpleNamespace(path=Path("01_tiny.ipynb"), exercises=[]))
+
+
+def test_a_wrong_answer_runs_amid_right_ones_and_with_its_own_hidden_tests_alone() -> None:
+    chapter = load_chapter(next(COURSE.solutions.glob("01_*.ipynb")))
+    wrong = misconceptions_of(chapter)[0]
+    made, whole = mistaken(chapter, {wrong.exercise: wrong}), assemble(chapter, chapter.reference())
+    assert {info(cell)["exercise"] for cell in made.cells if info(cell)["role"] == "hidden"} == {
+        wrong.exercise
+    }
+    rest = [cell.source for cell in whole.cells if info(cell)["role"] != "hidden"]
+    changed = [
+        cell.source for cell in made.cells if info(cell)["role"] != "hidden" and cell.source not in rest
+    ]
+    assert changed == [wrong.source]
 
 
 @pytest.mark.parametrize("path", sorted(COURSE.solutions.glob("*.ipynb")), ids=lambda path: path.stem)

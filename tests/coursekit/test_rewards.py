@@ -35,7 +35,7 @@ def test_a_milestone_draws_what_it_has_trained_and_says_where(number: str, tmp_p
         env=environment(COURSE, COURSE.root),
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

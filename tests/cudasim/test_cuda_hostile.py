@@ -24,7 +24,7 @@ from cudasim.language.intrinsics import INTRINSICS
 pytestmark = pytest.mark.slow
 
 MODES = ("lockstep", "warps", "watched")
-SECONDS = 20.0  # each takes one or two; machines are busy
+SECONDS = 20.0  # of the processor; each takes one or two
 
 
 def within(body: str, before: str = "") -> str:
@@ -231,10 +231,10 @@ BOMBS = {
 @pytest.mark.parametrize("what", BOMBS)
 def test_what_is_too_much_is_refused_soon(what: str) -> None:
     source, message = BOMBS[what]
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(CompileError, match=re.escape(message)):
         every(source)
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 def every(source: str) -> Kernel:
@@ -263,10 +263,10 @@ MUCH = {
 
 @pytest.mark.parametrize("what", MUCH)
 def test_what_is_much_but_not_too_much_is_done_soon(what: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     kernel, out = every(MUCH[what]), cp.zeros(4, np.int32)
     kernel((1,), (1,), (out, 1))
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     if what == "zeros":
         assert int(out.get()[0]) == 32
 

@@ -260,7 +260,7 @@ def test_a_probability_that_is_none_is_told(p: float) -> None:
 # The simple version
 
 
-@pytest.mark.parametrize(("t", "s"), [(1, 1), (6, 6), (3, 7)])
+@pytest.mark.parametrize(("t", "s"), [(1, 1), (1, 7), (6, 6), (3, 7)])
 def test_one_operation_equals_the_chain(t: int, s: int) -> None:
     grad, results = drawn(2, t, 4), []
     arrays = three(t, s, lead=(2,))

@@ -223,6 +223,23 @@ class RowsOnly(Function):
         return dx, (grad * x / np.sqrt(square)).sum(0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("far", [0, 1e4])
+def test_layer_norm_of_one_row_is_that_row_among_others(dtype: Any, far: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, grad = ((rng.normal(size=(3, 50)) + start).astype(dtype) for start in (far, 0))
+    weight, bias = rng.normal(size=(2, 50)).astype(dtype)
+    results = []
+    for n in (1, 3):
+        inputs = [Tensor(x, requires_grad=True) for x in (rows[:n], weight, bias)]
+        (F.layer_norm(inputs[0], (50,), *inputs[1:])[0] * Tensor(grad[0])).sum().backward()
+        results.append([F.layer_norm(*inputs[:1], (50,), *inputs[1:]), *[x.grad for x in inputs]])
+    for one, three in zip(*results):
+        assert one.dtype == dtype
+        tolerance = 2e-6 if dtype == np.float32 else 1e-13
+        np.testing.assert_allclose(one.numpy(), three.numpy()[: len(one)], atol=tolerance * (1 + far / 10))
+
+
 @pytest.mark.parametrize(
     ("shape", "last"), [((2, 3, 4), (4,)), ((2, 3, 4), (3, 4)), ((4,), (4,)), ((0, 4), (4,))]
 )

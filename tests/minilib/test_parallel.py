@@ -133,7 +133,7 @@ def test_elementwise_takes_any_shape_and_writes_through() -> None:
 
 def test_work_is_shared_by_threads_and_not_when_alone() -> None:
     set_num_threads(3)
-    meet = threading.Barrier(3, timeout=20)
+    meet = threading.Barrier(3, timeout=300)
     names: set[str] = set()
 
     def together(x: Any) -> None:
@@ -158,7 +158,7 @@ def test_alone_is_per_thread_and_ends_after_an_error() -> None:
             seen.add(threading.get_ident())
             if x[0] in (0, 6):
                 with contextlib.suppress(threading.BrokenBarrierError):
-                    meet.wait(timeout=0.5)
+                    meet.wait(timeout=2)
 
         chunked(work, np.arange(12), rows=1)
         return len(seen) == 1
@@ -199,12 +199,12 @@ def test_after_an_error_nobody_is_at_work_any_more() -> None:
 
     def work(x: Any) -> None:
         if x[0] == 0:
-            started.wait(10)
+            started.wait(300)
             threading.Timer(0.2, go.set).start()
             raise ZeroDivisionError
         if x[0] == 11:
             started.set()
-            go.wait(10)
+            go.wait(300)
             done.set()
 
     x = np.arange(12)
@@ -212,7 +212,7 @@ def test_after_an_error_nobody_is_at_work_any_more() -> None:
     with pytest.raises(ZeroDivisionError):
         chunked(work, x, rows=1)
     finished = done.is_set()
-    done.wait(10)
+    done.wait(300)
     assert finished
 
 
@@ -263,9 +263,9 @@ def test_a_forked_child_gets_threads_of_its_own() -> None:
     child = context.Process(target=in_child, args=(queue,))
     child.start()
     try:
-        number, got = queue.get(timeout=30)
+        number, got = queue.get(timeout=300)
     finally:
-        child.join(10)
+        child.join(300)
         if child.is_alive():
             child.kill()
     assert number == 2 and child.exitcode == 0

@@ -384,7 +384,7 @@ def test_ctrl_c_keeps_the_last_checkpoint(tmp_path):
     )
     assert process.stdout.readline() == "go\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode != 0 and "KeyboardInterrupt" in errors
     resumed = trainer().load(tmp_path / "c")
     assert resumed.step >= 5 and len(resumed.losses) == resumed.step

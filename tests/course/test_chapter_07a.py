@@ -1,0 +1,162 @@
+"""Chapter 07a, graded; the spring that one moves; and the figures that its prose gives."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from graded import COURSE, Exercises, ExerciseTests
+
+from coursekit import notebooks
+from coursekit.pictures import (
+    draw_answers,
+    draw_budget,
+    draw_forgetting,
+    draw_responses,
+    draw_selection,
+    draw_spring,
+    draw_unrolled,
+)
+from coursekit.pictures.states import SECONDS, euler_steps, motion
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "7.1": """
+def euler_growth(A, step):
+    powers = np.linalg.eigvals(np.eye(len(A)) + step * A)
+    return max(float(np.hypot(one.real, one.imag)) for one in powers)
+""",
+    "7.2": """
+def discretize(delta, A, B, euler=False):
+    delta = np.asarray(delta, dtype=A.real.dtype)
+    z = np.multiply.outer(delta, np.ones(A.shape[-1], A.real.dtype)) * A
+    b = np.empty(z.shape, z.dtype) * B
+    for at in np.ndindex(z.shape):
+        if euler or z[at] == 0:
+            factor = 1
+        elif abs(z[at]) < 1e-2:  # the series of (exp(z) - 1) / z
+            factor = 1 + z[at] / 2 * (1 + z[at] / 3 * (1 + z[at] / 4 * (1 + z[at] / 5)))
+        else:
+            factor = (np.exp(z[at]) - 1) / z[at]
+        d = delta[at[:-1]] if delta.ndim == z.ndim - 1 else delta
+        b[at] = d * factor * np.broadcast_to(B, z.shape)[at]
+    return np.exp(z), b
+""",
+    "7.3": """
+def ssm_kernel(a, b, C, length):
+    h, answers = b.copy(), []
+    for _ in range(length):
+        answers.append((C * h).sum(-1).real)
+        h = a * h
+    return np.array(answers)
+""",
+    "7.4": """
+def fft_convolve(x, kernel):
+    wide = np.broadcast_shapes(x.shape[:-2], kernel.shape[:-2])
+    y = np.zeros((*wide, *x.shape[-2:]), x.dtype)
+    for k in range(min(kernel.shape[-2], x.shape[-2])):
+        y[..., k:, :] += kernel[..., k : k + 1, :] * x[..., : x.shape[-2] - k, :]
+    return y
+""",
+    "7.5": """
+def fft_convolve_backward(grad, x, kernel):
+    def convolve(a, b, keep):
+        n = a.shape[-2] + b.shape[-2]
+        product = np.fft.fft(a, n, axis=-2) * np.fft.fft(b, n, axis=-2)
+        return np.fft.ifft(product, axis=-2).real[..., :keep, :]
+
+    T, L = x.shape[-2], kernel.shape[-2]
+    back = grad[..., ::-1, :]  # time runs backwards
+    dx = convolve(back, kernel, T)[..., ::-1, :]
+    each = convolve(back, x, T)[..., ::-1, :].reshape(-1, *x.shape[-2:]).sum(0)
+    dkernel = np.zeros(kernel.shape)
+    dkernel[:T] = each[:L]
+    return dx, dkernel
+""",
+}
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("07a_state_spaces", OTHERS)
+    test_a_chapter_has_six_exercises_four_of_them_core = None
+
+    def test_a_part_has_five_exercises_three_of_them_core(self):
+        assert len(self.exercises.core) >= 3
+        assert len(self.exercises.chapter.exercises) == 5
+
+
+# What the lesson says
+
+
+class Lesson:
+    cells = notebooks.read(COURSE.chapters / "07a_state_spaces.ipynb").cells
+    prose = " ".join("\n".join(c.source for c in cells if c.cell_type == "markdown").split())
+
+    @classmethod
+    def printed(cls, text: str) -> str:
+        """What the only cell with this text printed."""
+        (cell,) = [c for c in cls.cells if c.cell_type == "code" and text in c.source]
+        return "".join(output.get("text", "") for output in cell.outputs)
+
+
+@pytest.mark.parametrize(("row", "code"), [("recurrent network", "rnn = {}"), ("state space", "spaced = {}")])
+def test_the_table_at_the_beginning_is_what_the_lesson_trains(row, code):
+    (told,) = re.findall(rf"\| {row} \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", Lesson.prose)
+    assert list(told) == re.findall(r"steps: (\S+) recovered", Lesson.printed(code))
+
+
+def test_a_state_of_n_numbers_holds_n_inputs_worth():
+    """Without QR: the weights v of an input in the state, through the inverse of the state's covariance."""
+    a = np.exp(-0.3 * np.arange(1.0, 5.0))
+    rows = a ** np.arange(400)[:, None]  # (steps ago, N)
+    shares = np.einsum("kn,nm,km->k", rows, np.linalg.inv(rows.T @ rows), rows)
+    assert abs(shares.sum() - 4) < 1e-9
+    assert np.allclose(shares, (np.linalg.qr(rows)[0] ** 2).sum(1))
+
+
+def test_who_knows_only_the_sign_recovers_three_quarters():
+    told = np.linspace(-1, 1, 100_001)
+    assert abs(1 - ((told - np.sign(told) / 2) ** 2).mean() / told.var() - 0.75) < 1e-3
+    assert "recovers 0.75 at best" in Lesson.prose
+
+
+# The spring
+
+
+def test_the_spring_moves_as_tiny_steps_say():
+    state, friction = np.array([1.0, 0.0]), 0.3
+    for _ in range(200_000):
+        p, v = state
+        state = state + 1e-5 * np.array([v, -p - friction * v])
+    np.testing.assert_allclose(motion(friction, 2.0), state, atol=1e-4)
+
+
+def test_eulers_steps_grow_as_the_eigenvalue_says():
+    path = euler_steps(0.3, 0.5)
+    assert len(path) == SECONDS / 0.5 + 1
+    growth = abs(1 + 0.5 * np.linalg.eigvals([[0, 1], [-1, -0.3]])).max()
+    assert 0.8 < np.linalg.norm(path[-1]) / growth ** (len(path) - 1) < 1.25
+
+
+@pytest.mark.parametrize("step", [None, 0.5])
+def test_a_spring_has_a_still_picture_and_words_beside_its_script(step):
+    data, metadata = draw_spring(0.3, step)._repr_mimebundle_()
+    assert {"text/html", "image/png", "text/plain"} == set(data)
+    assert metadata["image/png"]["alt"].startswith("A spring with friction 0.3")
+    assert data["image/png"] in data["text/html"] and data["text/html"].count("</script>") == 1
+    arguments = json.loads(re.search(r"\.\.\.(\[[^{]*\])\)</script>", data["text/html"])[1])
+    assert arguments[:3] == [0.3, step, SECONDS]
+
+
+def test_pictures_say_in_words_what_they_show():
+    assert "fades: 1.0e+00 at once, 1e-01 after 1 steps" in draw_forgetting({"fades": [1, 0.1]}).alt
+    tails = 0.5 ** np.arange(4)[:, None] * np.ones(2)
+    assert "a: from 1.00 to 0.12" in draw_responses(tails, ["a", "b"], tails @ [1, -2], "mix").alt
+    assert "step 1: 1.00, 0.50, 0.25, 0.00 at first" in draw_budget({"step 1": [1, 0.5, 0.25, 0]}, 4).alt
+    assert "Inputs 1 at 0, -2 at 2" in draw_unrolled([1, 0, -2], [1, 0.5, 0.25]).alt
+    told = np.array([-0.8, 0.0, 0.8])
+    assert "x: -0.80 on average" in draw_answers({"x": (told, told)}).alt
+    chosen = draw_selection([True, False, True], [1.0, 5.0, 2.0], {"one": [1, 1, 2]})
+    assert "2 marked numbers among 3, the last 2.00. one ends at 2.00" in chosen.alt
