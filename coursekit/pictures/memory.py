@@ -44,18 +44,21 @@ def draw_price(
 
 def draw_echo(echoes: Mapping[str, Any]) -> None:
     """How much of one changed token is left in the state, against the steps since; 1 is the largest."""
+    echo_figure(echoes)
+    ends = (f"{name}: {echo[-1]:.2g} of it after {len(echo) - 1} steps" for name, echo in echoes.items())
+    show_described("What is left of a changed token: " + "; ".join(ends))
+
+
+def echo_figure(echoes: Mapping[str, Any]) -> None:
+    """The figure of `draw_echo`, not shown yet."""
     plt.figure(figsize=(6.4, 2.8))
-    said = []
     for (name, echo), colour in zip(echoes.items(), OTHERS):
-        echo = np.asarray(echo)
         plt.semilogy(np.maximum(echo, 1e-4), color=colour, label=name)
-        said.append(f"{name}: {echo.max():.2g} at most, {echo[-1]:.2g} after {len(echo) - 1} steps")
     plt.ylim(3e-3, 2)
     plt.xlabel("tokens since the changed one")
     plt.ylabel("difference of the states")
     plt.legend(loc="lower left")
     plt.tight_layout()
-    show_described("What is left of a changed token: " + "; ".join(said))
 
 
 def draw_reach(
