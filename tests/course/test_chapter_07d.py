@@ -109,7 +109,6 @@ class TestExercises(ExerciseTests):
 
 
 LESSON = notebooks.read(COURSE.chapters / "07d_memory.ipynb")
-CODE = "\n".join(cell.source for cell in LESSON.cells if cell.cell_type == "code")
 PROSE = re.sub(r"\s+", " ", "\n".join(cell.source for cell in LESSON.cells if cell.cell_type == "markdown"))
 
 
@@ -121,7 +120,9 @@ def recorded(name):
 
 def said(name):
     """The numbers that a cell of the lesson gives to this name."""
-    (found,) = re.findall(rf"(?ms)^{name} = (\{{.*?^?\}})$", CODE)
+    cells = [ast.parse(cell.source) for cell in LESSON.cells if cell.cell_type == "code"]
+    nodes = [node for cell in cells for node in cell.body if isinstance(node, ast.Assign)]
+    (found,) = [node.value for node in nodes if ast.unparse(node.targets[0]) == name]
     return ast.literal_eval(found)
 
 
