@@ -29,8 +29,8 @@ RUNS = {  # the options of each, beside those that the program has by itself
     "induction-gpt": "--task induction --model gpt --steps 6000 --lr 1e-3 --decay 0",
     "copying-mamba": "--task copying --model mamba --steps 6000",
     "copying-fixed": "--task copying --model fixed --steps 6000",
-    "recall-mamba": "--task recall --model mamba --steps 4000 --decay 0",
-    "recall-gpt": "--task recall --model gpt --steps 4000 --lr 1e-3 --decay 0",
+    "recall-mamba": "--task recall --model mamba --steps 3000 --batch 64 --decay 0",
+    "recall-gpt": "--task recall --model gpt --steps 3000 --batch 64 --lr 1e-3 --decay 0",
 }
 
 
