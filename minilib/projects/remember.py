@@ -161,7 +161,7 @@ def run(args: argparse.Namespace) -> tuple[Samples, dict[str, Any]]:
     train, tests = samples_of(args.task, args.steps * args.batch, args.seed)
     manual_seed(args.seed)
     model = model_of(args.model, args.task)
-    shown = next(iter(tests.values()))[:256]
+    shown = tests[PAIRS[-1] if args.task == "recall" else 64][:256]
     data = TensorDataset(*shown)
     optimizer = model.configure_optimizers(args.lr, weight_decay=args.decay)
     loss = gpt.next_token if args.model == "gpt" else mamba.next_token
