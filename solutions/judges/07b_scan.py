@@ -16,7 +16,7 @@ def judge_tree_steps(name: str, expected: Any, got: Any) -> str | None:
         return "expected an integer"
     if counted < 1:
         return "nothing was worked out on the arrays"
-    more = f"{counted} {name}, and {bound} can do: a few operations on whole slices for each level of the tree"
+    more = f"{counted} {name}, and {bound} can do: a few operations on whole slices for each level of it"
     return more if counted > 2 * bound else None
 
 
