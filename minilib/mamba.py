@@ -1,7 +1,7 @@
 """Mamba: a stack of blocks, each of which decides at every token what its state takes in, keeps and says.
 
-Taught in chapters/07c_mamba.ipynb, solutions/07c_mamba.ipynb and solutions/07d_memory.ipynb: what they export
-is edited there, then `make promote`.
+Taught in chapters/07c_mamba.ipynb, solutions/07c_mamba.ipynb, chapters/07d_memory.ipynb and
+solutions/07d_memory.ipynb: what they export is edited there, then `make promote`.
 
     B   samples in a batch                     E   d_inner = expand * d_model, channels of a block
     T   tokens of a sample (paper: L)          N   d_state, numbers that each channel remembers

@@ -130,6 +130,16 @@ def letters_of_07c(names: Names) -> None:
     draw_copied(rows, [letters_of(row, 8) for row in said], delta)
 
 
+def echoes_of_07d(names: Names) -> None:
+    """How long the state knows of a token that will be asked, and of one that will not."""
+    from coursekit.pictures.memory import echo_figure
+
+    tokens = np.random.default_rng(0).integers(0, 15, 200)
+    tokens[20] = 15
+    left = {"the token behind *": 21, "any other": 31}
+    echo_figure({name: names["echo"](names["model"], tokens, place)[:160] for name, place in left.items()})
+
+
 # By chapter: what draws it (a figure, or a picture that it returns), and the words for it.
 REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "01": (moons, "the border between your moons"),
@@ -141,4 +151,5 @@ REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "06c": (lists_of_06c, "lists that your library has sorted"),
     "07a": (answers_of_07a, "numbers from the door, as your state space remembers them"),
     "07c": (letters_of_07c, "letters that your library has picked out of noise"),
+    "07d": (echoes_of_07d, "what your Mamba remembers of a token, and what it lets go"),
 }

@@ -11,7 +11,8 @@ import numpy as np
 from coursekit.pictures.plots import BLUE, GREY, ORANGE
 from coursekit.pictures.tokens import show_described
 
-COLOURS = (ORANGE, BLUE, "#2a9d55", GREY)
+COLOURS = {"GPT": ORANGE, "Mamba": BLUE, "Mamba, live": "#6baed6"}
+OTHERS = (ORANGE, BLUE, "#2a9d55")
 
 
 def draw_price(
@@ -20,14 +21,14 @@ def draw_price(
     """Bytes that each model keeps after so many tokens, and its milliseconds for one more."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.9))
     said = []
-    for (name, sizes), colour in zip(kept.items(), COLOURS):
-        left.loglog(lengths, sizes, "o-", color=colour, markersize=4, label=name)
+    for name, sizes in kept.items():
+        left.loglog(lengths, sizes, "o-", color=COLOURS[name], markersize=4, label=name)
         said.append(
             f"{name} keeps {sizes[0]:,} bytes at {lengths[0]} tokens, {sizes[-1]:,} at {lengths[-1]:,}"
         )
-    for (name, times), colour in zip(taken.items(), COLOURS):
+    for name, times in taken.items():
         ms = 1000 * np.asarray(times)
-        right.semilogx(lengths, ms, "o-", color=colour, markersize=4, label=name)
+        right.semilogx(lengths, ms, "o-", color=COLOURS[name], markersize=4, label=name)
         said.append(f"{name} takes {ms[0]:.2f} ms, then {ms[-1]:.2f} ms")
     for ax in (left, right):
         ax.set_xticks([*lengths][::2], [f"{n:,}" for n in [*lengths][::2]])
@@ -43,18 +44,21 @@ def draw_price(
 
 def draw_echo(echoes: Mapping[str, Any]) -> None:
     """How much of one changed token is left in the state, against the steps since; 1 is the largest."""
+    echo_figure(echoes)
+    ends = (f"{name}: {echo[-1]:.2g} of it after {len(echo) - 1} steps" for name, echo in echoes.items())
+    show_described("What is left of a changed token: " + "; ".join(ends))
+
+
+def echo_figure(echoes: Mapping[str, Any]) -> None:
+    """The figure of `draw_echo`, not shown yet."""
     plt.figure(figsize=(6.4, 2.8))
-    said = []
-    for (name, echo), colour in zip(echoes.items(), COLOURS):
-        echo = np.asarray(echo)
+    for (name, echo), colour in zip(echoes.items(), OTHERS):
         plt.semilogy(np.maximum(echo, 1e-4), color=colour, label=name)
-        said.append(f"{name}: {echo.max():.2g} at most, {echo[-1]:.2g} after {len(echo) - 1} steps")
-    plt.ylim(5e-5, 3)
+    plt.ylim(3e-3, 2)
     plt.xlabel("tokens since the changed one")
     plt.ylabel("difference of the states")
     plt.legend(loc="lower left")
     plt.tight_layout()
-    show_described("What is left of a changed token: " + "; ".join(said))
 
 
 def draw_reach(
@@ -64,7 +68,8 @@ def draw_reach(
     plt.figure(figsize=(6.4, 2.8))
     said = []
     sizes = sorted({size for curve in curves.values() for size in curve})
-    for (name, curve), colour in zip(curves.items(), COLOURS[1:] + COLOURS[:1]):
+    for (name, curve), other in zip(curves.items(), OTHERS):
+        colour = COLOURS.get(name, other)
         plt.semilogx([*curve], [100 * r for r in curve.values()], "o-", color=colour, label=name)
         said.append(f"{name} {', '.join(f'{100 * r:.0f} % at {size:,}' for size, r in curve.items())}")
     plt.axhline(100 * chance, color=GREY, linestyle=":", label="a guess")
@@ -76,6 +81,6 @@ def draw_reach(
     plt.ylim(0, 105)
     plt.xlabel(what)
     plt.ylabel("right, in percent")
-    plt.legend(loc="best", fontsize=8)
+    plt.legend(loc="lower left", fontsize=8)
     plt.tight_layout()
     show_described(f"Right answers against {what}: " + "; ".join(said))

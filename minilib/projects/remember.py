@@ -6,7 +6,7 @@ python -m minilib.projects.remember --task recall --model gpt
 
 copying     16 tokens stand among noise in 64 places: say them in their order
 induction   a special token, and again at the end: what followed it the first time? Tested to 1,024 places
-recall      up to 64 keys with a value each: say the value of each key
+recall      up to 16 keys with a value each: say the value of each key
 
 The last line tells how much of what was asked on held-out samples comes out right.
 """
@@ -35,8 +35,8 @@ LENGTHS = (
     512,
     1024,
 )  # of the sequences that induction heads are tested on; trained on the first
-PAIRS = (4, 8, 16, 32, 64)  # that recall is trained and tested on
-VOCABULARY = {"copying": 16, "induction": 16, "recall": 128}
+PAIRS = (2, 4, 8, 16)  # that recall is trained and tested on; the last are all keys that there are
+VOCABULARY = {"copying": 16, "induction": 16, "recall": 2 * PAIRS[-1]}
 BLOCK = {"copying": 80, "induction": LENGTHS[-1], "recall": 3 * PAIRS[-1]}  # of a GPT: the longest test
 TESTED = 131_072  # tokens in all, at most 1,024 samples
 
@@ -55,8 +55,9 @@ def samples_of(task: str, n: int, seed: int) -> tuple[TensorDataset, Tests]:
             length: TensorDataset(*induction_heads(min(1024, TESTED // length), length, seed=held_out))
             for length in LENGTHS
         }
-    return TensorDataset(*recall(n, PAIRS, seed=train)), {
-        pairs: TensorDataset(*recall(256, pairs, seed=held_out)) for pairs in PAIRS
+    kinds = PAIRS[-1], PAIRS[-1]  # of keys, of values
+    return TensorDataset(*recall(n, PAIRS, *kinds, seed=train)), {
+        pairs: TensorDataset(*recall(256, pairs, *kinds, seed=held_out)) for pairs in PAIRS
     }
 
 
@@ -160,7 +161,7 @@ def run(args: argparse.Namespace) -> tuple[Samples, dict[str, Any]]:
     train, tests = samples_of(args.task, args.steps * args.batch, args.seed)
     manual_seed(args.seed)
     model = model_of(args.model, args.task)
-    shown = tests[64][:256]
+    shown = tests[PAIRS[-1] if args.task == "recall" else 64][:256]
     data = TensorDataset(*shown)
     optimizer = model.configure_optimizers(args.lr, weight_decay=args.decay)
     loss = gpt.next_token if args.model == "gpt" else mamba.next_token

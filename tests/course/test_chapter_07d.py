@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from graded import Exercises, ExerciseTests
+import ast
+import json
+import re
+
+from graded import COURSE, Exercises, ExerciseTests
+
+from benchmarks.mamba_tasks import RUNS
+from coursekit import notebooks
+from minilib.gpt import MODELS
+from minilib.mamba import Mamba, MambaConfig
 
 # Right answers by another way than the reference's.
 OTHERS = {
@@ -97,3 +106,62 @@ def prefill(self, u, window, state):
 
 class TestExercises(ExerciseTests):
     exercises = Exercises("07d_memory", OTHERS)
+
+
+LESSON = notebooks.read(COURSE.chapters / "07d_memory.ipynb")
+PROSE = re.sub(r"\s+", " ", "\n".join(cell.source for cell in LESSON.cells if cell.cell_type == "markdown"))
+
+
+def recorded(name):
+    """A run of benchmarks/results/mamba_tasks.json."""
+    runs = json.loads((COURSE.root / "benchmarks" / "results" / "mamba_tasks.json").read_text())["runs"]
+    return next(run for run in runs if run["run"] == name)
+
+
+def said(name):
+    """The numbers that a cell of the lesson gives to this name."""
+    cells = [ast.parse(cell.source) for cell in LESSON.cells if cell.cell_type == "code"]
+    nodes = [node for cell in cells for node in cell.body if isinstance(node, ast.Assign)]
+    (found,) = [node.value for node in nodes if ast.unparse(node.targets[0]) == name]
+    return ast.literal_eval(found)
+
+
+def as_sizes(right):
+    """Shares by size, to a tenth of a percent, as the lesson gives them."""
+    return {int(size): round(share, 3) for size, share in right.items()}
+
+
+def test_what_was_recorded_of_induction_heads_is_told():
+    for name, curve in said("recorded").items():
+        assert curve == as_sizes(recorded(f"induction-{name.lower()}")["figures"]["right"]), name
+
+
+def test_what_was_recorded_of_selective_copying_is_told():
+    for name, run in (("Mamba", "copying-mamba"), ("without selection", "copying-fixed")):
+        row = recorded(run)
+        assert said("copied")[name] == round(row["figures"]["right"]["64"], 3)
+        assert f"{row['options']['steps']:,} steps of {row['options']['batch']} sequences" in PROSE
+
+
+def test_the_recorded_runs_reach_what_selection_promises():
+    induction = recorded("induction-mamba")["figures"]["right"]
+    assert min(induction[size] for size in ("64", "128", "256")) >= 0.99
+    assert recorded("copying-mamba")["figures"]["right"]["64"] >= 0.98
+    assert recorded("copying-fixed")["figures"]["right"]["64"] < 0.65
+    for run in ("induction-mamba", "induction-gpt", "copying-mamba", "copying-fixed"):
+        row = recorded(run)
+        assert row["cpu_seconds"] < 20 * 60 and "--seed 0" in row["command"]
+        assert row["command"] == f"python -m minilib.projects.remember {RUNS[run]} --seed 0"
+
+
+def test_a_gpt_2_keeps_more_after_39_tokens():
+    layers, _, width = MODELS["gpt2"]
+    state = 24 * 2 * width * (16 + 3)
+    assert state / (2 * layers * width) == 38 and "After 39 tokens" in PROSE
+
+
+def test_the_bytes_that_are_told_are_those_that_are_kept():
+    state = Mamba(MambaConfig(128, 4, 16)).init_state(1)
+    assert state.nbytes == 38 * 2048 and "2{,}048" in PROSE and "After 38 tokens" in PROSE
+    numbers = Mamba(MambaConfig(64, 2, 16)).init_state(1).nbytes // 4
+    assert f"a Mamba of that width has {numbers:,}" in PROSE and "131,072" in PROSE
