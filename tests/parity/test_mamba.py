@@ -17,7 +17,8 @@ CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 CONFIGS = [
     {"vocab_size": 17, "hidden_size": 12, "num_hidden_layers": 1, "state_size": 5},
     {"vocab_size": 33, "hidden_size": 24, "num_hidden_layers": 2, "state_size": 16, "time_step_rank": 3},
-    {"vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 3, "state_size": 1, "expand": 3, "conv_kernel": 2},
+    {"vocab_size": 8, "hidden_size": 16, "num_hidden_layers": 3, "state_size": 1, "expand": 3,
+     "conv_kernel": 2},
     {"vocab_size": 50, "hidden_size": 20, "num_hidden_layers": 2, "state_size": 8, "use_conv_bias": False},
     {"vocab_size": 21, "hidden_size": 8, "num_hidden_layers": 2, "state_size": 4, "use_bias": True,
      "conv_kernel": 6},
