@@ -52,9 +52,8 @@ def main() -> None:
             calls, kept = asked(gpt, mamba, length)
             times = [float(f"{taken:.3g}") for taken in fastest(*calls, times=REPEATS)]
             rows.append({"tokens": length, "seconds": times, "bytes": kept})
-            print(
-                f"{length:6,} tokens: GPT {1e3 * times[0]:.2f} ms, Mamba {1e3 * times[1]:.2f} ms; {kept} bytes"
-            )
+            ms = ", ".join(f"{1e3 * taken:.2f} ms" for taken in times)
+            print(f"{length:6,} tokens: GPT, Mamba {ms}; {kept} bytes")
     found = {"machine": machine(), "models": ["GPT", "Mamba"], "rows": rows}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"wrote {RESULTS}")
