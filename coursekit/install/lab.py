@@ -70,6 +70,10 @@ def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:
     return [f"--LabApp.default_url=/lab/tree/{START}"]
 
 
+# What make hands on: a `make check` in JupyterLab's terminal would take the arguments of this `make lab`.
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ARGS", "NN", "DIR", "LAB_FLAGS", "PYTHON")
+
+
 def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     """Replace this process by JupyterLab."""
     command = [sys.executable, "-m", "jupyterlab", ENCRYPTED, *flags]
@@ -78,6 +82,8 @@ def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     os.chdir(folder)
     # so that `python3 -m coursekit` works in JupyterLab's terminals and cells
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    for name in OF_MAKE:
+        os.environ.pop(name, None)
     become(command)
 
 

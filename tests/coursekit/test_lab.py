@@ -417,3 +417,17 @@ def test_a_makefile_of_the_learners_stays(course: Course) -> None:
     (course.work / "Makefile").write_text("mine")
     workspace.prepare(course)
     assert (course.work / "Makefile").read_text() == "mine"
+
+
+def test_what_make_lab_was_told_does_not_reach_a_make_in_its_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, str]] = []
+    monkeypatch.setattr(lab, "become", lambda command: seen.append(dict(os.environ)))
+    monkeypatch.setattr(lab, "write_settings", lambda path: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    for name in lab.OF_MAKE:
+        monkeypatch.setenv(name, "--lint")
+    lab.open_jupyterlab(tmp_path, [])
+    assert not set(lab.OF_MAKE) & set(seen[0])
