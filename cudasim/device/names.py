@@ -211,6 +211,8 @@ METHODS: dict[str, list[str]] = {
     if words
 }
 
+FFT = {"rfft": ("a", "n", "axis"), "irfft": ("a", "n", "axis")}  # of cp.fft
+
 RANDOM = (
     "seed", "rand", "randn", "random", "random_sample", "standard_normal", "normal", "uniform", "randint",
     "permutation", "shuffle", "choice", "default_rng", "Generator",

@@ -6,6 +6,7 @@ where NumPy wants its own. Numbers that come out of reductions stay on the devic
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from cudasim.device.allocation import poison
 from cudasim.device.array import Host, Order, Shape, dtype_of, host, ndarray, required, wrap
 from cudasim.device.functions import function, method, ufunc
-from cudasim.device.names import FUNCTIONS, METHODS, SAME, UFUNCS
+from cudasim.device.names import FFT, FUNCTIONS, METHODS, SAME, UFUNCS
 from cudasim.device.random import make_random
 from cudasim.device.runtime import make_cuda
 
@@ -120,7 +121,8 @@ class Module:
         ):
             names[own.__name__] = own
         names |= {"asanyarray": asarray, "get_array_module": get_array_module}
-        names |= {"cuda": make_cuda(), "random": make_random(array)}
+        fft = {name: function(name, words, getattr(np.fft, name)) for name, words in FFT.items()}
+        names |= {"cuda": make_cuda(), "random": make_random(array), "fft": SimpleNamespace(**fft)}
         self.__dict__.update(names)
         self.__name__ = "cp"
 

@@ -684,9 +684,19 @@ def test_what_only_numpy_takes_is_refused(call: Callable[[Any], Any], text: str)
 
 
 def test_a_missing_name_says_so() -> None:
-    with pytest.raises(AttributeError, match=r"cp\.fft: CuPy is not here, and its stand-in has no 'fft'"):
-        _ = cp.fft
-    assert not hasattr(cp, "fft") and "zeros" in dir(cp) and "_array" not in dir(cp)
+    with pytest.raises(
+        AttributeError, match=r"cp\.polyfit: CuPy is not here, and its stand-in has no 'polyfit'"
+    ):
+        _ = cp.polyfit
+    assert not hasattr(cp, "polyfit") and "zeros" in dir(cp) and "_array" not in dir(cp)
+
+
+def test_the_fourier_transform_is_numpys() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 6))
+    found = cp.fft.rfft(cp.asarray(x), 8, axis=-1)
+    assert isinstance(found, cp.ndarray)
+    np.testing.assert_array_equal(cp.asnumpy(found), np.fft.rfft(x, 8))
+    np.testing.assert_array_equal(cp.asnumpy(cp.fft.irfft(found, 8)), np.fft.irfft(np.fft.rfft(x, 8), 8))
 
 
 def test_get_array_module_tells_the_two_apart() -> None:

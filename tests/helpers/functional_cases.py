@@ -569,5 +569,24 @@ def dropped(lib: Any, x: Any, p: float, seed: int) -> Any:
 # What a difference quotient cannot be asked: the padding's gradient is 0 by decree.
 THEIRS = [Case("embedding with padding", plain_call("embedding"), looked_up(padding=True))]
 
-# What PyTorch cannot be asked: it draws other numbers.
-OURS = [Case("dropout", dropped, options_of(p=[0.3, 0.9, 1.0], seed=[0, 1, 2]))]
+
+@st.composite
+def short_sequences(draw: Any) -> Drawn:
+    """Sequences (B, T, E), often shorter than the kernel, its weights (E, 1, K) and perhaps a bias."""
+    batch, time, channels, kernel = (draw(st.integers(1, most)) for most in (2, 5, 3, 4))
+    sizes: list[tuple[int, ...]] = [(batch, time, channels), (channels, 1, kernel)]
+    return draw(floats(*sizes, *([(channels,)] if draw(st.booleans()) else []))), {}
+
+
+def np_causal_conv(x: np.ndarray, weight: np.ndarray, bias: Any = 0.0) -> np.ndarray:
+    taps = weight.shape[2]
+    before = np.concatenate([np.zeros((len(x), taps - 1, x.shape[2])), x], axis=1)
+    steps = [(before[:, t : t + taps] * weight[:, 0].T).sum(1) for t in range(x.shape[1])]
+    return np.stack(steps, axis=1) + bias
+
+
+# What PyTorch cannot be asked: it draws other numbers, or has no such operation.
+OURS = [
+    Case("dropout", dropped, options_of(p=[0.3, 0.9, 1.0], seed=[0, 1, 2])),
+    Case("causal_conv1d", plain_call("causal_conv1d"), short_sequences(), np_causal_conv),
+]

@@ -297,7 +297,7 @@ CUPY = set(
         mean min minimum moveaxis multiply negative not_equal ones ones_like pad power prod ravel reciprocal
         repeat reshape result_type searchsorted sign sin sort split sqrt square squeeze stack std subtract
         sum swapaxes take take_along_axis tanh tensordot tile transpose tril triu uint16 unique var where
-        zeros zeros_like""",
+        zeros zeros_like fft""",
     )
 )
 
