@@ -143,6 +143,17 @@ def test_what_was_recorded_of_selective_copying_is_told():
         assert f"{row['options']['steps']:,} steps of {row['options']['batch']} sequences" in PROSE
 
 
+def test_what_was_recorded_of_recall_is_told():
+    for name, curve in said("found").items():
+        row = recorded(f"recall-{name.lower()}")
+        assert curve == as_sizes(row["figures"]["right"]), name
+        assert f"{row['options']['steps']:,} steps" in PROSE
+    row = recorded("recall-gpt")
+    right = dict(zip(row["steps"], row["right"], strict=True))
+    assert f"right in {right[750]:.0%}".replace("%", " %") in PROSE
+    assert f"right in {right[1000]:.1%}".replace("%", " %") in PROSE
+
+
 def test_what_was_recorded_of_a_token_is_told():
     rows = json.loads((COURSE.root / "benchmarks" / "results" / "mamba_tokens.json").read_text())["rows"]
     last = rows[-1]
