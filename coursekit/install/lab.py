@@ -70,8 +70,8 @@ def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:
     return [f"--LabApp.default_url=/lab/tree/{START}"]
 
 
-# What make hands on: a `make check` in JupyterLab's terminal would take the arguments of this `make lab`.
-OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ARGS", "NN", "DIR", "LAB_FLAGS", "PYTHON")
+# What make hands on, but for PYTHON: a `make check` in the terminal would take the arguments of `make lab`.
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ARGS", "NN", "DIR", "LAB_FLAGS")
 
 
 def open_jupyterlab(folder: Path, flags: list[str]) -> None:
