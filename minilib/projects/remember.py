@@ -28,13 +28,7 @@ from minilib.tensor import Tensor, arange, manual_seed, no_grad, randn, where, z
 # Tasks
 
 
-LENGTHS = (
-    64,
-    128,
-    256,
-    512,
-    1024,
-)  # of the sequences that induction heads are tested on; trained on the first
+LENGTHS = (64, 128, 256, 512, 1024)  # that induction heads are tested on, and trained on the first
 PAIRS = (2, 4, 8, 16)  # that recall is trained and tested on; the last are all keys that there are
 VOCABULARY = {"copying": 16, "induction": 16, "recall": 2 * PAIRS[-1]}
 BLOCK = {"copying": 80, "induction": LENGTHS[-1], "recall": 3 * PAIRS[-1]}  # of a GPT: the longest test
