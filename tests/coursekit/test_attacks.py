@@ -102,7 +102,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
         # the attackers first, so that the honest come after and between them
         order = sorted(notebooks, key=lambda name: (name == "reference", name))
         mixed = {name: notebooks[name] for name in order}
-        runs = run_notebooks(mixed, course=course, seed=SEED, box=box, workers=2, timeout=6)
+        runs = run_notebooks(mixed, course=course, seed=SEED, box=box, workers=2, timeout=12)
         connections = pending(server) + pending(abstract)
     monkeypatch.undo()
     yield Outcome(runs, alone, connections, left_over(root, start), files_below(root) ^ before)

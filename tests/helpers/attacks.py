@@ -226,7 +226,7 @@ while True:
     "stopped": ("timeout", "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"),
     "memory_bomb": ("error", "hoard = []\nwhile True: hoard.append(np.zeros(10**7))"),
     "memory_bomb_that_chats": (
-        "died, or on a busy machine timeout",
+        "died",
         """
 import os, time
 for _ in range(3):
