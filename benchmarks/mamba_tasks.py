@@ -20,8 +20,8 @@ RESULTS = Path(__file__).parent / "results" / "mamba_tasks.json"
 RUNS = {  # the options of each, beside those that the program has by itself
     "induction-mamba": "--task induction --model mamba --steps 1500 --lr 5e-3 --decay 0",
     "induction-gpt": "--task induction --model gpt --steps 6000 --lr 1e-3 --decay 0",
-    "copying-mamba": "--task copying --model mamba --steps 8000",
-    "copying-fixed": "--task copying --model fixed --steps 8000",
+    "copying-mamba": "--task copying --model mamba --steps 7000",
+    "copying-fixed": "--task copying --model fixed --steps 7000",
     "recall-mamba": "--task recall --model mamba --steps 3000 --batch 64 --decay 0",
     "recall-gpt": "--task recall --model gpt --steps 3000 --batch 64 --lr 1e-3 --decay 0",
 }

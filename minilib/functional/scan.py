@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minilib.parallel import chunked
+from minilib.parallel import parallel
 from minilib.tensor import Array, Function, Tensor, apply, array_module, mode
 
 # A linear state space
@@ -149,62 +149,73 @@ def tree(a: Array, b: Array) -> None:
 
 
 # One sample, both ways, in chunks. Channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
-# the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N.
+# the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N. Where `...` stands,
+# several samples may stand side by side, (T, samples, E): more work for each call of NumPy.
 
 
 def chunk_states(
-    x: Array, delta: Array, A: Array, B: Array, before: Array, scan: Scan = scan_loop
-) -> tuple[Array, Array]:
-    """exp(Δ A), with a 1 for the step after the last, (T + 1, N, E), and the states (T, N, E)."""
+    x: Array, delta: Array, A: Array, B: Array, before: Array, scan: Scan = scan_loop,
+    room: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """exp(Δ A), with a 1 for the step after the last, (T + 1, ..., N, E), and the states (T, ..., N, E).
+
+    They are written into `room` (2, T + 1 or more, ..., N, E), if there is one.
+    """
     xp = array_module(x)
-    a = xp.ones((len(x) + 1, *A.shape), x.dtype)
-    xp.multiply(delta[:, None], A, out=a[:-1])
+    if room is None:
+        room = xp.empty((2, len(x) + 1, *before.shape), x.dtype)
+    a, b = room[0, : len(x) + 1], room[1, : len(x)]
+    xp.multiply(delta[..., None, :], A, out=a[:-1])
     xp.exp(a[:-1], out=a[:-1])
-    b = (delta * x)[:, None] * B[:, :, None]
+    a[-1] = 1
+    xp.multiply((delta * x)[..., None, :], B[..., None], out=b)
     return a, scan(a[:-1], b, before)
 
 
 def sample_forward(
-    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int, scan: Scan = scan_loop
-) -> tuple[Array, Array]:
+    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int,
+    scan: Scan = scan_loop, room: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """y (T, E), and what is carried: `before`, then the last state of each chunk of `size` tokens.
 
     The latter is (chunks + 1, N, E). arXiv:2312.00752, eq. 2a and 2b.
     """
     xp, starts = array_module(x), range(0, len(x), size)
-    y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
+    y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
     carried[0] = before
     for i, start in enumerate(starts):
         now = slice(start, start + size)
-        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
-        y[now] = (C[now][:, None] @ h)[:, 0]
+        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
+        y[now] = (C[now][..., None, :] @ h)[..., 0, :]
         carried[i + 1] = h[-1]
     return y, carried
 
 
 def sample_backward(
     dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int,
-    scan: Scan = scan_loop,
+    scan: Scan = scan_loop, room: Array | None = None,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Gradients of x, delta, A, B and C from that of y; `carried` is what `sample_forward` returned."""
     xp = array_module(x)
     dx, ddelta, dB, dC = (xp.empty_like(array, order="C") for array in (x, delta, B, C))
-    dA, later = xp.zeros_like(A), xp.zeros_like(A)
+    dA, later = xp.zeros_like(A), xp.zeros_like(carried[0])
+    if room is None:
+        room = xp.empty((3, size + 1, *later.shape), x.dtype)
     for i in reversed(range(len(carried) - 1)):
         now = slice(i * size, (i + 1) * size)
-        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)  # once more
-        dC[now] = (h @ dy[now][:, :, None])[:, :, 0]
-        g = dy[now][:, None] * C[now][:, :, None]  # of each state, by its own y
-        g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
-        dB[now] = (g @ (delta[now] * x[now])[:, :, None])[:, :, 0]
-        dbx = (B[now][:, None] @ g)[:, 0]  # of delta x: (T, E)
+        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)  # once more
+        dC[now] = (h @ dy[now][..., None])[..., 0]
+        g = xp.multiply(dy[now][..., None, :], C[now][..., None], out=room[2, : len(h)])  # by its own y
+        g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
+        dB[now] = (g @ (delta[now] * x[now])[..., None])[..., 0]
+        dbx = (B[now][..., None, :] @ g)[..., 0, :]  # of delta x: (T, E)
         g *= a[:-1]
         later = g[0].copy()
         g[0] *= carried[i]
         g[1:] *= h[:-1]  # now of delta A: (T, N, E)
         dx[now] = dbx * delta[now]
-        ddelta[now] = dbx * x[now] + xp.einsum("tne,ne->te", g, A)
-        dA += xp.einsum("tne,te->ne", g, delta[now])
+        ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)
+        dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
     return dx, ddelta, dA, dB, dC
 
 
@@ -215,7 +226,7 @@ METHODS: dict[str, tuple[Scan, int | None]] = {
     "chunked": (scan_loop, 64),
     "associative": (scan_associative, None),
 }  # how states are worked out, and of how many tokens at once
-BLOCK = 131_072  # numbers in a chunk's states: a few arrays of that size stay in a core's cache
+BLOCK = 524_288  # numbers in a piece's states: enough work for each call of NumPy, and they stay in the cache
 
 
 class SelectiveScan(Function):
@@ -236,14 +247,16 @@ class SelectiveScan(Function):
         if self.state is not None:
             carried[:, 0] = self.state.swapaxes(1, 2)
 
-        def work(y: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array) -> None:
-            for i, e, rates in self.pieces(A, len(x)):
-                piece = x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, 0, :, e]
-                y[i, :, e], carried[i, :, :, e] = sample_forward(*piece, size, self.scan)
+        def work(start: int, stop: int) -> None:
+            for i, e, rates, room in self.pieces(A, x.shape[1], start, stop):
+                before = carried[i, 0, :, e]
+                xs, ds, bs, cs = along_time(x[i, :, e], delta[i, :, e], B[i], C[i])
+                ys, between = sample_forward(xs, ds, rates, bs, cs, before, size, self.scan, room)
+                if D:
+                    ys += D[0][e] * xs
+                y[i, :, e], carried[i, :, :, e] = along_time(ys, between)
 
-        chunked(work, y, carried, x, delta, B, C, rows=1)
-        if D:
-            y += D[0] * x
+        self.share(work, len(x))
         if self.state is not None:
             self.state[...] = carried[:, -1].swapaxes(1, 2)
         self.saved = x, delta, A, B, C, *D, carried
@@ -255,32 +268,51 @@ class SelectiveScan(Function):
         dx, ddelta = xp.empty_like(x, order="C"), xp.empty_like(x, order="C")
         dB, dC = xp.zeros_like(B, order="C"), xp.zeros_like(C, order="C")
 
-        def work(
-            grad: Array, carried: Array, x: Array, delta: Array, B: Array, C: Array, *grads: Array
-        ) -> Any:
-            dx, ddelta, dB, dC = grads
+        def work(start: int, stop: int) -> Array:
             dA = xp.zeros_like(A)
-            for i, e, rates in self.pieces(A, len(x)):
-                piece = grad[i, :, e], x[i, :, e], delta[i, :, e], rates, B[i], C[i], carried[i, :, :, e]
-                dx[i, :, e], ddelta[i, :, e], *others = sample_backward(*piece, size, self.scan)
-                dA[e] += others[0].T
-                dB[i] += others[1]
-                dC[i] += others[2]
+            for i, e, rates, room in self.pieces(A, x.shape[1], start, stop):
+                dy, xs, ds = along_time(grad[i, :, e], x[i, :, e], delta[i, :, e])
+                bs, cs, between = along_time(B[i], C[i], carried[i, :, :, e])
+                grads = sample_backward(dy, xs, ds, rates, bs, cs, between, size, self.scan, room)
+                if D:
+                    grads[0][...] += D[0][e] * dy
+                dA[e] += grads[2].T
+                dx[i, :, e], ddelta[i, :, e], of_B, of_C = along_time(*grads[:2], *grads[3:])
+                dB[i] += of_B
+                dC[i] += of_C
             return dA
 
-        dA = chunked(work, grad, carried, x, delta, B, C, dx, ddelta, dB, dC, rows=1)
+        dA = sum(self.share(work, len(x)))
         if not D:
             return dx, ddelta, dA, dB, dC
-        dx += D[0] * grad
         return dx, ddelta, dA, dB, dC, xp.einsum("bte,bte->e", grad, x)
 
-    def pieces(self, A: Array, batch: int) -> Iterator[tuple[int, slice, Array]]:
-        """A sample, some of its channels, and their A as (N, channels)."""
+    def share(self, work: Callable[[int, int], Any], batch: int) -> list[Any]:
+        """work(start, stop) on a part of the samples for each thread; on a GPU on all."""
+        return parallel(work, batch) if self.xp is np else [work(0, batch)]
+
+    def pieces(
+        self, A: Array, length: int, start: int, stop: int
+    ) -> Iterator[tuple[slice, slice, Array, Array]]:
+        """Some samples, some of their channels, A of these as (N, channels), and room for three arrays.
+
+        The room is the same for all: new memory would cost more than what is worked out in it.
+        """
         width, n = A.shape
-        block = max(BLOCK // (self.size * max(n, 1)), 1) if self.size else max(width, 1)
-        for i, start in itertools.product(range(batch), range(0, width, block)):
-            e = slice(start, start + block)
-            yield i, e, self.xp.ascontiguousarray(A[e].T)
+        many = max(BLOCK // (self.size * max(n, 1)), 1) if self.size else width  # channels in a piece
+        samples, channels = max(many // max(width, 1), 1), min(many, max(width, 1))
+        samples = min(samples, max(stop - start, 1))
+        steps = min(self.size or length, length) + 1
+        room = self.xp.empty((3, steps, samples, n, channels), A.dtype)
+        for i, e in itertools.product(range(start, stop, samples), range(0, width, channels)):
+            these, some = slice(i, min(i + samples, stop)), slice(e, e + channels)
+            rates = self.xp.ascontiguousarray(A[some].T)
+            yield these, some, rates, room[:, :, : these.stop - i, :, : rates.shape[1]]
+
+
+def along_time(*arrays: Array) -> list[Array]:
+    """Arrays (B, T, ...) as (T, B, ...), or back."""
+    return [array.swapaxes(0, 1) for array in arrays]
 
 
 # On a GPU, or on its simulator

@@ -77,12 +77,12 @@ def tree(a, b):
         offset *= 2
 
 # %% exercise=7.8 hint="Each chunk begins with the same state. It must begin with the last state of the chunk before it."
--         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
-+         _, h = chunk_states(x[now], delta[now], A, B[now], before, scan)
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
++         _, h = chunk_states(x[now], delta[now], A, B[now], before, scan, room)
 
 # %% exercise=7.8 hint="Each chunk begins with an empty state. It must begin with the last state of the chunk before it, the first one with `before`."
--         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan)
-+         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(A), scan)
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
++         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(before), scan, room)
 
 # %% exercise=7.8 hint="You carry the first state of a chunk. What the next chunk begins with is the last one, h[-1]."
 -         carried[i + 1] = h[-1]
@@ -95,34 +95,34 @@ def tree(a, b):
 # %% exercise=7.8 hint="A shorter chunk at the end is left out: the number of chunks is rounded up."
 -     xp, starts = array_module(x), range(0, len(x), size)
 +     xp, starts = array_module(x), range(0, len(x) - size + 1, size)
--     y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
-+     y, carried = xp.zeros_like(x, order="C"), xp.empty((len(starts) + 1, *A.shape), x.dtype)
+-     y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
++     y, carried = xp.zeros_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
 
 # %% exercise=7.8 hint="`before` is left out: the first chunk begins with the state that it is given."
 -     carried[0] = before
 +     carried[0] = 0
 
 # %% exercise=7.8 hint="y is C times the state, summed over the N numbers of it: you sum without C."
--         y[now] = (C[now][:, None] @ h)[:, 0]
-+         y[now] = h.sum(1)
+-         y[now] = (C[now][..., None, :] @ h)[..., 0, :]
++         y[now] = h.sum(-2)
 
 # %% exercise=7.8 hint="The last chunk's last state is missing from `carried`: it holds one state more than there are chunks."
 -     return y, carried
 +     return y, carried[:-1]
 
 # %% exercise=7.8 hint="The numbers are right, but all states exist at the same time. Call chunk_states for one chunk after the other."
-def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop):
+def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
     _, h = chunk_states(x, delta, A, B, before, scan)
     ends = [min(start + size, len(x)) - 1 for start in range(0, len(x), size)]
-    return (C[:, :, None] * h).sum(1), np.concatenate([before[None], h[ends]])
+    return (C[..., None] * h).sum(-2), np.concatenate([before[None], h[ends]])
 
 # %% exercise=7.9 hint="You run the scan backwards with the factors one place off: into g[t] comes a[t + 1], so turn around a[1:], with the 1 at its end."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 +         g = scan(a[-2::-1], g[::-1], later)[::-1]
 
 # %% exercise=7.9 hint="The carry on the way back is missing: the last state of a chunk also counts for the chunk after it. Hand a[0] * g[0] to the chunk before."
 -         later = g[0].copy()
-+         later = xp.zeros_like(A)
++         later = xp.zeros_like(later)
 
 # %% exercise=7.9 hint="What you carry back lacks its factor: the state before a chunk enters its first state times a[0], so its gradient is a[0] * g[0]."
 -         g *= a[:-1]
@@ -131,11 +131,11 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop):
 +         g *= a[:-1]
 
 # %% exercise=7.9 hint="The scan runs forwards in yours. A state counts for all later ones, so its gradient comes from the later: turn time around."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 +         g = scan(a[:-1], g, later)
 
 # %% exercise=7.9 hint="Only a token's own y counts in yours: its state is also what all later states are made of. Run the scan backwards over dy C."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 
 # %% exercise=7.9 hint="a[t] was multiplied by the state before it, h[t - 1], not by h[t]: the first of a chunk by what was carried in."
 -         g[0] *= carried[i]
@@ -147,16 +147,16 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop):
 +         g[0] *= 0
 
 # %% exercise=7.9 hint="delta works twice: it writes x into the state, and it fades the state, exp(delta A). You have only one of both."
--         ddelta[now] = dbx * x[now] + xp.einsum("tne,ne->te", g, A)
+-         ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)
 +         ddelta[now] = dbx * x[now]
 
 # %% exercise=7.9 hint="A is the same in all chunks, so their parts of its gradient add up: +=."
--         dA += xp.einsum("tne,te->ne", g, delta[now])
-+         dA = xp.einsum("tne,te->ne", g, delta[now])
+-         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
++         dA = xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
 
 # %% exercise=7.9 hint="The exponent is delta A, so the gradient of A is that of the exponent times delta, summed over time."
--         dA += xp.einsum("tne,te->ne", g, delta[now])
-+         dA += g.sum(0)
+-         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
++         dA += g.reshape(-1, *A.shape).sum(0)
 
 # %% exercise=7.9 hint="x is written into the state times delta: its gradient takes delta along."
 -         dx[now] = dbx * delta[now]
@@ -167,10 +167,19 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop):
 +     for i in range(len(carried) - 1):
 
 # %% exercise=7.9 hint="The scan ran backwards, and its result still does: turn it around once more, [::-1]."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all that came later: g[t] += a[t+1] g[t+1]
+-         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 +         g = scan(a[:0:-1], g[::-1], later)
 
 # %% exercise=7.9 hint="The gradient of the exponent delta A lacks a factor: exp is its own slope, so it is g times a[t] times h[t - 1]."
 -         g *= a[:-1]
 -         later = g[0].copy()
 +         later = a[0] * g[0]
+
+# %% exercise=7.8 hint="Right for one sample. Where several stand side by side, (T, S, E), each of your outputs reads the first one's state: count axes from the end, C[now][..., None, :]."
+-         y[now] = (C[now][..., None, :] @ h)[..., 0, :]
++         y[now] = (C[now][:, None] @ h)[:, 0]
+
+# %% exercise=7.9 hint="A is the same for all samples: add up what each of them gives."
+-         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
++         gA = g * delta[now][..., None, :]
++         dA += gA.sum(0) if gA.ndim == 3 else gA[:, 0].sum(0)

@@ -38,17 +38,25 @@ def tree(a, b):
         b[on] += a[on] * b[2 * stride - 1 :: 2 * stride][:some]
 """,
     "7.8": """
-def sample_forward(x, delta, A, B, C, before, size, scan=None):
+def sample_forward(x, delta, A, B, C, before, size, scan=None, room=None):
     h, y, carried = before, np.zeros_like(x), [before]
     for t in range(len(x)):
-        h = np.exp(delta[t] * A) * h + np.outer(B[t], delta[t] * x[t])
-        y[t] = C[t] @ h
+        write = np.einsum("...n,...e->...ne", B[t], delta[t] * x[t])
+        h = np.exp(np.expand_dims(delta[t], -2) * A) * h + write
+        y[t] = np.einsum("...n,...ne->...e", C[t], h)
         if (t + 1) % size == 0 or t + 1 == len(x):
             carried.append(h)
     return y, np.array(carried)
 """,
     "7.9": """
-def sample_backward(dy, x, delta, A, B, C, carried, size, scan=None):
+def sample_backward(dy, x, delta, A, B, C, carried, size, scan=None, room=None):
+    if x.ndim == 3:  # one sample after the other
+        each = [
+            sample_backward(*(v[:, s] for v in (dy, x, delta)), A, B[:, s], C[:, s], carried[:, s], size)
+            for s in range(x.shape[1])
+        ]
+        dx, ddelta, dA, dB, dC = zip(*each)
+        return np.stack(dx, 1), np.stack(ddelta, 1), sum(dA), np.stack(dB, 1), np.stack(dC, 1)
     dx, ddelta, dA, dB, dC = (np.zeros_like(each) for each in (x, delta, A, B, C))
     back = np.zeros_like(A)
     for chunk in range(len(carried) - 2, -1, -1):

@@ -85,8 +85,11 @@ def test_gradients_are_difference_quotients(method, length):
     assert gradcheck(lambda *args: selective_scan(*args, method=method), inputs)
 
 
-def test_channels_in_several_blocks_and_samples_on_several_threads_change_nothing():
-    arrays = drawn(9, 40, 300, 16)
+@pytest.mark.parametrize("numbers", [1, 64 * 3 * 4, 64 * 3 * 7 * 2, 64 * 3 * 7 * 4])
+def test_pieces_of_channels_and_of_samples_change_nothing(monkeypatch, numbers):
+    """Single channels, four of seven, two samples, four of nine: the last piece is the smaller one."""
+    monkeypatch.setattr(scan, "BLOCK", numbers)
+    arrays = drawn(9, 150, 7, 3)
     for one, two in zip(run(arrays, "chunked"), run(arrays, "loop")):
         np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
 
