@@ -56,15 +56,18 @@ def echo_figure(echoes: Mapping[str, Any]) -> None:
         plt.semilogy(np.maximum(echo, 1e-4), color=colour, label=name)
     plt.ylim(3e-3, 2)
     plt.xlabel("tokens since the changed one")
-    plt.ylabel("difference of the states")
+    plt.ylabel("difference of the states\n(share of its peak)")
     plt.legend(loc="lower left")
     plt.tight_layout()
 
 
 def draw_reach(
-    curves: Mapping[str, Mapping[int, float]], what: str, chance: float, trained: int | None = None
+    curves: Mapping[str, Mapping[int, float]],
+    what: str,
+    chance: float | Mapping[int, float],
+    trained: int | None = None,
 ) -> None:
-    """The share of right answers (0 to 1) against a size, of each model; a guess has `chance`."""
+    """Right answers (0 to 1) by size, of each model; `chance` is that of a guess, at all sizes or by size."""
     plt.figure(figsize=(6.4, 2.8))
     said = []
     sizes = sorted({size for curve in curves.values() for size in curve})
@@ -72,15 +75,16 @@ def draw_reach(
         colour = COLOURS.get(name, other)
         plt.semilogx([*curve], [100 * r for r in curve.values()], "o-", color=colour, label=name)
         said.append(f"{name} {', '.join(f'{100 * r:.0f} % at {size:,}' for size, r in curve.items())}")
-    plt.axhline(100 * chance, color=GREY, linestyle=":", label="a guess")
+    guess = {size: chance for size in sizes} if isinstance(chance, float) else chance
+    plt.semilogx([*guess], [100 * r for r in guess.values()], color=GREY, linestyle=":", label="a guess")
     if trained:
         plt.axvline(trained, color=GREY, linewidth=0.8)
-        plt.text(trained, 50, " trained", color="0.35", fontsize=8, ha="left")
+        plt.text(trained, 50, f" trained at {trained}", color="0.35", fontsize=8, ha="left")
     plt.xticks(sizes, [f"{size:,}" for size in sizes])
     plt.minorticks_off()
     plt.ylim(0, 105)
     plt.xlabel(what)
     plt.ylabel("right, in percent")
-    plt.legend(loc="lower left", fontsize=8)
+    plt.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8, frameon=False)
     plt.tight_layout()
     show_described(f"Right answers against {what}: " + "; ".join(said))

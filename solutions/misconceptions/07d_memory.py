@@ -24,6 +24,22 @@
 -     return tokens * each, mamba, mamba // each + 1
 +     return tokens * each, tokens * mamba, mamba // each + 1
 
+# %% exercise=7.16 hint="At that length both keep as much, or the GPT less: count one token further."
+-     return tokens * each, mamba, mamba // each + 1
++     return tokens * each, mamba, mamba // each
+
+# %% exercise=7.16 hint="Numbers are asked for, not bytes."
+-     each = 2 * gpt_layers * C
+-     mamba = mamba_layers * 2 * C * (N + K - 1)
++     each = 4 * 2 * gpt_layers * C
++     mamba = 4 * mamba_layers * 2 * C * (N + K - 1)
+
+# %% exercise=7.16 hint="That is one layer. Each layer keeps a cache, or a window and a state, of its own."
+-     each = 2 * gpt_layers * C
+-     mamba = mamba_layers * 2 * C * (N + K - 1)
++     each = 2 * C
++     mamba = 2 * C * (N + K - 1)
+
 # %% exercise=7.17 hint="A new list of the same arrays is no copy: `step` writes into the arrays, and all endings share them. Copy each array."
 -         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
 +         own = MambaState(state.windows[:], state.states[:])
@@ -54,7 +70,11 @@
 +         for t in prompt:
 +             model.step(Tensor([t]), own)
 
-# %% exercise=7.18 hint="The window that came in is as before: `window = ...` gives the name to another array. Write into it: `window[:] = ...`."
+# %% exercise=7.17 hint="Each ending begins with its first token; yours has only what comes after it."
+-         found.append(ending)
++         found.append(ending[1:])
+
+# %% exercise=7.18 hint="The window that came in is as before: `window = ...` gives the name to another array. Write into it, `window[:] = ...`, all but the oldest column."
 -     window[:] = seen.data[:, :, 1:]
 +     window = seen.data[:, :, 1:]
 
@@ -143,6 +163,36 @@
 +     window[:], state[:] = 0, 0
 +     x, gate = self.in_proj(u).chunk(2, dim=1)
 
+# %% exercise=7.18 hint="The convolution sees its window backwards: the oldest column stands first, and the new one last."
+-     seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
+-     window[:] = seen.data[:, :, 1:]
++     seen = cat([x.unsqueeze(2), Tensor(window)], 2)
++     window[:] = seen.data[:, :, :-1]
+
+# %% exercise=7.18 hint="`dt_proj` has a bias, which is missing: call the layer, not only its weight."
+-     delta = F.softplus(self.dt_proj(step))  # (B, E)
++     delta = F.softplus(step @ self.dt_proj.weight.transpose(0, 1))
+
+# %% exercise=7.18 hint="What is written into the state is the x that has passed the convolution and SiLU; you write it as it came from `in_proj`."
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
++     state += ((delta * self.in_proj(u).chunk(2, dim=1)[0]).unsqueeze(2) * B.unsqueeze(1)).data
+
+# %% exercise=7.18 hint="D multiplies the x that has passed the convolution and SiLU; yours is as it came from `in_proj`."
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
++     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * self.in_proj(u).chunk(2, dim=1)[0]
+
+# %% exercise=7.18 hint="The gate goes through SiLU, gate * sigmoid(gate), not through the sigmoid alone."
+-     out: Tensor = self.out_proj(y * F.silu(gate))
++     out: Tensor = self.out_proj(y * gate.sigmoid())
+
+# %% exercise=7.18 hint="The old state fades by exp(Δ A): without Δ the token cannot say how much."
+-     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (-self.A_log.exp()).exp().data
+
+# %% exercise=7.18 hint="B writes and C reads: you read the state with B."
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
++     y = (Tensor(state) @ B.unsqueeze(2)).squeeze(2) + self.D * x
+
 # %% exercise=7.19 hint="The text is in the state already: a second time it is read as if it were said twice. Only the token chosen last is new."
 -         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
 +         logits = self.prefill(idx, state)
@@ -193,6 +243,26 @@
 -         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
 +         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p)], 1)
 
+# %% exercise=7.19 hint="`choose` was not told everything: temperature, do_sample, top_k, top_p and the generator all matter to it."
+-         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++         idx = cat([idx, logits.argmax(-1).unsqueeze(1)], 1)
+
+# %% exercise=7.19 hint="`choose` takes top_k before top_p: in your call they have changed places."
+-         idx = cat([idx, choose(logits, temperature, do_sample, top_k, top_p, generator)], 1)
++         idx = cat([idx, choose(logits, temperature, do_sample, top_p, top_k, generator)], 1)
+
+# %% exercise=7.19 hint="`step` takes one token of each text, (B,), and `choose` returns (B, 1)."
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1:], state)
+
+# %% exercise=7.19 hint="That is one token too many: `max_new_tokens` are to be chosen."
+-     for _ in range(max_new_tokens):
++     for _ in range(max_new_tokens + 1):
+
+# %% exercise=7.19 hint="Only the token chosen last is new: it stands at the end of the text, and you read another."
+-         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, -1], state)
++         logits = self.prefill(idx, state) if logits is None else self.step(idx[:, 0], state)
+
 # %% exercise=7.20 hint="The window is forgotten: the first new tokens look at zeros instead of those before them."
 -     seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
 -     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
@@ -215,3 +285,20 @@
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
 +     kept = cat([Tensor(window).transpose(1, 2), x], 1)
 +     window[:] = kept.data[:, kept.shape[1] - before :].swapaxes(1, 2)
+
+# %% exercise=7.20 hint="Right, but a scan for each token is as many small steps as before. Give `selective_scan` all of them at once."
+-     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
++     each = [[v[:, t : t + 1] for v in (x, delta, B, C)] for t in range(u.shape[1])]
++     y = cat([selective_scan(x, d, -self.A_log.exp(), b, c, self.D, state) for x, d, b, c in each], 1)
+
+# %% exercise=7.20 hint="The last K - 1 inputs may be older than this stretch: take them from the window with the new ones behind it, not from the new ones alone."
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
++     window[:] = x.data[:, max(0, x.shape[1] - before) :].swapaxes(1, 2)
+
+# %% exercise=7.20 hint="Where K = 1 the window is empty, and `[-0:]` is everything, not nothing. Count from the front."
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
++     window[:] = seen.data[:, -before:].swapaxes(1, 2)
+
+# %% exercise=7.20 hint="What comes first out of the convolution belongs to the old tokens: leave out the first K - 1, not the last."
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
++     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, : u.shape[1]])
