@@ -166,7 +166,7 @@ def test_the_recorded_runs_reach_what_selection_promises():
     induction = recorded("induction-mamba")["figures"]["right"]
     assert min(induction[size] for size in ("64", "128", "256")) >= 0.99
     assert recorded("copying-mamba")["figures"]["right"]["64"] >= 0.98
-    assert recorded("copying-fixed")["figures"]["right"]["64"] < 0.66
+    assert recorded("copying-fixed")["figures"]["right"]["64"] < 0.65
     for run in ("induction-mamba", "induction-gpt", "copying-mamba", "copying-fixed"):
         row = recorded(run)
         assert row["cpu_seconds"] < 20 * 60 and "--seed 0" in row["command"]
