@@ -55,6 +55,7 @@ def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, 
     told = "; ".join(f"steepness {steepness:g}: {error:.2f}" for steepness, error in off.items())
     data = {
         "values": np.round(values, 3).tolist(), "marked": [bool(mark) for mark in marked],
+        "wanted": np.round(wanted, 3).tolist(),
         "steepness": [*runs], "off": [round(float(error), 3) for error in off.values()],
         "delta": [np.round(delta, 4).tolist() for delta, _ in runs.values()],
         "states": [np.round(state, 3).tolist() for _, state in runs.values()],
@@ -73,7 +74,7 @@ STILL
 (() => {
 const root = document.currentScript ? document.currentScript.closest(".kept")
   : [...document.querySelectorAll(".kept")].pop();
-const { values, marked, steepness, off, delta, states } = DATA;
+const { values, marked, wanted, steepness, off, delta, states } = DATA;
 const svg = root.querySelector("svg"), range = root.querySelector("input");
 const x = t => 20 + 660 * t / (values.length - 1), y = v => 185 - 85 * v;
 const highest = Math.max(...delta.flat());
@@ -85,8 +86,9 @@ function draw() {
   out.push(`<path d="M 10 70 H 690" stroke="#9aa5b1"/><text x="0" y="12" font-size="12">Δ</text>`);
   values.forEach((v, t) => out.push(`<circle cx="${x(t)}" cy="${y(v)}" r="5" stroke="#9aa5b1"
     fill="${marked[t] ? "#c8102e" : "white"}"/>`));
-  const line = states[k].map((v, t) => t ? `H ${x(t)} V ${y(v)}` : `M ${x(t)} ${y(v)}`).join(" ");
-  out.push(`<path d="${line}" fill="none" stroke="#2f6ea5" stroke-width="2.5"/>`);
+  const line = numbers => numbers.map((v, t) => t ? `H ${x(t)} V ${y(v)}` : `M ${x(t)} ${y(v)}`).join(" ");
+  out.push(`<path d="${line(wanted)}" fill="none" stroke="#1f2933" stroke-dasharray="2 3"/>`);
+  out.push(`<path d="${line(states[k])}" fill="none" stroke="#2f6ea5" stroke-width="2.5"/>`);
   svg.innerHTML = out.join("");
   root.querySelector("output").textContent = `${steepness[k]}, off by ${off[k].toFixed(2)}`;
 }

@@ -26,6 +26,15 @@
 -     return np.logaddexp(0, z)
 +     return 1 / (1 + np.exp(-z))
 
+# %% exercise=7.11 hint="That is e to the z: never negative either, but it runs away. Softplus, ln(1 + e to the z), is nearly z for a large z."
+-     return np.logaddexp(0, z)
++     return np.exp(z)
+
+# %% exercise=7.11 hint="The absolute value makes a long step of a very negative z. It is no softplus: project, then ln(1 + e to the z)."
+-     z = step @ weight.T + bias
+-     return np.logaddexp(0, z)
++     return abs(np.logaddexp(0, step) @ weight.T + bias)
+
 # %% exercise=7.12 hint="Your filter lies the wrong way round: the last weight is for the token itself, the one before it for one step back."
 -         taps = weight[:, 0, ::-1].T  # (K, E): taps[i] is for the token that is i steps back
 +         taps = weight[:, 0].T
@@ -112,6 +121,26 @@ class CausalConv(Function):
 +         assert len(self.inputs) == 3
 +         return dx, dw, column_sum(as_rows(grad))
 
+# %% exercise=7.12 hint="Forward is right. The gradient of x is cut at the wrong end: the K - 1 zeros stand in front, so theirs goes."
+class CausalConv(Function):
+    def forward(self, x, weight, bias=None):
+        self.saved = x, weight
+        k, t = weight.shape[2], x.shape[1]
+        wide = np.pad(x, ((0, 0), (k - 1, 0), (0, 0)))
+        y = sum(wide[:, i : i + t] * weight[:, 0, i] for i in range(k))
+        return y if bias is None else y + bias
+
+    def backward(self, grad):
+        x, weight = self.saved
+        k, t = weight.shape[2], x.shape[1]
+        wide = np.pad(x, ((0, 0), (k - 1, 0), (0, 0)))
+        dwide, dw = np.zeros_like(wide), np.zeros_like(weight)
+        for i in range(k):
+            dwide[:, i : i + t] += grad * weight[:, 0, i]
+            dw[:, 0, i] = (wide[:, i : i + t] * grad).sum((0, 1))
+        dx = dwide[:, :t]
+        return (dx, dw, grad.sum((0, 1))) if len(self.inputs) == 3 else (dx, dw)
+
 # %% exercise=7.13 hint="The gate is forgotten: y is multiplied by SiLU of the other half of in_proj before out_proj."
 -         out: Tensor = self.out_proj(y * F.silu(gate))
 +         out: Tensor = self.out_proj(y)
@@ -119,6 +148,10 @@ class CausalConv(Function):
 # %% exercise=7.13 hint="The gate goes through bare: y * gate. It passes a SiLU first."
 -         out: Tensor = self.out_proj(y * F.silu(gate))
 +         out: Tensor = self.out_proj(y * gate)
+
+# %% exercise=7.13 hint="The gate goes through the logistic curve alone. Its SiLU is gate * sigmoid(gate)."
+-         out: Tensor = self.out_proj(y * F.silu(gate))
++         out: Tensor = self.out_proj(y * gate.sigmoid())
 
 # %% exercise=7.13 hint="The two halves of in_proj are exchanged: x comes first, then the gate."
 -         x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
@@ -169,6 +202,10 @@ class CausalConv(Function):
 -         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
 +         step, C, B = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
 
+# %% exercise=7.13 hint="x_proj is cut in another order: first the R numbers that Δ is made of, then B, then C."
+-         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
++         B, C, step = self.x_proj(x).split([n, n, self.dt_proj.in_features], dim=2)
+
 # %% exercise=7.13 hint="Δ, B and C are made of the gate's half. They come from x, after convolution and SiLU."
 -         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
 +         step, B, C = self.x_proj(gate).split([self.dt_proj.in_features, n, n], dim=2)
@@ -177,9 +214,18 @@ class CausalConv(Function):
 -         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
 +         y = selective_scan(x, delta, -self.A_log.exp(), B, C, 0 * self.D)
 
+# %% exercise=7.13 hint="D is not learned: `parameters()` does not find it. Wrap it in `nn.Parameter`."
+-         self.D = nn.Parameter(ones(e))
++         self.D = ones(e)
+
 # %% exercise=7.13 hint="Without a mask all is right. With one, x is multiplied again after SiLU: the convolution's bias has made something of nothing."
 -         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 -         x = x if mask is None else x * mask
++         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
+
+# %% exercise=7.13 hint="Without a mask all is right. With one, x is multiplied before the convolution too: it carries padding on to the tokens behind it."
+-         x = x if mask is None else x * mask
+-         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 +         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 
 # %% exercise=7.13 hint="The mask is not used: it multiplies x before the convolution, and again after SiLU."
@@ -206,6 +252,14 @@ class CausalConv(Function):
 -                 bound = 1 / math.sqrt(p.shape[1] * self.config.n_layer)
 +                 bound = 1 / math.sqrt(p.shape[1])
 
+# %% exercise=7.14 hint="out_proj is drawn from the bell curve. It wants `uniform_`: evenly between minus and plus the bound."
+-                 p.uniform_(-bound, bound, generator)
++                 p.normal_(0, bound, generator)
+
+# %% exercise=7.14 hint="You divide what was there. Called twice, it divides twice: draw out_proj anew, evenly, from the generator."
+-                 p.uniform_(-bound, bound, generator)
++                 p.copy_(p / math.sqrt(self.config.n_layer))
+
 # %% exercise=7.14 hint="You divide by n_layer, not by its root. Variances add, so spreads grow with the root of the number of terms."
 -                 bound = 1 / math.sqrt(p.shape[1] * self.config.n_layer)
 +                 bound = 1 / math.sqrt(p.shape[1]) / self.config.n_layer
@@ -217,6 +271,10 @@ class CausalConv(Function):
 # %% exercise=7.14 hint="The bias is Δ itself. Softplus will be taken of it, so turn softplus round first: ln(e to the Δ - 1)."
 -                 p.copy_((steps.exp() - 1).log())  # softplus backwards
 +                 p.copy_(steps)
+
+# %% exercise=7.14 hint="The bias is ln Δ, so a step becomes ln(1 + Δ), a little less than Δ. Turn softplus round: ln(e to the Δ - 1)."
+-                 p.copy_((steps.exp() - 1).log())  # softplus backwards
++                 p.copy_(steps.log())
 
 # %% exercise=7.14 hint="Your steps are drawn evenly between 0.001 and 0.1: nearly all are above 0.01. Draw their logarithm evenly."
 -                 steps = p.uniform_(math.log(0.001), math.log(0.1), generator).exp()
@@ -242,6 +300,20 @@ class CausalConv(Function):
 -             elif name.endswith("out_proj.weight"):
 +             elif name.endswith("proj.weight"):
 
+# %% exercise=7.14 hint="Every bias is drawn anew, the convolution's too. Only that of dt_proj says how long steps last."
+-             elif name.endswith("dt_proj.bias"):
++             elif name.endswith("bias"):
+
+# %% exercise=7.14 hint="None of your draws takes the `generator` that you are given: its seed repeats a model."
+-                 p.normal_(0, 0.02, generator)
++                 p.normal_(0, 0.02)
+
+-                 p.uniform_(-bound, bound, generator)
++                 p.uniform_(-bound, bound)
+
+-                 steps = p.uniform_(math.log(0.001), math.log(0.1), generator).exp()
++                 steps = p.uniform_(math.log(0.001), math.log(0.1)).exp()
+
 # %% exercise=7.15 hint="Paying in empties: with a Δ of 1, e to the -1 of what was there is left. Make Δ tiny and B large: Δ B is 1."
 -         delta = 1e-12
 -         B["ab".index(kind)] = 1e12
@@ -261,6 +333,20 @@ class CausalConv(Function):
 # %% exercise=7.15 hint="Nothing empties the accounts. A large Δ does: of e to the -100 nothing is left."
 -         delta = 100.0
 +         delta = 0.0
+
+# %% exercise=7.15 hint="Emptied, and at once a number goes in: where Δ is large, so is Δ B x. B is 0 for a token that clears."
+-         delta = 100.0
++         delta, B = 100.0, [1.0, 1.0]
+
+# %% exercise=7.15 hint="A Δ of a millionth still fades: after a few payments, more than a millionth of the balance is gone. Take it smaller, and B larger."
+-         delta = 1e-12
+-         B["ab".index(kind)] = 1e12
++         delta = 1e-6
++         B["ab".index(kind)] = 1e6
+
+# %% exercise=7.15 hint="Not quite empty: of e to the -10 there is left a 20,000th. Let the step last longer."
+-         delta = 100.0
++         delta = 10.0
 
 # %% exercise=7.15 hint="It is right, with more than two states. Two are enough: one for each account; C adds them up."
 RATES = [-1.0, -1.0, -1.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import re
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from graded import COURSE, Exercises, ExerciseTests
 
+from benchmarks import mamba_rates
 from coursekit import notebooks
 from minilib.mamba import Mamba, MambaConfig
 
@@ -182,3 +185,31 @@ def test_a_large_embedding_starts_in_the_hundreds(lesson):
 def test_the_milestone_copies_nearly_all_letters(lesson):
     said = output_of(lesson, "said = model(asked)")
     assert float(re.search(r"([\d.]+)% of the letters copied", said)[1]) > 95
+
+
+def test_no_rate_and_no_seed_turns_the_race_round(lesson):
+    rows = json.loads(mamba_rates.RESULTS.read_text(encoding="utf-8"))["rows"]
+    asked = itertools.product(mamba_rates.KINDS, mamba_rates.RATES, mamba_rates.SEEDS)
+    assert {(row["kind"], row["rate"], row["seed"]) for row in rows} == {*asked}
+    told = re.search(
+        r"At rates of ([\d., ]+) and ([\d.]+), from three seeds each, the fixed network never gets beyond "
+        r"(\d+) percent, and the selective one ends between (\d+) and (\d+)",
+        prose(lesson),
+    )
+    rates = {float(rate) for rate in [*told[1].split(", "), told[2]]}
+    ends = {
+        kind: [100 * row["right"] for row in rows if row["kind"] == kind and row["rate"] in rates]
+        for kind in mamba_rates.KINDS
+    }
+    assert max(ends["fixed"]) <= int(told[3]) < max(ends["fixed"]) + 1
+    assert [round(f(ends["selective"])) for f in (min, max)] == [int(told[4]), int(told[5])]
+    live = re.findall(r"ends at (\d+\.\d)%", output_of(lesson, "sizes, models, scores ="))
+    for kind, end in zip(mamba_rates.KINDS, live, strict=True):
+        (row,) = [r for r in rows if (r["kind"], r["rate"], r["seed"]) == (kind, 0.01, 0)]
+        assert abs(100 * row["right"] - float(end)) < 3  # one training, on another day
+    assert len({row["behind"] for row in rows if "behind" in row and row["rate"] in rates}) > 1
+
+
+def test_a_row_of_that_record_is_made_by_the_program():
+    row = mamba_rates.run("selective", 0.01, 0, steps=1)
+    assert 0 <= row["right"] <= 1 and row["behind"] in range(6)
