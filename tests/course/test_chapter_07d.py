@@ -173,6 +173,12 @@ def test_the_recorded_runs_reach_what_selection_promises():
         assert row["command"] == f"python -m minilib.projects.remember {RUNS[run]} --seed 0"
 
 
+def test_the_recorded_time_of_a_training_step_grows_no_faster_than_its_text():
+    rows = json.loads((COURSE.root / "benchmarks" / "results" / "mamba.json").read_text())["rows"]
+    a_token = {row["case"]: row["minilib"] for row in rows}
+    assert 2 * a_token["length-2048"] / a_token["length-1024"] <= 2.2
+
+
 def test_a_gpt_2_keeps_more_after_39_tokens():
     layers, _, width = MODELS["gpt2"]
     state = 24 * 2 * width * (16 + 3)
