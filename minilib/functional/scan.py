@@ -223,7 +223,7 @@ def sample_backward(
 
 METHODS: dict[str, tuple[Scan, int | None]] = {
     "loop": (scan_loop, None),
-    "chunked": (scan_loop, 64),
+    "chunked": (scan_loop, 32),
     "associative": (scan_associative, None),
 }  # how states are worked out, and of how many tokens at once
 BLOCK = 524_288  # numbers in a piece's states: enough work for each call of NumPy, and they stay in the cache
