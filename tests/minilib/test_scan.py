@@ -208,7 +208,9 @@ def test_the_kernel_says_which_dtypes_and_sizes_it_takes():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sizes", [(1, 1, 1, 1), (2, 2, 9, 3), (1, 31, 3, 2), (1, 33, 5, 3), (1, 128, 3, 2)], ids=str
+    "sizes",
+    [(1, 1, 1, 1), (2, 2, 9, 3), (1, 31, 3, 2), (1, 33, 5, 3), (1, 128, 3, 2), (1, 4096, 1, 2)],
+    ids=str,
 )
 def test_the_kernels_give_the_loops_values_and_gradients(sizes):
     arrays = drawn(*sizes, dtype="float32")
