@@ -46,13 +46,13 @@ def forms(op: Any) -> list[Form]:
             name = name.removeprefix("nn.functional.")
             add(found, f"functional.{name}", minilib.functional, torch.nn.functional, name)
         elif "." not in name:
-            add(found, f"tensor.{name}", minilib.tensor, torch, name)
             add(found, f"Tensor.{name}", Tensor, torch.Tensor, name)
             add(found, f"Tensor.{name}_", Tensor, torch.Tensor, f"{name}_", in_place=True)
             if name in OPERATORS:
                 dunder, writes = f"__{OPERATORS[name]}__", f"__i{OPERATORS[name]}__"
                 add(found, f"Tensor.{dunder}", Tensor, torch.Tensor, dunder)
                 add(found, f"Tensor.{writes}", Tensor, torch.Tensor, writes, in_place=True)
+            add(found, f"tensor.{name}", minilib.tensor, torch, name)
             add(found, f"functional.{name}", minilib.functional, torch.nn.functional, name)
     return found
 
@@ -63,7 +63,8 @@ def add(found: list[Form], form: str, ours: Any, theirs: Any, name: str, in_plac
     a, b = getattr(ours, name), getattr(theirs, name)
     if isinstance(inspect.getattr_static(ours, name), property):
         a, b = a.fget, b.__get__
-    if callable(a) and not inspect.isclass(a):
+    here = [known for _, known, *_ in found]  # a function that is a method runs as the method
+    if callable(a) and not inspect.isclass(a) and a not in here:
         found.append((form, a, b, in_place))
 
 
@@ -88,16 +89,16 @@ def differences(op: Any, most: int | None = None) -> Iterator[Difference | None]
 
 
 def samples(op: Any, most: int | None) -> Iterator[tuple[str, Any]]:
-    """Those of the database, and those that PyTorch refuses."""
+    """Those of the database, and those that PyTorch refuses; from its functions, which no stack is traced in."""
     for dtype in DTYPES:
         if getattr(torch, dtype) in op.supported_dtypes("cpu"):
             torch.manual_seed(0)
             wants_gradient = op.supports_autograd and dtype.startswith("float")
-            made = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=wants_gradient)
+            made = op.sample_inputs_func(op, "cpu", getattr(torch, dtype), wants_gradient)
             for i, sample in spread(enumerate(made), most):
                 yield f"sample {i}, {dtype}", sample
     torch.manual_seed(0)
-    for i, error in enumerate(op.error_inputs("cpu") if op.error_inputs_func is not None else ()):
+    for i, error in enumerate(op.error_inputs_func(op, "cpu") if op.error_inputs_func is not None else ()):
         yield f"error {i}", error.sample_input
 
 
