@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import Array, Function, Number, Shape, array_module
+from minilib.sums import cumulative_sum, float_sum
 
 # Arithmetic
 
@@ -360,6 +361,15 @@ class Sum(Reduction):
         return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)
 
 
+class LongSum(Sum):
+    """The same of many floats, or of float16: added up so that the last digits stay."""
+
+    name = "Sum"
+
+    def forward(self, x: Array) -> Array:
+        return float_sum(x, axes(self.dim, x.ndim), self.keepdim)
+
+
 class CumSum(Function):
     """Running sums along one axis."""
 
@@ -368,12 +378,12 @@ class CumSum(Function):
 
     def forward(self, x: Array) -> Array:
         (dim,) = axes(self.dim, x.ndim) or (None,)
-        return x.cumsum(axis=dim, dtype=x.dtype if x.dtype.kind == "f" else np.int64).reshape(x.shape)
+        return cumulative_sum(x, dim).reshape(x.shape)
 
     def backward(self, grad: Array) -> Array:
         if not grad.ndim:
             return grad
-        return self.xp.flip(self.xp.flip(grad, self.dim).cumsum(axis=self.dim), self.dim)
+        return self.xp.flip(cumulative_sum(self.xp.flip(grad, self.dim), self.dim), self.dim)
 
 
 # Extremes, all and any

@@ -54,6 +54,7 @@ from minilib.operations import (
     Flip,
     Invert,
     Log,
+    LongSum,
     MatMul,
     Mul,
     Neg,
@@ -76,6 +77,7 @@ from minilib.operations import (
     Write,
     axes,
 )
+from minilib.sums import SHORT
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import (
     Best,
@@ -357,7 +359,8 @@ class Tensor:
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
-        return apply(Sum(dim, keepdim), self)
+        many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
+        return apply(LongSum(dim, keepdim) if many else Sum(dim, keepdim), self)
 
     def mean(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The mean along `dim`. Raises RuntimeError for integers: `.float()` first."""
