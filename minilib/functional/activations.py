@@ -249,8 +249,8 @@ class Softmax(Function):
         return rowwise(softmax_slopes, grad, *self.saved)
 
 
-def softmax(input: Tensor, dim: int = -1) -> Tensor:
-    """exp(x) over their sum along `dim`: positive numbers that add up to 1."""
+def softmax(input: Tensor, dim: int) -> Tensor:
+    """exp(x) over their sum along `dim`: positive numbers that add up to 1. PyTorch guesses a `dim`."""
     return along(dim, Softmax(), input)
 
 
@@ -283,7 +283,7 @@ class LogSoftmax(Function):
         return rowwise(log_softmax_slopes, grad, *self.saved)
 
 
-def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
+def log_softmax(input: Tensor, dim: int) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
     return along(dim, LogSoftmax(), input)
 

@@ -92,7 +92,7 @@ def _smoothed(
     """The losses if the part `smoothing` of each target that counts went to all classes alike."""
     if not 0 <= smoothing <= 1:
         raise RuntimeError(f"cross_entropy: label_smoothing is between 0 and 1, not {smoothing}")
-    even = -(log_softmax(rows) * weights).mean(1, keepdim=True)
+    even = -(log_softmax(rows, 1) * weights).mean(1, keepdim=True)
     return losses * (1 - smoothing) + where(counts, even, 0.0) * (smoothing / total)
 
 
