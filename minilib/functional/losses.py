@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from minilib.functional.activations import log_softmax
-from minilib.functional.rows import row_max, row_sum
+from minilib.functional.rows import in_float32, row_max, row_sum
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, ones, where
 
@@ -50,6 +50,7 @@ class CrossEntropy(Function):
         return dx
 
 
+@in_float32
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -120,6 +121,7 @@ def nll_loss(
 # Squared errors
 
 
+@in_float32
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Squared differences of two tensors of one shape."""
     if input.shape != target.shape:
