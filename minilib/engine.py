@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from minilib.sums import float_sum
+
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
 
@@ -393,5 +395,4 @@ def sum_to(array: Array, shape: Shape) -> Array:
     """The sum of `array` over the axes that broadcasting from `shape` had added or repeated."""
     extra = array.ndim - len(shape)
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
-    summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
-    return summed.reshape(shape)
+    return float_sum(array, (*range(extra), *repeated), keepdims=True).reshape(shape)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import Array, Function, Number, Shape, array_module
+from minilib.sums import cumulative_sum, float_sum
 
 # Arithmetic
 
@@ -222,7 +223,7 @@ class Abs(Function):
 
     def backward(self, grad: Array) -> Array:
         (x,) = self.saved
-        return grad * self.xp.sign(x)
+        return grad * self.xp.where(x == x, self.xp.sign(x), 0)  # 0 at nan too, as in PyTorch
 
 
 class Clip(Function):
@@ -266,9 +267,10 @@ class Minimum(Function):
 
 
 def _share(grad: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """The gradients where x > y goes to the first."""
-    tie = (x == y) * (grad * grad.dtype.type(0.5))
-    return (x > y) * grad + tie, (x < y) * grad + tie
+    """The gradients where x > y goes to the first; of nan and a number both get it, as in PyTorch."""
+    xp, zero = array_module(grad), grad.dtype.type(0)
+    grad = xp.where(x == y, grad * grad.dtype.type(0.5), grad)
+    return xp.where(x < y, zero, grad), xp.where(x > y, zero, grad)
 
 
 # Comparisons and logic
@@ -325,7 +327,9 @@ Dim: TypeAlias = int | tuple[int, ...] | None
 
 def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
     """`dim` as a tuple of axes from 0 to ndim - 1; None and () are all of them."""
-    dims = range(ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dim is None or (isinstance(dim, tuple) and not dim):
+        return tuple(range(ndim))
+    dims = [_whole(d, name) for d in (dim if isinstance(dim, tuple | list) else (dim,))]
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
     for d in dims:
         if not low <= d <= high:
@@ -334,6 +338,13 @@ def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
     if len(set(found)) < len(found):
         raise RuntimeError(f"{name}={dim} names an axis twice")
     return found
+
+
+def _whole(number: Any, name: str) -> int:
+    """An axis as an int. Raises TypeError for anything but an integer, booleans too."""
+    if isinstance(number, bool | np.bool_):
+        raise TypeError(f"{name} is an axis, not {number}: did you mean keepdim={number}?")
+    return operator.index(number)
 
 
 class Reduction(Function):
@@ -360,6 +371,15 @@ class Sum(Reduction):
         return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)
 
 
+class LongSum(Sum):
+    """The same of many floats, or of float16: added up so that the last digits stay."""
+
+    name = "Sum"
+
+    def forward(self, x: Array) -> Array:
+        return float_sum(x, axes(self.dim, x.ndim), self.keepdim)
+
+
 class CumSum(Function):
     """Running sums along one axis."""
 
@@ -368,12 +388,12 @@ class CumSum(Function):
 
     def forward(self, x: Array) -> Array:
         (dim,) = axes(self.dim, x.ndim) or (None,)
-        return x.cumsum(axis=dim, dtype=x.dtype if x.dtype.kind == "f" else np.int64).reshape(x.shape)
+        return cumulative_sum(x, dim).reshape(x.shape)
 
     def backward(self, grad: Array) -> Array:
         if not grad.ndim:
             return grad
-        return self.xp.flip(self.xp.flip(grad, self.dim).cumsum(axis=self.dim), self.dim)
+        return self.xp.flip(cumulative_sum(self.xp.flip(grad, self.dim), self.dim), self.dim)
 
 
 # Extremes, all and any
@@ -410,7 +430,7 @@ class ArgExtreme(Reduction):
 
     def forward(self, x: Array) -> Array:
         find = x.argmax if self.largest else x.argmin
-        (dim,) = axes(self.dim, x.ndim) if self.dim is not None and x.ndim else (None,)
+        (dim,) = (axes(self.dim, x.ndim) or (None,)) if self.dim is not None else (None,)
         index = find(axis=dim, keepdims=self.keepdim)
         return self.xp.asarray(index, np.int64)
 

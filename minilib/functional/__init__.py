@@ -80,6 +80,7 @@ from minilib.functional.rows import (
     as_rows,
     column_dot,
     column_sum,
+    in_float32,
     pointwise,
     row_dot,
     row_max,
@@ -99,6 +100,6 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
     "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
     "layer_norm", "rms_norm",
-    "along", "as_rows", "column_dot", "column_sum", "pointwise", "row_dot", "row_max", "row_sum",
-    "rowwise",
+    "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
+    "row_sum", "rowwise",
 ]  # fmt: skip

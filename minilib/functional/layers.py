@@ -154,9 +154,11 @@ def tap_slices(kernel: Shape, stride: Shape, dilation: Shape, places: Shape) -> 
 
 
 def padded(x: Array, padding: Shape, value: float = 0) -> Array:
-    """x with `value` around its last axes; x itself where there is no padding."""
+    """x with `value` around its last axes; x itself where there is no padding. -inf is the least integer."""
     if not any(padding):
         return x
+    if value == -math.inf and x.dtype.kind in "iu":
+        value = np.iinfo(x.dtype).min
     lead = x.ndim - len(padding)
     shape = x.shape[:lead] + tuple(n + 2 * p for n, p in zip(x.shape[lead:], padding))
     out = array_module(x).full(shape, value, x.dtype)

@@ -54,7 +54,10 @@ from minilib.operations import (
     Flip,
     Invert,
     Log,
+    LongSum,
     MatMul,
+    Maximum,
+    Minimum,
     Mul,
     Neg,
     Permute,
@@ -76,6 +79,7 @@ from minilib.operations import (
     Write,
     axes,
 )
+from minilib.sums import SHORT
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import (
     Best,
@@ -86,6 +90,7 @@ from minilib.tensor.rules import (
     _sizes,
     all_slices,
     expanded,
+    flag,
     full_shape,
     gather_axis,
     part_sizes,
@@ -185,6 +190,10 @@ class Tensor:
     def tolist(self) -> Any:
         """The numbers as nested lists of Python numbers."""
         return self.data.tolist()
+
+    def __format__(self, spec: str) -> str:
+        """A tensor without axes as its number: f"{loss:.3f}"."""
+        return object.__format__(self, spec) if self.ndim else format(self.item(), spec)
 
     def __bool__(self) -> bool:
         if self.data.size != 1:
@@ -287,16 +296,27 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return self.abs()
 
-    def clip(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+    def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Numbers below `min` become `min`, above `max` they become `max`; PyTorch's clamp."""
         if min is None and max is None:
             raise ValueError("clip: give min, max or both")
-        if self.dtype.kind != "f" and isinstance(min if max is None else max, float):
+        if isinstance(min, Tensor) or isinstance(max, Tensor):
+            bounded = self if min is None else self._bounded(min, "<")
+            return bounded if max is None else bounded._bounded(max, ">")
+        if self.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
             return self.float().clip(min, max)
         return apply(Clip(min, max), self)
 
-    def clamp(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+    def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         return self.clip(min, max)
+
+    def _bounded(self, bound: Tensor | Number, sign: str) -> Tensor:
+        """The bound where a number is < (or >) it, which then gets the gradient; a bound of nan gives nan."""
+        if not isinstance(bound, Tensor):
+            bound = weak(bound, self)
+        dtype = result_type(self, bound)
+        x, bound = self.to(dtype), bound.to(dtype)
+        return apply(Where(), apply(Compare(sign), x, bound) | (bound != bound), bound, x)
 
     # Comparisons and logic
 
@@ -357,24 +377,41 @@ class Tensor:
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
-        return apply(Sum(dim, keepdim), self)
+        many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
+        return apply((LongSum if many else Sum)(dim, flag(keepdim)), self)
 
     def mean(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The mean along `dim`. Raises RuntimeError for integers: `.float()` first."""
         if self.dtype.kind != "f":
             raise RuntimeError(f"mean: needs floating-point numbers, not {self.dtype}: use x.float().mean()")
+        if self.dtype == np.float16:  # whose sums go beyond 65504
+            return self.float().mean(dim, keepdim).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
         return self.sum(dim, keepdim) / n
 
-    def var(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
-        """The variance: squared distances from the mean, divided by n - `correction`."""
+    def var(
+        self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
+    ) -> Tensor:
+        """The variance: squared distances from the mean, divided by n - 1, or by n if not `unbiased`.
+
+        `correction` is divided by n - `correction`. As in PyTorch, x.var(False) says `unbiased` too.
+        """
+        if isinstance(dim, bool):
+            return self.var(None, dim, keepdim, correction)
+        if not isinstance(unbiased, bool):
+            raise TypeError(f"var: unbiased is True or False, not {unbiased!r}; give correction by its name")
+        correction = int(unbiased) if correction is None else correction
+        if self.dtype == np.float16:
+            return self.float().var(dim, unbiased, keepdim, correction).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
         distance = self - self.mean(dim, keepdim=True)
         return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
 
-    def std(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+    def std(
+        self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
+    ) -> Tensor:
         """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
-        variance = self.var(dim, correction, keepdim)
+        variance = self.var(dim, unbiased, keepdim, correction)
         flat = variance == 0
         return variance.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
 
@@ -386,44 +423,48 @@ class Tensor:
 
     def amax(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The largest number along `dim`; where several are equal they share the gradient."""
-        return apply(Extreme(True, dim, keepdim), self)
+        return apply(Extreme(True, dim, flag(keepdim)), self)
 
     def amin(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The smallest number along `dim`; where several are equal they share the gradient."""
-        return apply(Extreme(False, dim, keepdim), self)
+        return apply(Extreme(False, dim, flag(keepdim)), self)
 
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """The index of the first largest number along `dim`; without `dim`, in the flattened tensor."""
-        return apply(ArgExtreme(True, dim, keepdim), self)
+        return apply(ArgExtreme(True, dim, flag(keepdim)), self)
 
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """The index of the first smallest number along `dim`; without `dim`, in the flattened tensor."""
-        return apply(ArgExtreme(False, dim, keepdim), self)
+        return apply(ArgExtreme(False, dim, flag(keepdim)), self)
 
-    def max(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The largest number of all, or with `dim` the values and indices along it.
+    def max(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
+        """The largest number of all, or with `dim` the values and indices along it; of two tensors `maximum`.
 
         Of all: equal ones share the gradient. Along `dim`: it goes to the index.
         """
+        if isinstance(dim, Tensor):
+            return binary(Maximum(), self, dim)
         return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
 
-    def min(self, dim: int | None = None, keepdim: bool = False) -> Any:
+    def min(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
         """The smallest number of all, or with `dim` its values and indices along it. See `max`."""
+        if isinstance(dim, Tensor):
+            return binary(Minimum(), self, dim)
         return self.amin() if dim is None else self._best(self.argmin(dim, keepdim=True), dim, keepdim)
 
     def _best(self, indices: Tensor, dim: int, keepdim: bool) -> Best:
         if not self.ndim:
             return Best(self.clone(), indices)
         values = apply(TakeAlongDim(dim), self, indices)
-        return Best(values, indices) if keepdim else Best(values.squeeze(dim), indices.squeeze(dim))
+        return Best(values, indices) if flag(keepdim) else Best(values.squeeze(dim), indices.squeeze(dim))
 
     def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """Whether all numbers along `dim` are true (not 0)."""
-        return apply(Truth(True, dim, keepdim), self)
+        return apply(Truth(True, dim, flag(keepdim)), self)
 
     def any(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """Whether any number along `dim` is true (not 0)."""
-        return apply(Truth(False, dim, keepdim), self)
+        return apply(Truth(False, dim, flag(keepdim)), self)
 
     # Shapes
 
@@ -576,12 +617,26 @@ class Tensor:
 
     # Casts
 
-    def to(self, target: DTypeLike | str) -> Tensor:
-        """In another dtype ("float64", np.int64, ...) or on another device ("cpu", "cuda")."""
-        if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
-            return self._to_device(target)
-        dtype = np.dtype(target)
-        return self if self.data.dtype == dtype else apply(Cast(dtype), self)
+    def to(
+        self,
+        *target: DTypeLike | str | Tensor,
+        device: str | None = None,
+        dtype: DTypeLike | None = None,
+        non_blocking: bool = False,
+    ) -> Tensor:
+        """In another dtype ("float64", np.int64, ...), on another device ("cpu", "cuda"), or both.
+
+        By position or by name; a tensor stands for its own device and dtype. `non_blocking` changes nothing.
+        """
+        for one in target:
+            if isinstance(one, Tensor):
+                device, dtype = one.device, one.dtype
+            elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
+                device = one
+            else:
+                dtype = np.dtype(one)
+        x = self if device is None else self._to_device(device)
+        return x if dtype is None or x.data.dtype == dtype else apply(Cast(dtype), x)
 
     def float(self) -> Tensor:
         return self.to(np.float32)
@@ -845,10 +900,15 @@ def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) 
 
 
 def weak(number: Number, like: Tensor) -> Tensor:
-    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5)."""
+    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5).
+
+    As in PyTorch an integer wraps around where it does not fit: 300 is 44 in uint8.
+    """
     xp = array_module(like.data)
     kind = like.data.dtype.kind
-    if kind == "f" or (isinstance(number, int) and (kind != "b" or isinstance(number, bool))):
+    if kind in "iu" and isinstance(number, int):
+        return Tensor(xp.asarray(number, np.int64).astype(like.data.dtype, copy=False))
+    if kind == "f" or isinstance(number, bool):
         return Tensor(xp.asarray(number, like.data.dtype))
     return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
 

@@ -39,10 +39,14 @@ def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along `dim`; their other axes must agree. Also known as concatenate."""
+    """Tensors one after the other along `dim`; their other axes must agree. Also known as concatenate.
+
+    An empty vector of shape (0,) may stand for a tensor that is not there yet, whatever the other shapes.
+    """
     if not tensors:
         raise RuntimeError("cat: needs at least one tensor")
     dtype = result_type(*tensors)
+    tensors = [t for t in tensors if t.shape != (0,)] or tensors[:1]
     (at,) = axes(dim, tensors[0].ndim) or (None,)
     if at is None:
         raise RuntimeError("cat: tensors without axes cannot be joined: use stack")

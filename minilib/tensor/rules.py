@@ -98,6 +98,13 @@ class Best(NamedTuple):
     indices: Tensor
 
 
+def flag(keepdim: bool) -> bool:
+    """`keepdim` itself. Raises TypeError for a number, which was meant to be a second axis."""
+    if not isinstance(keepdim, bool | np.bool_):
+        raise TypeError(f"keepdim is True or False, not {keepdim!r}: several axes are given as a tuple")
+    return bool(keepdim)
+
+
 # Parts along an axis
 
 

@@ -514,6 +514,7 @@ CASES = [
     Case("~x", lambda lib, x: ~x, some_integers(1), np.invert),
     # reductions
     Case("sum", lambda lib, x, **o: x.sum(**o), reduced(), reduce_0d(np.sum)),
+    Case("sum of many", lambda lib, x: x.expand(1025, *x.shape).sum(), one(), lambda x: 1025 * np.sum(x)),
     Case("sum of integers", lambda lib, x: x.sum(), some_integers(1), lambda x: x.sum(dtype=np.int64)),
     Case("mean", lambda lib, x, **o: x.mean(**o), reduced(least=1), reduce_0d(np.mean)),
     Case(

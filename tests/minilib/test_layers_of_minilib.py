@@ -20,13 +20,14 @@ FOLDER = Path(minilib.__file__).parent
 ROOMS = {
     "minilib": "",
     "scalar": "",
-    "reference": "numpy",  # imported by nobody
+    "reference": "numpy engine",  # imported by nobody
     "parallel": "numpy threadpoolctl",
-    "engine": "numpy",
-    "operations": "numpy engine",
+    "sums": "numpy",
+    "engine": "numpy sums",
+    "operations": "numpy engine sums",
     "tensor.random": "numpy",
     "tensor.rules": "numpy engine operations",
-    "tensor.core": "numpy engine operations tensor.rules tensor.random",
+    "tensor.core": "numpy engine operations sums tensor.rules tensor.random",
     "tensor.functions": "engine operations tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
