@@ -6,6 +6,7 @@ export is edited there, then `make promote`.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 import weakref
@@ -13,7 +14,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -194,7 +195,7 @@ def owner_of(array: Array) -> Array:
     return array
 
 
-def wrote(array: Array, recorded: bool = False) -> None:
+def wrote(array: Array) -> None:
     """Note that the memory of `array` was written to: who saved it for backward must not use it any more."""
     owner = owner_of(array)
     key = id(owner)
@@ -203,35 +204,24 @@ def wrote(array: Array, recorded: bool = False) -> None:
     log = _writes[key]
     log.count += 1
     log.last = _writes.last = _clock()
-    if recorded:
-        log.last_recorded = log.last
-        _rewritten[:] = [log.last]
 
 
 def refuse_write(x: Tensor, *others: Tensor) -> None:
-    """Raise where a write of `others` into `x` would break gradients."""
+    """Raise where `others` cannot be written into `x`, or where that would break gradients."""
+    if not getattr(x.data.flags, "writeable", True):
+        raise RuntimeError(
+            "an expanded view (or a read-only array) cannot be changed in place: clone it first"
+        )
     if not mode.grad_enabled:
         return
-    if x.requires_grad and x.function is None:
+    base = x.origin.base if x.origin is not None else x
+    if any(t.requires_grad and t.function is None for t in (x, base)):
         raise RuntimeError(
-            "a leaf that wants a gradient cannot be changed in place: use no_grad(), or x = x + ..."
+            "a leaf that wants a gradient, or a view of one, cannot be changed in place: use no_grad(), or "
+            "x = x + ..."
         )
-    recorded = x.requires_grad or any(t.requires_grad for t in others)
-    if recorded and x.data.base is not None:
-        raise RuntimeError(
-            "a view cannot be changed in place where gradients flow: use x[index] = value, or clone it"
-        )
-
-
-def _refuse_stale_views(tensors: tuple[Tensor, ...]) -> None:
-    """Raise where a view was taken before its base was written to with a history, which the view lacks."""
-    for t in tensors:
-        if t.function is not None and t.function.view:
-            log = _writes.get(id(owner_of(t.data)))
-            if log and log.last_recorded > t.function.serial:
-                raise RuntimeError(
-                    f"{t.function.name}: this view was taken before its base changed in place: take it again"
-                )
+    if x.origin is not None and not x.origin.remembered and any(t.requires_grad for t in (base, *others)):
+        refuse_forgotten()
 
 
 def refuse_overwritten(f: Function) -> None:
@@ -243,6 +233,80 @@ def refuse_overwritten(f: Function) -> None:
                 f"{f.name}: an array of shape {array.shape} that backward needs was changed in place since; "
                 "change a copy (x = x + 1 instead of x += 1, or x.clone())"
             )
+
+
+# Views: one memory, one history
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a view comes from: the tensor whose memory it looks at, and the operations that lead there.
+
+    A write in place gives the base another history. A view notices when it is used next: what made the base
+    is no longer what it has `seen`.
+    """
+
+    base: Tensor
+    path: tuple[Function, ...]
+    seen: Function | None
+    remembered: bool  # False where it was taken within no_grad()
+
+
+def note_view(out: Tensor, x: Tensor, f: Function) -> None:
+    """Note that `out` = f(x) is a view of `x`, if it looks at its memory: a reshape may have copied."""
+    owner = out.data.base
+    if owner is not None and (owner is x.data or owner is x.data.base):
+        remembered = mode.grad_enabled
+        if x.origin is None:
+            out.origin = Origin(x, (f,), x._function, remembered)
+        else:
+            o = x.origin
+            out.origin = Origin(o.base, (*o.path, f), o.base._function, remembered and o.remembered)
+
+
+def renew(x: Tensor, origin: Origin) -> None:
+    """Take the history of the view `x` from its base again, where that was given another one in place."""
+    base = origin.base
+    if base._function is origin.seen or base._function is None:
+        return
+    if not origin.remembered:
+        if mode.grad_enabled:
+            refuse_forgotten()
+        return
+    node, array = base._function, base.data
+    path: list[Function] = []
+    for f in origin.path:
+        array = f.forward(array)
+        node = _replayed(f, node, array)
+        path.append(node)
+    x.origin = Origin(base, tuple(path), base._function, True)
+    take_over(x, node)
+
+
+def _replayed(f: Function, made_from: Function, array: Array) -> Function:
+    """`f` applied once more, to what `made_from` has made, with the result `array`."""
+    f = copy.copy(f)
+    vars(f).pop("retained", None)
+    f.inputs, f.hooks = (made_from,), None
+    f.serial, f.shape, f.dtype = _clock(), array.shape, array.dtype
+    return f
+
+
+def take_over(x: Tensor, f: Function) -> None:
+    """`f` has made the numbers of `x`, in place; what `retain_grad` asked for is asked of `f` now."""
+    old = x._function
+    keep = None if old is None else vars(old).pop("retained", None)
+    if old is not None and old.hooks is not None and keep in old.hooks:
+        old.hooks.remove(keep)
+        f.hooks = [*(f.hooks or []), keep]
+        vars(f)["retained"] = keep
+    x._function, x._requires_grad = f, True
+
+
+def refuse_forgotten() -> NoReturn:
+    raise RuntimeError(
+        "a view taken within no_grad() cannot follow a change in place where gradients flow: take it again"
+    )
 
 
 # Devices
@@ -296,7 +360,6 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
         raise RuntimeError(
             "backward: nothing that this tensor was made of wants a gradient (requires_grad=True)"
         )
-    _refuse_stale_views((x,))
     if gradient is None:
         if x.data.size != 1:
             raise RuntimeError(

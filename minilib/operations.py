@@ -670,23 +670,32 @@ class Cast(Function):
 
 
 class Write(Function):
-    """x with `value` in the place of x[index]; `x[index] = value` writes it into x itself."""
+    """x with `value` in the place of x[index]; `x[index] = value` writes it into x itself.
 
-    def __init__(self, basic: tuple[Any, ...], layout: tuple[bool, ...]) -> None:
-        self.basic, self.layout = basic, layout
+    With a `path` of views, in the place of [index] in the view of x that they make.
+    """
+
+    def __init__(
+        self, basic: tuple[Any, ...], layout: tuple[bool, ...] = (), path: tuple[Function, ...] = ()
+    ) -> None:
+        self.basic, self.layout, self.path = basic, layout, path
 
     def place(self, x: Array, arrays: Sequence[Array]) -> tuple[Array, Any]:
         """The array and the index in it to write to; with arrays in the index, a view of x comes first."""
+        for f in self.path:
+            x = f.forward(x)
         return (x[self.basic], fill(self.layout, arrays)) if self.layout else (x, self.basic)
 
     def forward(self, x: Array, value: Array, *arrays: Array) -> Array:
         self.saved = arrays
+        self.order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))  # of the axes, in memory
         target, key = self.place(x, arrays)
         target[key] = value
         return x
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
-        rest = grad.copy()
+        back = sorted(range(grad.ndim), key=self.order.__getitem__)
+        rest = grad.transpose(self.order).copy().transpose(back)  # laid out as x: the same views are views
         target, key = self.place(rest, self.saved)
         share = target[key].copy()
         target[key] = 0

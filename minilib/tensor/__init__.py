@@ -35,8 +35,6 @@ from minilib.engine import (
 from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
 from minilib.engine import _on_device as _on_device
-from minilib.engine import _refuse_stale_views as _refuse_stale_views
-from minilib.engine import _rewritten as _rewritten
 from minilib.engine import _writes as _writes
 from minilib.operations import (
     Abs,

@@ -22,18 +22,20 @@ from minilib.engine import (
     Function,
     Node,
     Number,
+    Origin,
     Shape,
     _clock,
     _on_device,
-    _refuse_stale_views,
-    _rewritten,
     _writes,
     array_module,
     first_gradient,
     mode,
+    note_view,
     owner_of,
     propagate,
     refuse_write,
+    renew,
+    take_over,
     wrote,
 )
 from minilib.operations import (
@@ -112,23 +114,57 @@ class Tensor:
     `function` is the operation, None for a leaf.
     """
 
-    __slots__ = ("__weakref__", "data", "function", "grad", "hooks", "requires_grad")
+    __slots__ = ("__weakref__", "_function", "_grad", "_requires_grad", "data", "hooks", "origin")
     __array_ufunc__ = None  # NumPy, leave `array * tensor` to us
 
     data: Array
-    grad: Tensor | None
-    function: Function | None
     hooks: list[Callable[[Tensor], Tensor | None]] | None
-    requires_grad: bool
+    origin: Origin | None  # of a view
+    _function: Function | None
+    _grad: Tensor | None
+    _requires_grad: bool
 
     # What it holds
 
     def __init__(self, data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
         self.data = as_array(data, dtype)
-        self.grad = self.function = self.hooks = None
-        self.requires_grad = False
+        self._grad = self._function = self.hooks = self.origin = None
+        self._requires_grad = False
         if requires_grad:
             self.requires_grad_()
+
+    @property
+    def function(self) -> Function | None:
+        """The operation that made it; None for a leaf."""
+        if self.origin is not None:
+            renew(self, self.origin)
+        return self._function
+
+    @function.setter
+    def function(self, function: Function | None) -> None:
+        self._function = function
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether somebody wants its gradient. A leaf of floating-point numbers can be told so."""
+        if self.origin is not None:
+            renew(self, self.origin)
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, requires_grad: bool) -> None:
+        if not isinstance(requires_grad, bool):
+            raise RuntimeError(f"requires_grad: needs True or False, not {requires_grad!r}")
+        self.requires_grad_(requires_grad)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` has found so far."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        self._grad = grad
 
     @property
     def shape(self) -> Shape:
@@ -665,16 +701,6 @@ class Tensor:
 
     # Writing in place
 
-    def _become(self, made: Tensor) -> Tensor:
-        """Take over the numbers, in place, and the history of `made`."""
-        refuse_misfit(self, made)
-        if made.data is not self.data:
-            self.data[...] = made.data
-        wrote(self.data, recorded=made.function is not None)
-        if made.function is not None:
-            self.function, self.requires_grad = made.function, True
-        return self
-
     @property
     def _version(self) -> int:
         """How often the memory of this tensor was written to in place; views share the number."""
@@ -702,8 +728,7 @@ class Tensor:
         if not isinstance(value, Tensor):
             value = Tensor(array_module(self.data).asarray(as_array(value)))
         refuse_write(self, value)
-        x = self if self.function else self.detach()
-        self._become(apply(Write(basic, layout), x, value.to(self.dtype), *arrays))
+        _write(self, Write(basic, layout), value.to(self.dtype), *arrays)
 
     def copy_(self, source: Tensor) -> Tensor:
         """Write the numbers of `source` (broadcast, cast) into this tensor's memory."""
@@ -737,7 +762,7 @@ class Tensor:
             )
         if not requires_grad and self.function is not None:
             raise RuntimeError("requires_grad can be turned off for leaves only: use x.detach()")
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
         return self
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
@@ -782,7 +807,6 @@ class Tensor:
             raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
         if self.function is None or "retained" in vars(self.function):
             return
-        vars(self.function)["retained"] = True
         me = weakref.ref(self)
 
         def keep(gradient: Tensor) -> None:
@@ -790,6 +814,7 @@ class Tensor:
             if tensor is not None:
                 tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
+        vars(self.function)["retained"] = keep
         self.register_hook(keep)
 
     # History
@@ -853,7 +878,10 @@ _new = object.__new__
 
 def apply(f: Function, *tensors: Tensor) -> Tensor:
     """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
-    f.inputs = tuple([t.function or t for t in tensors])
+    for t in tensors:
+        if t.origin is not None:
+            renew(t, t.origin)
+    f.inputs = tuple([t._function or t for t in tensors])
     arrays = [t.data for t in tensors]
     try:
         if type(arrays[0]) is np.ndarray:
@@ -864,17 +892,17 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
             data = _on_device(f, arrays)
     except ValueError as error:
         raise RuntimeError(f"{f.name}: {error}") from None
-    if _rewritten:
-        _refuse_stale_views(tensors)
     out = _new(Tensor)
     out.data = data
-    out.grad = out.hooks = out.function = None
-    out.requires_grad = False
+    out._grad = out.hooks = out._function = out.origin = None
+    out._requires_grad = False
+    if f.view:
+        note_view(out, tensors[0], f)
     if f.requires_grad and mode.grad_enabled:
         for t in tensors:
-            if t.requires_grad:
-                out.requires_grad = True
-                out.function = f
+            if t._requires_grad:
+                out._requires_grad = True
+                out._function = f
                 f.serial = _clock()
                 f.shape, f.dtype = data.shape, data.dtype
                 break
@@ -938,10 +966,34 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
-    """x = f(x, other), into the memory of x."""
+    """x = f(x, other), into the memory of x.
+
+    PyTorch refuses more: that x and `other` overlap (here all is read before something is written), `x *= x`
+    (here what `f` saved of x is copied), a part that `split` or `unbind` made, and a view of a buffer that was
+    written to since (here all views of one base are equal).
+    """
     refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)
-    if made is not NotImplemented:  # f may have saved the numbers that are about to go
-        f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
-        made = x._become(made)
-    return made
+    if made is NotImplemented:
+        return NotImplemented  # type: ignore[no-any-return]
+    refuse_misfit(x, made)
+    f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
+    if x.origin is not None:
+        _write(x, Write((...,)), made.to(x.dtype))
+        return x
+    x.data[...] = made.data
+    wrote(x.data)
+    if made.function is not None:
+        take_over(x, made.function)
+    return x
+
+
+def _write(x: Tensor, f: Write, value: Tensor, *arrays: Tensor) -> None:
+    """Let `f` write `value` into x; a view's base keeps the history, and the view takes it from there."""
+    base = x
+    if x.origin is not None:
+        base, f.path = x.origin.base, x.origin.path
+    made = apply(f, base if base.function else base.detach(), value, *arrays)
+    wrote(base.data)
+    if made.function is not None:
+        take_over(base, made.function)
