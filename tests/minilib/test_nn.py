@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -117,31 +116,6 @@ def flattened(draw: Any) -> Drawn:
     return draw(floats(shape)), {"start_dim": start, "end_dim": end}
 
 
-def np_avg_pool(x: np.ndarray, kernel_size: int, stride: int, padding: int) -> np.ndarray:
-    wide = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
-    windows = np.lib.stride_tricks.sliding_window_view(wide, (kernel_size, kernel_size), axis=(2, 3))
-    return windows[:, :, ::stride, ::stride].mean((-1, -2))
-
-
-def np_adaptive(x: np.ndarray, output_size: tuple[int, int]) -> np.ndarray:
-    """Each number from its own window."""
-    out = np.empty((*x.shape[:2], *output_size))
-    for i in range(output_size[0]):
-        for j in range(output_size[1]):
-            window = [
-                slice(math.floor(k * n / m), math.ceil((k + 1) * n / m))
-                for k, n, m in zip((i, j), x.shape[2:], output_size)
-            ]
-            out[:, :, i, j] = x[:, :, *window].mean((2, 3))
-    return out
-
-
-@st.composite
-def images(draw: Any, **options: Any) -> Drawn:
-    shape = (draw(st.integers(1, 2)), draw(st.integers(1, 2)), *(draw(st.integers(3, 5)) for _ in range(2)))
-    return draw(floats(shape)), {name: draw(st.sampled_from(values)) for name, values in options.items()}
-
-
 def by_name(x: Any, *others: Any) -> nn.Module:
     layers = nn.ModuleDict({"first": nn.Linear(x.shape[1], 2), "last": nn.Linear(2, x.shape[1])})
     return Chosen(layers)
@@ -188,6 +162,8 @@ LAYERS = [
     like("conv1d, padding by name", conv),
     like("conv2d, padding by name", conv),
     like("max_pool2d", lambda x, **o: nn.MaxPool2d(**o)),
+    like("avg_pool2d", lambda x, **o: nn.AvgPool2d(**o)),
+    like("adaptive_avg_pool2d", lambda x, **o: nn.AdaptiveAvgPool2d(**o)),
     like("layer_norm", layer_norm),
     like("rms_norm", rms_norm),
     *[
@@ -203,19 +179,7 @@ LAYERS = [
     like("gelu", lambda x, **o: nn.GELU(**o)),
     like("cross_entropy", cross_entropy, inputs=2),
     like("mse_loss", lambda x, y, **o: nn.MSELoss(**o), inputs=2),
-    Layer(
-        "avg_pool2d",
-        lambda x, **o: nn.AvgPool2d(**o),
-        images(kernel_size=[2, 3], stride=[1, 2], padding=[0, 1]),
-        np_avg_pool,
-    ),
-    Layer(
-        "adaptive_avg_pool2d",
-        lambda x, **o: nn.AdaptiveAvgPool2d(**o),
-        images(output_size=[(1, 1), (2, 3), (5, 4), (6, 2)]),
-        np_adaptive,
-    ),
-    Layer("identity", lambda x: nn.Identity(), images(), lambda x: x),
+    Layer("identity", lambda x: nn.Identity(), layers_of("nk"), lambda x: x),
     Layer("a dict", by_name, layers_of("nk", "2k", "2", "k2", "k")),
     Layer("flatten", flatten, flattened(), np_flatten),
     Layer("dropout", dropout, options_of(p=[0.0, 0.3, 1.0], seed=[0, 1, 2])),
