@@ -75,6 +75,13 @@ from minilib.functional.norms import (
     layer_norm,
     rms_norm,
 )
+from minilib.functional.pooling import (
+    WindowSum,
+    adaptive_avg_pool2d,
+    avg_pool2d,
+    check_avg_pool2d,
+    shares,
+)
 from minilib.functional.rows import (
     along,
     as_rows,
@@ -100,6 +107,7 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
     "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
     "layer_norm", "rms_norm",
+    "WindowSum", "adaptive_avg_pool2d", "avg_pool2d", "check_avg_pool2d", "shares",
     "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
     "row_sum", "rowwise",
 ]  # fmt: skip

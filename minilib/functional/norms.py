@@ -219,8 +219,11 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel (axis 1), times weight plus bias.
 
     In training by the batch's mean and variance, which the running ones (changed in place) then lean
-    towards by `momentum`, the variance with n - 1; else by the running ones.
+    towards by `momentum`, the variance with n - 1; else by the running ones. Raises ValueError for an `eps`
+    that cannot keep the root away from 0.
     """
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm: eps must be positive in training, else not negative, and is {eps}")
     channels = input.shape[1]
     count = math.prod(input.shape) // max(channels, 1)
     weight = ones(channels, dtype=input.dtype) if weight is None else weight
