@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -127,6 +128,7 @@ class Optimizer:
 
 
 def _listed(params: Any) -> list[Any]:
+    """Tensors or groups as a list; unlike PyTorch, an optimizer takes one tensor alone as well."""
     return [params] if isinstance(params, Tensor) else list(params)
 
 
@@ -140,11 +142,19 @@ def _check_leaf(p: Any) -> None:
 
 def _check_options(group: Group) -> None:
     for name in ("lr", "momentum", "weight_decay", "eps"):
+        _check_number(name, group.get(name, 0))
         if not group.get(name, 0) >= 0:
             raise ValueError(f"{name} must not be negative, and is {group[name]}")
     for beta in group.get("betas", ()):
+        _check_number("a beta", beta)
         if not 0 <= beta < 1:
             raise ValueError(f"betas must be at least 0 and below 1, and are {group['betas']}")
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Rates and the like are Python numbers; a tensor of one element, as PyTorch takes, is refused."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is a number, not a {type(value).__name__}: use x.item()")
 
 
 def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:

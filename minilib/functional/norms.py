@@ -224,6 +224,14 @@ def batch_norm(
     """
     if eps < 0 or (training and eps == 0):
         raise ValueError(f"batch_norm: eps must be positive in training, else not negative, and is {eps}")
+    if input.ndim < 2:
+        raise ValueError(
+            f"batch_norm: the input needs an axis of channels after the batch's, not {input.shape}"
+        )
+    if momentum is None:
+        raise TypeError(
+            "batch_norm: momentum is a number; None, PyTorch's mean over all batches, is out of scope"
+        )
     channels = input.shape[1]
     count = math.prod(input.shape) // max(channels, 1)
     weight = ones(channels, dtype=input.dtype) if weight is None else weight

@@ -90,7 +90,9 @@ def pointwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
 
 
 def along(dim: int, f: Function, input: Tensor) -> Tensor:
-    """`f`, which works along the last axis, along `dim`."""
+    """`f`, which works along the last axis, along `dim`. Raises RuntimeError for integers."""
+    if input.dtype.kind != "f":
+        raise RuntimeError(f"{f.name}: needs floating-point numbers, not {input.dtype}: use x.float()")
     if dim in (-1, input.ndim - 1):
         return apply(f, input)
     return apply(f, input.transpose(dim, -1)).transpose(dim, -1)

@@ -81,7 +81,6 @@ from minilib.operations import (
     Write,
     add_at,
     axes,
-    fill,
     power,
 )
 from minilib.tensor.core import Float, Tensor, apply, as_array, binary, matmul, weak
@@ -115,7 +114,7 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
     "Exp", "Expand", "Extreme", "Flip", "Invert", "Log", "LongSum", "MatMul", "Maximum", "Minimum", "Mul",
     "Neg", "Permute", "Pow", "ReLU", "Reduction", "Reshape", "Select", "Sigmoid", "Sin", "Slice", "Sqrt",
-    "Sub", "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes", "fill",
+    "Sub", "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
     "power",
     "Index", "all_slices", "full_shape", "result_type", "split_index",
     "Generator", "default_generator", "manual_seed",

@@ -495,11 +495,11 @@ class Tensor:
         return Best(values, indices) if flag(keepdim) else Best(values.squeeze(dim), indices.squeeze(dim))
 
     def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
-        """Whether all numbers along `dim` are true (not 0)."""
+        """Whether all numbers along `dim` are true (not 0): a bool, of uint8 too, unlike PyTorch's."""
         return apply(Truth(True, dim, flag(keepdim)), self)
 
     def any(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
-        """Whether any number along `dim` is true (not 0)."""
+        """Whether any number along `dim` is true (not 0): a bool, of uint8 too, unlike PyTorch's."""
         return apply(Truth(False, dim, flag(keepdim)), self)
 
     # Shapes
@@ -534,8 +534,8 @@ class Tensor:
         return self.reshape(*self.shape[:at], 1, *self.shape[at:])
 
     def squeeze(self, dim: Dim = None) -> Tensor:
-        """Without the axes of length 1 (only those in `dim`, if given)."""
-        dims = axes(dim, self.ndim)
+        """Without the axes of length 1 (only those in `dim`, if given; () names none)."""
+        dims = () if isinstance(dim, tuple | list) and not dim else axes(dim, self.ndim)
         return self.reshape([n for i, n in enumerate(self.shape) if n != 1 or i not in dims])
 
     def expand(self, *sizes: Any) -> Tensor:
@@ -573,9 +573,9 @@ class Tensor:
         """The last two axes exchanged."""
         return self.transpose(-2, -1)
 
-    def flip(self, *dims: Any) -> Tensor:
-        """A copy with the order along `dims` reversed."""
-        order = _sizes(dims)
+    def flip(self, dims: int | Sequence[int], *more: int) -> Tensor:
+        """A copy with the order along `dims` reversed: flip(0, 1) or flip((0, 1))."""
+        order = _sizes((dims, *more))
         return apply(Flip(axes(order, self.ndim)), self) if order else self.clone()
 
     # Triangles and copies
@@ -743,12 +743,19 @@ class Tensor:
         return self.fill_(0)
 
     def normal_(self, mean: Number = 0, std: Number = 1, generator: Generator | None = None) -> Tensor:
-        """Fill in place with normally distributed numbers."""
+        """Fill in place with normally distributed numbers. Unlike PyTorch's, takes tensors as well.
+
+        Raises RuntimeError for a negative `std`.
+        """
+        if not isinstance(std, Tensor) and std < 0:
+            raise RuntimeError(f"normal_: std must not be negative, and is {std}")
         draw = (generator or default_generator).numbers.standard_normal
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
 
     def uniform_(self, low: Number = 0, high: Number = 1, generator: Generator | None = None) -> Tensor:
-        """Fill in place with numbers drawn evenly from [low, high)."""
+        """Fill in place with numbers drawn evenly from [low, high). Raises RuntimeError where high < low."""
+        if high < low:
+            raise RuntimeError(f"uniform_: from {low} to {high} there is nothing: exchange them")
         draw = (generator or default_generator).numbers.random
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * (high - low) + low)
 

@@ -6,6 +6,7 @@ Taught in chapters/02b_engine.ipynb: what it exports is edited there, then `make
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def ones(*size: Any, dtype: DTypeLike = np.float32, requires_grad: bool = False)
 def full(
     size: Sequence[int], fill_value: Number, dtype: DTypeLike | None = None, requires_grad: bool = False
 ) -> Tensor:
-    array = np.full(tuple(size), fill_value, dtype or as_array(fill_value).dtype)
+    number = np.asarray(fill_value)  # an array wraps around where a Python number would not fit
+    array = np.full(tuple(size), number, dtype or as_array(fill_value).dtype)
     return Tensor(array, requires_grad=requires_grad)
 
 
@@ -60,21 +62,38 @@ def arange(
     dtype: DTypeLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 where only one is given) up to but not including `end`."""
+    """Numbers from `start` (0 where only one is given) up to but not including `end`.
+
+    Raises RuntimeError where `step` leads away from `end`, and for fractions in a dtype of whole numbers.
+    """
     if end is None:
         start, end = 0, start
-    if step == 0:
-        raise RuntimeError(f"arange: steps of 0 never get from {start} to {end}")
+    if step == 0 or (end - start) / step < 0:
+        raise RuntimeError(f"arange: steps of {step} never get from {start} to {end}")
     if dtype is None:
         dtype = np.int64 if all(isinstance(n, int) for n in (start, end, step)) else np.float32
+    _check_numbers("arange", dtype, start, end, step)
     return Tensor(np.arange(start, end, step).astype(dtype), requires_grad=requires_grad)
 
 
 def linspace(
     start: Number, end: Number, steps: int, dtype: DTypeLike = np.float32, requires_grad: bool = False
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    """`steps` numbers from `start` to `end`, both included, at equal distances.
+
+    Raises RuntimeError for fractional ends in a dtype of whole numbers, which cuts off what lies between them.
+    """
+    _check_numbers("linspace", dtype, start, end)
     return Tensor(np.linspace(start, end, steps).astype(dtype), requires_grad=requires_grad)
+
+
+def _check_numbers(name: str, dtype: DTypeLike, *numbers: Number) -> None:
+    """Refuse what is no Python number, and fractions where whole numbers are to be made of them."""
+    for number in numbers:
+        if not isinstance(number, Real):
+            raise TypeError(f"{name}: takes numbers, not a {type(number).__name__}: use x.item()")
+        if np.dtype(dtype).kind != "f" and number % 1 != 0:
+            raise RuntimeError(f"{name}: {number} is no whole number, as {np.dtype(dtype)} needs: round it")
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike = np.float32, requires_grad: bool = False) -> Tensor:

@@ -31,7 +31,7 @@ def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The smaller of each pair; equal ones share the gradient."""
+    """The smaller of each pair; equal ones share the gradient. Unlike PyTorch's, it takes a number as well."""
     return binary(Minimum(), input, other)
 
 
@@ -41,7 +41,8 @@ def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after the other along `dim`; their other axes must agree. Also known as concatenate.
 
-    An empty vector of shape (0,) may stand for a tensor that is not there yet, whatever the other shapes.
+    An empty vector of shape (0,) may stand for a tensor that is not there yet, whatever the other shapes;
+    it gets no gradient.
     """
     if not tensors:
         raise RuntimeError("cat: needs at least one tensor")

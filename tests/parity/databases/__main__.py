@@ -14,12 +14,16 @@ from .expected import expected, reason_for
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.parity.databases", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="such as sum, nn.functional.gelu, Linear, SGD")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="such as sum, nn.functional.gelu, Linear, SGD"
+    )
     parser.add_argument("--most", type=int, help="samples of each dtype (default: all there are)")
     args = parser.parse_args()
     started, runs, seen = time.monotonic(), 0, Counter[tuple[str, str, str, str]]()
     first: dict[tuple[str, str, str, str], str] = {}
-    named = {name: (db, entry) for db in (operations, modules, optimisers) for name, entry in db.entries().items()}
+    named = {
+        name: (db, entry) for db in (operations, modules, optimisers) for name, entry in db.entries().items()
+    }
     unknown = set(args.names) - set(named)
     if unknown:
         print(f"no entry that is here is called {sorted(unknown)[0]}; there are: {', '.join(named)}")

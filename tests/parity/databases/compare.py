@@ -194,6 +194,10 @@ def unknown_option(answer: Answer, options: dict[str, Any]) -> str | None:
 
 def is_clear(error: Exception | None) -> bool:
     """Whether minilib raised it on purpose, or Python did since no such argument exists."""
+    if isinstance(error, TypeError) and re.search(
+        r"unexpected keyword|required positional|positional arg", str(error)
+    ):
+        return True
     last = None
     trace: TracebackType | None = error.__traceback__ if error else None
     while trace is not None:
@@ -201,20 +205,16 @@ def is_clear(error: Exception | None) -> bool:
     if last is None:
         return False
     path = last.tb_frame.f_code.co_filename
-    if not path.startswith(FOLDER):  # our own call: arguments that do not fit; or NumPy's inside
-        return isinstance(error, TypeError) and path.startswith(str(Path(__file__).parent))
-    return linecache.getline(path, last.tb_lineno).strip().startswith("raise")
+    return path.startswith(FOLDER) and linecache.getline(path, last.tb_lineno).strip().startswith("raise")
 
 
 def settled(ours: Answer, theirs: Answer) -> tuple[str, str] | None:
     """The difference where one of the two raised, as kind and message."""
     if ours.error is None and theirs.error is not None:
         return "accepted", f"PyTorch raises {theirs.message}"
-    if ours.error is not None and not is_clear(ours.error):
-        return "crash", ours.message
-    if ours.error is not None and theirs.error is None:
-        return "refused", ours.message
-    return None
+    if ours.error is None or theirs.error is not None:  # both raise: one line is as good as another
+        return None
+    return "refused" if is_clear(ours.error) else "crash", ours.message
 
 
 def drawn_difference(ours: Any, theirs: Any) -> str | None:
@@ -294,7 +294,9 @@ def results_differ(
 # Gradients
 
 
-def gradient_difference(ours: Any, theirs: Any, inputs: list[tuple[Any, Any]], tolerance: float) -> str | None:
+def gradient_difference(
+    ours: Any, theirs: Any, inputs: list[tuple[Any, Any]], tolerance: float
+) -> str | None:
     """In what the gradients of the same weighted sum of all results differ, input by input."""
     mine = [x for x in leaves(ours, Tensor) if x.dtype.kind == "f"]
     peers = [x for x in leaves(theirs, torch.Tensor) if x.is_floating_point()]

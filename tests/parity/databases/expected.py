@@ -34,7 +34,9 @@ class Expected:
 @cache
 def expected() -> list[Expected]:
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["differences"]
-    return [Expected(kind, form, message, word) for kind in KINDS for form, message, word in rows.get(kind, [])]
+    return [
+        Expected(kind, form, message, word) for kind in KINDS for form, message, word in rows.get(kind, [])
+    ]
 
 
 @cache

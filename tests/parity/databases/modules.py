@@ -12,7 +12,17 @@ import minilib.nn
 from minilib.tensor import Tensor
 
 from ..peer import torch
-from .compare import Difference, array_of, ask, asked, leaves, results_differ, settled, spread, value_difference
+from .compare import (
+    Difference,
+    array_of,
+    ask,
+    asked,
+    leaves,
+    results_differ,
+    settled,
+    spread,
+    value_difference,
+)
 
 DRAWN = {"Dropout"}
 
@@ -45,7 +55,12 @@ def samples(info: Any, most: int | None) -> Iterator[tuple[str, Any, str, bool]]
             torch.manual_seed(0)
             made = info.module_inputs_func(info, "cpu", getattr(torch, dtype), True, training)
             for i, sample in spread(enumerate(made), most):
-                yield f"sample {i}, {dtype}, {'training' if training else 'evaluation'}", sample, dtype, training
+                yield (
+                    f"sample {i}, {dtype}, {'training' if training else 'evaluation'}",
+                    sample,
+                    dtype,
+                    training,
+                )
     torch.manual_seed(0)
     if info.module_error_inputs_func is not None:
         for i, error in enumerate(info.module_error_inputs_func(info, "cpu", torch.float32, False, True)):

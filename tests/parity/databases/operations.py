@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from torch.testing._internal.common_methods_invocations import op_db
+
 import minilib.functional
 import minilib.tensor
 from minilib.tensor import Tensor
-from torch.testing._internal.common_methods_invocations import op_db
 
 from ..peer import torch
 from .compare import Difference, asked, leaves, results_differ, spread
@@ -34,7 +35,9 @@ Form = tuple[str, Callable[..., Any], Callable[..., Any], bool]  # name, ours, P
 def entries() -> dict[str, Any]:
     """The entries of the database that have a form here, by name; "sum", "nn.functional.gelu", "var.unbiased"."""
     return {
-        op.name + (f".{op.variant_test_name}" if op.variant_test_name else ""): op for op in op_db if forms(op)
+        op.name + (f".{op.variant_test_name}" if op.variant_test_name else ""): op
+        for op in op_db
+        if forms(op)
     }
 
 

@@ -56,7 +56,9 @@ def constructed(kind: Any, params: Any, options: Any) -> Any:
 
 def compared(ours: Any, theirs: Any, mine: Any, peers: Any) -> tuple[str, str] | None:
     """In what the parameters differ after one of some steps."""
-    pairs = list(zip(*([p for group in each.param_groups for p in group["params"]] for each in (ours, theirs))))
+    pairs = list(
+        zip(*([p for group in each.param_groups for p in group["params"]] for each in (ours, theirs)))
+    )
     torch.manual_seed(1)
     for step in range(1, STEPS + 1):
         for p, q in pairs:
