@@ -7,10 +7,13 @@ export is edited there, then `make promote`.
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import itertools
 import threading
+import types
 import weakref
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -96,11 +99,58 @@ class Mode(threading.local):
     grad_enabled = True
     tracer: Callable[[Function, tuple[Tensor, ...], Tensor], None] | None = None
 
+    def __init__(self) -> None:
+        self.before: list[bool] = []  # what each block that was entered has found
+
 
 mode = Mode()
 
 
-class no_grad(ContextDecorator):
+class Switch(ContextDecorator):
+    """A context that decorates functions, and generators and coroutines for as long as they run.
+
+    Between their steps the mode is the caller's. (In PyTorch coroutines are not covered.)
+    """
+
+    def __call__(self, func: Any) -> Any:
+        if inspect.isasyncgenfunction(func):
+            raise TypeError(f"{type(self).__name__}: cannot decorate an asynchronous generator: use `with`")
+        if not (inspect.isgeneratorfunction(func) or inspect.iscoroutinefunction(func)):
+            return super().__call__(func)
+
+        def steps(*args: Any, **kwargs: Any) -> Any:
+            return (yield from self._steps(func(*args, **kwargs)))
+
+        if inspect.isgeneratorfunction(func):
+            return functools.wraps(func)(steps)
+
+        awaitable: Any = types.coroutine(steps)
+
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await awaitable(*args, **kwargs)
+
+        return functools.wraps(func)(coroutine)
+
+    def _steps(self, run: Any) -> Generator[Any, Any, Any]:
+        """What the generator or coroutine `run` yields, each step of it within this context."""
+        step, sent = run.send, None
+        while True:
+            with self._recreate_cm():  # type: ignore[attr-defined]
+                try:
+                    given = step(sent)
+                except StopIteration as end:
+                    return end.value
+            try:
+                step, sent = run.send, (yield given)
+            except GeneratorExit:
+                with self._recreate_cm():  # type: ignore[attr-defined]
+                    run.close()
+                raise
+            except BaseException as error:
+                step, sent = run.throw, error
+
+
+class no_grad(Switch):
     """In this block or function nothing is remembered: results have no gradient and need less memory."""
 
     enabled = False
@@ -109,11 +159,11 @@ class no_grad(ContextDecorator):
         self.before: list[bool] = []
 
     def __enter__(self) -> None:
-        self.before.append(mode.grad_enabled)
+        mode.before.append(mode.grad_enabled)
         mode.grad_enabled = self.enabled
 
     def __exit__(self, *error: object) -> None:
-        mode.grad_enabled = self.before.pop()
+        mode.grad_enabled = mode.before.pop()
 
 
 class enable_grad(no_grad):
@@ -122,7 +172,7 @@ class enable_grad(no_grad):
     enabled = True
 
 
-class set_grad_enabled(ContextDecorator):
+class set_grad_enabled(Switch):
     """Turn the remembering of operations on or off: from now on, for a `with` block, or for a function."""
 
     def __init__(self, enabled: bool) -> None:
@@ -373,13 +423,15 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
 
 
 def propagate(
-    root: Node, seed: Array, retain_graph: bool = False, wanted: Container[Node] = ()
+    root: Node, seed: Array, retain_graph: bool = False, wanted: Collection[Node] = ()
 ) -> dict[Node, tuple[Array, bool]]:
     """Send `seed`, the gradient of what `root` stands for, back through the operations that made it.
 
-    Returns for each leaf, and for each operation in `wanted`, its gradient, and whether the array is nobody
-    else's. The newest operation goes first: all that use its result are newer, so its gradient is complete.
+    Returns for each leaf, or for each node in `wanted`, its gradient, and whether the array is nobody else's.
+    With `wanted`, operations that lead to none of them are left alone. The newest operation goes first: all
+    that use its result are newer, so its gradient is complete.
     """
+    ways = leading_to(root, wanted) if wanted else None
     pending: dict[Node, Array] = {root: seed}
     owned: set[Node] = set()
     found: dict[Node, tuple[Array, bool]] = {}
@@ -391,12 +443,16 @@ def propagate(
             gradient = run_hooks(f.hooks, gradient)
         if f in wanted:
             found[f] = gradient, False
+        if ways is not None and f not in ways:
+            continue
         if f.saved is FREED or f.serial < _writes.last:
             refuse_unusable(f)
         on_cpu = type(gradient) is np.ndarray
         shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
         if f.saved and not retain_graph:
             f.saved = FREED
+        if ways is not None:
+            shares = shares_for(f, shares, ways, wanted)
         hand_out(f, shares, pending, owned, queue)
     for leaf, gradient in pending.items():
         array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
@@ -412,6 +468,32 @@ def refuse_unusable(f: Function) -> None:
             "give that one retain_graph=True to go through the graph twice"
         )
     refuse_overwritten(f)
+
+
+# What backward does where only some gradients are wanted
+
+
+def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
+    """The operations between `root` and those nodes that are `wanted`: these have somebody to tell."""
+    ways: set[Node] = set()
+    todo, seen = [root], {root}
+    order: list[Function] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Function):
+            order.append(node)
+            todo += [x for x in node.inputs if x.requires_grad and x not in seen]
+            seen.update(node.inputs)
+    for f in sorted(order, key=lambda f: f.serial):  # oldest first
+        if any(x in ways or x in wanted for x in f.inputs):
+            ways.add(f)
+    return ways
+
+
+def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Node]) -> tuple[Any, ...]:
+    """The shares of those inputs of `f` that are wanted or lead there, None for the others."""
+    shares = shares if isinstance(shares, tuple) else (shares,)
+    return tuple(share if node in ways or node in wanted else None for node, share in zip(f.inputs, shares))
 
 
 # What backward does at each operation

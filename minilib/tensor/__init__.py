@@ -13,6 +13,7 @@ from minilib.engine import (
     Number,
     Record,
     Shape,
+    Switch,
     WriteLog,
     Writes,
     array_module,
@@ -20,6 +21,7 @@ from minilib.engine import (
     first_gradient,
     hand_out,
     is_grad_enabled,
+    leading_to,
     mode,
     no_grad,
     owner_of,
@@ -29,6 +31,7 @@ from minilib.engine import (
     refuse_unusable,
     run_hooks,
     set_grad_enabled,
+    shares_for,
     sum_to,
     wrote,
 )
@@ -108,9 +111,9 @@ from minilib.tensor.rules import _sizes as _sizes
 
 __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Array", "DEVICES", "Device", "FREED", "Function", "Mode", "Node", "Number", "Record", "Shape",
-    "WriteLog", "Writes", "array_module", "enable_grad", "first_gradient", "hand_out", "is_grad_enabled",
-    "mode", "no_grad", "owner_of", "propagate", "record", "refuse_overwritten", "refuse_unusable",
-    "run_hooks", "set_grad_enabled", "sum_to", "wrote",
+    "Switch", "WriteLog", "Writes", "array_module", "enable_grad", "first_gradient", "hand_out",
+    "is_grad_enabled", "leading_to", "mode", "no_grad", "owner_of", "propagate", "record",
+    "refuse_overwritten", "refuse_unusable", "run_hooks", "set_grad_enabled", "shares_for", "sum_to", "wrote",
     "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
     "Exp", "Expand", "Extreme", "Flip", "Invert", "Log", "LongSum", "MatMul", "Maximum", "Minimum", "Mul",
     "Neg", "Permute", "Pow", "ReLU", "Reduction", "Reshape", "Select", "Sigmoid", "Sin", "Slice", "Sqrt",

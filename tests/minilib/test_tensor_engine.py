@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import copy
 import gc
@@ -749,6 +750,68 @@ def test_a_thread_has_its_own_mode() -> None:
         thread.join()
         assert not is_grad_enabled()
     assert seen == [True]
+
+
+def test_no_grad_decorates_coroutines_step_by_step() -> None:
+    seen: list[bool] = []
+
+    @no_grad()
+    async def predict(n: int) -> int:
+        for _ in range(n):
+            seen.append(is_grad_enabled())
+            await asyncio.sleep(0)
+        return n
+
+    async def main() -> int:
+        running = asyncio.create_task(predict(3))
+        while not running.done():
+            await asyncio.sleep(0)
+            assert is_grad_enabled()
+        return await running
+
+    assert asyncio.run(main()) == 3 and seen == [False] * 3
+    with pytest.raises(TypeError, match="asynchronous generator"):
+
+        @no_grad()
+        async def stream() -> Any:
+            yield 1
+
+
+def test_what_a_generator_is_thrown_arrives_without_gradients() -> None:
+    @no_grad()
+    def steps() -> Any:
+        try:
+            yield 1
+        except KeyError:
+            yield is_grad_enabled()
+
+    run = steps()
+    next(run)
+    assert run.throw(KeyError("x")) is False and is_grad_enabled()
+
+
+def test_one_no_grad_for_two_threads_leaves_both_as_they_were() -> None:
+    off, both_in = no_grad(), threading.Barrier(2)
+    after: list[bool] = []
+
+    def enter(enabled: bool) -> None:
+        set_grad_enabled(enabled)
+        if not enabled:
+            both_in.wait()
+        with off:
+            if enabled:
+                both_in.wait()
+                time.sleep(0.05)
+            else:
+                time.sleep(0.1)
+        after.append(is_grad_enabled() == enabled)
+
+    threads = [threading.Thread(target=enter, args=(enabled,)) for enabled in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert after == [True, True]
 
 
 def test_what_no_grad_makes_wants_none_but_its_leaves_still_do() -> None:
