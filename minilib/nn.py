@@ -155,6 +155,20 @@ class Module:
             module = child
         return module
 
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at the path `target`, as `named_parameters` gives it, or at another of its paths.
+
+        Raises AttributeError where none is there.
+        """
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        found = module._own_parameters().get(name)
+        if found is None:
+            raise AttributeError(
+                f"get_parameter({target!r}): {type(module).__name__} has no parameter {name!r}"
+            )
+        return found
+
     # Parameters and buffers
 
     def parameters(self) -> Iterator[Parameter]:
@@ -815,6 +829,10 @@ class Dropout(Module):
 
 class ReLU(Module):
     """max(x, 0)."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        if inplace:
+            raise ValueError("ReLU: inplace=True is not done here: leave it out, the result is the same")
 
     def forward(self, input: Tensor) -> Tensor:
         return input.relu()
