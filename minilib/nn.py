@@ -24,7 +24,7 @@ from minilib.init import (  # noqa: F401 (whoever looks for them here finds them
     xavier_normal_,
     xavier_uniform_,
 )
-from minilib.tensor import Generator, Tensor, no_grad, ones, randn, zeros
+from minilib.tensor import Generator, RemovableHandle, Tensor, no_grad, ones, randn, zeros
 
 # Parameters
 
@@ -334,22 +334,6 @@ class IncompatibleKeys(NamedTuple):
 
     missing_keys: list[str]
     unexpected_keys: list[str]
-
-
-class RemovableHandle:
-    """What registering a hook returns: a call, `remove()` or the end of a `with` takes it away again."""
-
-    def __init__(self, remove: Callable[[], None]) -> None:
-        self.remove = remove
-
-    def __call__(self) -> None:
-        self.remove()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 def _may_replace(there: Any, is_buffer: bool) -> tuple[type, ...]:

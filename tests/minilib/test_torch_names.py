@@ -1,4 +1,4 @@
-"""What public models use of torch: each name is here, here under another name, or out of scope for a reason."""
+"""What public models use of torch: each name is here, here under another name, or out of scope."""
 
 from __future__ import annotations
 

@@ -440,6 +440,24 @@ def test_hooks_see_and_change_the_same(kind: str) -> None:
     assert hooked(ours, kind) == hooked(theirs, kind)
 
 
+def test_hooks_of_tensors_are_taken_away_alike() -> None:
+    found = []
+    for make in (lib, torch):
+        x = make.ones(2, requires_grad=True)
+        y = x * 2
+        handles = [y.register_hook(lambda g: g * 3), x.register_hook(lambda g: g * 5)]
+        with x.register_hook(lambda g: g * 7):
+            y.sum().backward(retain_graph=True)
+        y.sum().backward(retain_graph=True)
+        handles[0].remove()
+        handles[0].remove()
+        y.sum().backward(retain_graph=True)
+        handles[1].remove()
+        y.sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == [2 * (3 * 5 * 7 + 3 * 5 + 5 + 1)] * 2
+
+
 # ---------------------------------------------------------------- refusals
 
 
