@@ -24,7 +24,7 @@ from minilib.init import (  # noqa: F401 (whoever looks for them here finds them
     xavier_normal_,
     xavier_uniform_,
 )
-from minilib.tensor import Generator, Tensor, no_grad, ones, randn, zeros
+from minilib.tensor import Generator, RemovableHandle, Tensor, no_grad, ones, randn, zeros
 
 # Parameters
 
@@ -154,6 +154,20 @@ class Module:
                 )
             module = child
         return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at the path `target`, as `named_parameters` gives it, or at another of its paths.
+
+        Raises AttributeError where none is there.
+        """
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        found = module._own_parameters().get(name)
+        if found is None:
+            raise AttributeError(
+                f"get_parameter({target!r}): {type(module).__name__} has no parameter {name!r}"
+            )
+        return found
 
     # Parameters and buffers
 
@@ -320,22 +334,6 @@ class IncompatibleKeys(NamedTuple):
 
     missing_keys: list[str]
     unexpected_keys: list[str]
-
-
-class RemovableHandle:
-    """What registering a hook returns: a call, `remove()` or the end of a `with` takes it away again."""
-
-    def __init__(self, remove: Callable[[], None]) -> None:
-        self.remove = remove
-
-    def __call__(self) -> None:
-        self.remove()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 def _may_replace(there: Any, is_buffer: bool) -> tuple[type, ...]:
@@ -815,6 +813,10 @@ class Dropout(Module):
 
 class ReLU(Module):
     """max(x, 0)."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        if inplace:
+            raise ValueError("ReLU: inplace=True is not done here: leave it out, the result is the same")
 
     def forward(self, input: Tensor) -> Tensor:
         return input.relu()

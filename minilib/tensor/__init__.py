@@ -104,6 +104,7 @@ from minilib.tensor.creation import (
 )
 from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
 from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack, where
+from minilib.tensor.hooks import RemovableHandle
 from minilib.tensor.random import Generator, default_generator, manual_seed
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
 from minilib.tensor.rules import Best, Index, all_slices, full_shape, result_type, split_index
@@ -120,7 +121,7 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Sub", "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
     "power",
     "Index", "all_slices", "full_shape", "result_type", "split_index",
-    "Generator", "default_generator", "manual_seed",
+    "RemovableHandle", "Generator", "default_generator", "manual_seed",
     "Best", "Float", "Tensor", "apply", "as_array", "binary", "matmul", "tensor", "weak",
     "cat", "concatenate", "maximum", "minimum", "stack", "where",
     "arange", "eye", "full", "linspace", "ones", "ones_like", "rand", "randint", "randn", "randperm",

@@ -82,6 +82,7 @@ from minilib.operations import (
     axes,
 )
 from minilib.sums import SHORT
+from minilib.tensor.hooks import RemovableHandle
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import (
     Best,
@@ -794,10 +795,10 @@ class Tensor:
         """The same numbers (and memory) without a history."""
         return Tensor(self.data)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(gradient)` whenever backward has this tensor's gradient; what it returns replaces it.
 
-        Returns a function that takes the hook away again.
+        Returns a handle that takes the hook away again.
         """
         if not self.requires_grad:
             raise RuntimeError("register_hook: this tensor gets no gradient (requires_grad is False)")
@@ -806,7 +807,7 @@ class Tensor:
             owner.hooks = []
         hooks = owner.hooks
         hooks.append(hook)
-        return lambda: hooks.remove(hook)
+        return RemovableHandle(lambda: hooks.remove(hook))
 
     def retain_grad(self) -> None:
         """Keep `grad` also where this tensor is no leaf, as the hooks registered before have left it."""

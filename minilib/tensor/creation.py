@@ -81,7 +81,7 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances.
 
-    Raises RuntimeError for fractional ends in a dtype of whole numbers, which cuts off what lies between them.
+    Raises RuntimeError for fractional ends in a dtype of whole numbers.
     """
     _check_numbers("linspace", dtype, start, end)
     return Tensor(np.linspace(start, end, steps).astype(dtype), requires_grad=requires_grad)

@@ -31,7 +31,7 @@ def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The smaller of each pair; equal ones share the gradient. Unlike PyTorch's, it takes a number as well."""
+    """The smaller of each pair; equal ones share the gradient. Unlike PyTorch's, it takes numbers too."""
     return binary(Minimum(), input, other)
 
 

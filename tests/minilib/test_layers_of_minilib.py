@@ -27,12 +27,13 @@ ROOMS = {
     "operations": "numpy engine sums",
     "tensor.random": "numpy",
     "tensor.rules": "numpy engine operations",
-    "tensor.core": "numpy engine operations sums tensor.rules tensor.random",
+    "tensor.hooks": "",
+    "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks",
     "tensor.functions": "engine operations tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
     "tensor": "engine operations tensor.core tensor.rules tensor.random tensor.functions tensor.creation "
-    "tensor.derivatives",
+    "tensor.derivatives tensor.hooks",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",

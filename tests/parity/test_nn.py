@@ -277,6 +277,11 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "state": lambda nn, m: sorted((n, tuple(x.shape)) for n, x in m.state_dict().items()),
     "state's order": lambda nn, m: list(m.state_dict()),
     "a submodule": lambda nn, m: m.get_submodule("blocks.1.0") is m.blocks[1][0] and m.get_submodule("") is m,
+    "a parameter by its path": lambda nn, m: (
+        m.get_parameter("blocks.1.0.weight") is m.blocks[1][0].weight
+        and m.get_parameter("out.weight") is m.table.weight
+        and m.get_parameter("scale") is m.scale
+    ),
     "tied": lambda nn, m: m.out.weight is m.table.weight,
     "training": lambda nn, m: (
         [x.training for x in m.eval().modules()] + [x.training for x in m.train().modules()]
@@ -435,6 +440,24 @@ def test_hooks_see_and_change_the_same(kind: str) -> None:
     assert hooked(ours, kind) == hooked(theirs, kind)
 
 
+def test_hooks_of_tensors_are_taken_away_alike() -> None:
+    found = []
+    for make in (lib, torch):
+        x = make.ones(2, requires_grad=True)
+        y = x * 2
+        handles = [y.register_hook(lambda g: g * 3), x.register_hook(lambda g: g * 5)]
+        with x.register_hook(lambda g: g * 7):
+            y.sum().backward(retain_graph=True)
+        y.sum().backward(retain_graph=True)
+        handles[0].remove()
+        handles[0].remove()
+        y.sum().backward(retain_graph=True)
+        handles[1].remove()
+        y.sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == [2 * (3 * 5 * 7 + 3 * 5 + 5 + 1)] * 2
+
+
 # ---------------------------------------------------------------- refusals
 
 
@@ -504,6 +527,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "AdaptiveAvgPool2d of less than nothing": lambda nn: nn.AdaptiveAvgPool2d(-1)(zeros(nn, 1, 1, 5, 5)),
     "batch norm without an eps": lambda nn: nn.BatchNorm1d(2, eps=0.0)(zeros(nn, 3, 2)),
     "batch norm with a negative eps": lambda nn: nn.BatchNorm1d(2, eps=-1.0).eval()(zeros(nn, 3, 2)),
+    "a parameter that is not there": lambda nn: network(nn).get_parameter("norm.shift"),
+    "a buffer as a parameter": lambda nn: network(nn).get_parameter("mask"),
     "an attribute that is not there": lambda nn: nn.ReLU().weight,
     "a buffer over an attribute": lambda nn: nn.Linear(2, 2).register_buffer("weight", zeros(nn, 1)),
     "a parameter of integers": lambda nn: nn.Parameter(lib_of(nn).tensor([1, 2])),
