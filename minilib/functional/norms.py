@@ -220,7 +220,8 @@ def batch_norm(
 
     In training by the batch's mean and variance, which the running ones (changed in place) then lean
     towards by `momentum`, the variance with n - 1; else by the running ones. Raises ValueError for an `eps`
-    that cannot keep the root away from 0.
+    that cannot keep the root away from 0. `momentum` is a number: None, PyTorch's mean over all batches, is
+    refused.
     """
     if eps < 0 or (training and eps == 0):
         raise ValueError(f"batch_norm: eps must be positive in training, else not negative, and is {eps}")
@@ -230,7 +231,7 @@ def batch_norm(
         )
     if momentum is None:
         raise TypeError(
-            "batch_norm: momentum is a number; None, PyTorch's mean over all batches, is out of scope"
+            "batch_norm: momentum is a number, not None: choose how far to lean towards each batch, as 0.1"
         )
     channels = input.shape[1]
     count = math.prod(input.shape) // max(channels, 1)

@@ -289,6 +289,7 @@ class Tensor:
         return binary(Pow(), self, other, reflected=True)
 
     def pow(self, exponent: Tensor | Number) -> Tensor:
+        """x ** exponent. Raises RuntimeError for whole numbers to a negative power: cast first."""
         return self**exponent
 
     def square(self) -> Tensor:
@@ -609,7 +610,7 @@ class Tensor:
     def gather(self, dim: int, index: Tensor) -> Tensor:
         """The numbers at `index` along `dim`: for dim 0, out[i][j] = x[index[i][j]][j].
 
-        The other axes of `index` may be shorter than those of x.
+        `index` holds integers on as many axes as x; those but `dim` may be shorter.
         """
         at = gather_axis(self, dim, index)
         if not self.ndim:

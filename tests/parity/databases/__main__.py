@@ -12,6 +12,9 @@ from .compare import KINDS
 from .expected import expected, reason_for
 
 
+DATABASES = (operations, modules, optimisers)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.parity.databases", description=__doc__)
     parser.add_argument(
@@ -21,9 +24,7 @@ def main() -> int:
     args = parser.parse_args()
     started, runs, seen = time.monotonic(), 0, Counter[tuple[str, str, str, str]]()
     first: dict[tuple[str, str, str, str], str] = {}
-    named = {
-        name: (db, entry) for db in (operations, modules, optimisers) for name, entry in db.entries().items()
-    }
+    named = {name: (db, entry) for db in DATABASES for name, entry in db.entries().items()}
     unknown = set(args.names) - set(named)
     if unknown:
         print(f"no entry that is here is called {sorted(unknown)[0]}; there are: {', '.join(named)}")

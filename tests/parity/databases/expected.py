@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+import minilib
+
 from .compare import KINDS, Difference
 
 FILE = Path(__file__).with_name("expected.toml")
@@ -51,7 +53,9 @@ def reason_for(found: Difference) -> Expected | None:
 
 
 def docstring(path: str) -> str:
-    """The docstring of "minilib.optim.Adam", in one line."""
+    """The docstring of "minilib.optim.Adam", or the text of "minilib/README.md", in one line."""
+    if path.endswith(".md"):
+        return " ".join((Path(minilib.__file__).parents[1] / path).read_text(encoding="utf-8").split())
     parts = path.split(".")
     for length in range(len(parts), 0, -1):
         try:

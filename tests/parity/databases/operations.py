@@ -33,7 +33,7 @@ Form = tuple[str, Callable[..., Any], Callable[..., Any], bool]  # name, ours, P
 
 
 def entries() -> dict[str, Any]:
-    """The entries of the database that have a form here, by name; "sum", "nn.functional.gelu", "var.unbiased"."""
+    """The entries of the database that have a form here, by name: "sum", "nn.functional.gelu"."""
     return {
         op.name + (f".{op.variant_test_name}" if op.variant_test_name else ""): op
         for op in op_db
@@ -92,7 +92,7 @@ def differences(op: Any, most: int | None = None) -> Iterator[Difference | None]
 
 
 def samples(op: Any, most: int | None) -> Iterator[tuple[str, Any]]:
-    """Those of the database, and those that PyTorch refuses; from its functions, which no stack is traced in."""
+    """Those of the database, and those that PyTorch refuses, straight from its functions: no stack is traced."""
     for dtype in DTYPES:
         if getattr(torch, dtype) in op.supported_dtypes("cpu"):
             torch.manual_seed(0)
