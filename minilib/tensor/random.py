@@ -41,7 +41,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def _float_type(dtype: DTypeLike) -> Any:
-    """float32 or float64: what NumPy's generators can draw. Raises TypeError for any other."""
+    """float32 or float64, which is what NumPy's generators can draw."""
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(
             f"random numbers are drawn in float32 or float64, not {np.dtype(dtype)}: cast with .to"

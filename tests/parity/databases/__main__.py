@@ -11,7 +11,6 @@ from . import modules, operations, optimisers
 from .compare import KINDS
 from .expected import expected, reason_for
 
-
 DATABASES = (operations, modules, optimisers)
 
 
