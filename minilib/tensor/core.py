@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -93,10 +94,13 @@ from minilib.tensor.rules import (
     _sizes,
     all_slices,
     expanded,
+    filling,
     flag,
     full_shape,
     gather_axis,
     part_sizes,
+    refuse_dtype,
+    refuse_gradient,
     refuse_misfit,
     result_type,
     split_index,
@@ -108,6 +112,13 @@ Float: TypeAlias = float  # inside Tensor, `float` is a method
 # The tensor
 
 
+_OPERATORS = {
+    "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow", "floor_divide": "floordiv",
+    "remainder": "mod", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
+}  # fmt: skip
+
+
 class Tensor:
     """An array that remembers the operation that made it.
 
@@ -116,7 +127,6 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "_function", "_grad", "_requires_grad", "data", "hooks", "origin")
-    __array_ufunc__ = None  # NumPy, leave `array * tensor` to us
 
     data: Array
     hooks: list[Callable[[Tensor], Tensor | None]] | None
@@ -165,6 +175,8 @@ class Tensor:
 
     @grad.setter
     def grad(self, grad: Tensor | None) -> None:
+        if grad is not None:
+            refuse_gradient(self, grad)
         self._grad = grad
 
     @property
@@ -202,6 +214,28 @@ class Tensor:
         if self.device != "cpu":
             raise TypeError(f"the tensor is on {self.device}: use .cpu().numpy()")
         return self.data
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """For `np.asarray(x)`: as `numpy()`, also where PyTorch wants a `detach()` first."""
+        array = np.asarray(self.numpy(), dtype)
+        if copy is False and array is not self.data:
+            raise ValueError(f"an array of {array.dtype} cannot be had of {self.dtype} without a copy")
+        return array.copy() if copy else array
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """`array -= tensor` changes the array, past any history: `x.data -= 0.1 * x.grad`.
+
+        `array - tensor` is refused, since either kind could be meant; NumPy's numbers count as Python's.
+        """
+        (out,) = options.get("out", (None,))
+        if type(out) is np.ndarray and method == "__call__":
+            ufunc(*[x.data if isinstance(x, Tensor) else x for x in inputs], **options)
+            wrote(out)
+            return out
+        operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
+        if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
+            raise TypeError(f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()")
+        return operation(inputs[0].item(), *inputs[1:])
 
     def __repr__(self) -> str:
         array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
@@ -405,11 +439,16 @@ class Tensor:
 
     # Choices by a mask
 
-    def masked_fill(self, mask: Tensor, value: Number) -> Tensor:
-        """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true."""
+    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
+        """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true.
+
+        The value is a number, or a tensor without axes, to which its gradient flows.
+        """
         if mask.dtype != bool:
             raise RuntimeError(f"masked_fill: the mask must hold booleans, not {mask.dtype}")
-        return apply(Where(), mask, Tensor(array_module(self.data).asarray(value, self.dtype)), self)
+        if isinstance(value, Tensor) and value.ndim:
+            raise RuntimeError(f"masked_fill: the value must be one number without axes, not {value.shape}")
+        return apply(Where(), mask, filling(value, self), self)
 
     # Sums and means
 
@@ -601,7 +640,10 @@ class Tensor:
     # Indexing
 
     def __getitem__(self, index: Index) -> Tensor:
-        """As in PyTorch: integers, slices, None and `...` give a view, integer or boolean arrays a copy."""
+        """As in PyTorch: integers, slices, None and `...` give a view, integer or boolean arrays a copy.
+
+        Arrays of uint8 are masks, as if of booleans.
+        """
         basic, layout, arrays = split_index(index, self)
         whole = all_slices(basic)
         part = self if layout and whole else apply(Slice(basic), self)
@@ -725,12 +767,16 @@ class Tensor:
         return _in_place(Pow(), self, other)
 
     def __setitem__(self, index: Index, value: Tensor | Number) -> None:
-        """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays."""
+        """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays.
+
+        A tensor in another dtype is cast; with arrays in the index it is refused, as in PyTorch, but for one
+        number at a mask. So is a number that the integers of this tensor cannot hold.
+        """
         basic, layout, arrays = split_index(index, self)
-        if not isinstance(value, Tensor):
-            value = Tensor(array_module(self.data).asarray(as_array(value)))
+        refuse_dtype(self, value, arrays)
+        value = filling(value, self)
         refuse_write(self, value)
-        _write(self, Write(basic, layout), value.to(self.dtype), *arrays)
+        _write(self, Write(basic, layout), value, *arrays)
 
     def copy_(self, source: Tensor) -> Tensor:
         """Write the numbers of `source` (broadcast, cast) into this tensor's memory."""
@@ -978,8 +1024,8 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     """x = f(x, other), into the memory of x.
 
     PyTorch refuses more: that x and `other` overlap (here all is read before something is written), `x *= x`
-    (here what `f` saved of x is copied), a part that `split` or `unbind` made, and a view of a buffer that was
-    written to since (here all views of one base are equal).
+    (here what `f` saved of x is copied), a part that `split` or `unbind` made, and a view of a buffer which
+    changed since (here all views are equal).
     """
     refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)

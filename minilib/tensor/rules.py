@@ -57,6 +57,43 @@ def refuse_misfit(x: Tensor, made: Tensor) -> None:
         raise RuntimeError(f"shape {made.shape} does not fit in place into {x.shape}")
 
 
+def filling(value: Any, x: Tensor) -> Tensor:
+    """`value` as it is written into `x`: in its dtype and on its device. Integers drop a fraction.
+
+    Raises RuntimeError for numbers that the integers of `x` cannot hold: PyTorch makes 255 of -1 in uint8.
+    """
+    if isinstance(value, TENSORS[0]):
+        return value.to(x.dtype)
+    array = leaf_of(value).data
+    if x.dtype.kind in "iu" and array.size:
+        limits = np.iinfo(x.dtype)
+        if not limits.min <= array.min() <= array.max() <= limits.max:
+            raise RuntimeError(f"{value} does not fit into {x.dtype}: it holds {limits.min} to {limits.max}")
+    return leaf_of(array_module(x.data).asarray(array, x.dtype))
+
+
+def refuse_dtype(x: Tensor, value: Any, arrays: list[Tensor]) -> None:
+    """Raise where `value` is a tensor in another dtype than `x`, and `arrays` stand in the index in x."""
+    if not arrays or not isinstance(value, TENSORS[0]) or value.dtype == x.dtype:
+        return
+    if not (len(arrays) == 1 and arrays[0].dtype == bool and value.data.size == 1):
+        raise RuntimeError(
+            f"x[index] = value: with arrays in the index, the value must be {x.dtype} too, not "
+            f"{value.dtype}: cast it with .to(dtype)"
+        )
+
+
+def refuse_gradient(x: Tensor, grad: Any) -> None:
+    """Raise where `grad` cannot be the gradient of `x`."""
+    if not isinstance(grad, TENSORS[0]):
+        raise TypeError(f"grad: needs a tensor or None, not {type(grad).__name__}")
+    if grad is x:
+        raise RuntimeError("grad: a tensor cannot be its own gradient")
+    if (grad.shape, grad.dtype, grad.device) != (x.shape, x.dtype, x.device):
+        gave, needs = (f"{t.dtype} of shape {t.shape} on {t.device}" for t in (grad, x))
+        raise RuntimeError(f"grad: needs {needs}, not {gave}")
+
+
 # Shapes
 
 
@@ -177,6 +214,8 @@ def _index_part(part: Any, x: Tensor) -> Any:
     if not isinstance(part, TENSORS[0]):
         part = np.zeros(0, np.int64) if isinstance(part, list) and not part else leaf_of(part).data
         part = leaf_of(array_module(x.data).asarray(part))
+    if part.data.dtype == np.uint8:
+        part = part.to(bool)  # a mask, in PyTorch too
     if part.data.dtype.kind not in "iub":
         raise IndexError(f"tensors used as indices must hold integers or booleans, not {part.dtype}")
     return part

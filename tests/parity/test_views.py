@@ -180,3 +180,135 @@ PROGRAMS: dict[str, Program] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_views_and_their_base_share_one_history(name: str) -> None:
     assert run(lib, PROGRAMS[name]) == run(torch, PROGRAMS[name])
+
+
+# ---------------------------------------------------------------- what is checked
+
+
+def outcome(library: Any, action: Callable[[Any], Any]) -> Any:
+    """What the action gives as lists, or "refused"."""
+    try:
+        made = action(library)
+    except (RuntimeError, TypeError, IndexError):
+        return "refused"
+    return made.detach().tolist() if hasattr(made, "detach") else made
+
+
+def i8(L: Any, data: Any) -> Any:
+    return L.tensor(data, dtype=torch.uint8 if L is torch else np.uint8)
+
+
+def with_attribute(x: Any, name: str, value: Any) -> Any:
+    setattr(x, name, value)
+    return getattr(x, name)
+
+
+def masked(L: Any, value: Any) -> Any:
+    x, value = t(L, [1.0, 2.0, 3.0], grad=True), t(L, value, grad=True)
+    (x.masked_fill(L.tensor([True, False, True]), value) * t(L, [1.0, 2.0, 4.0])).sum().backward()
+    return [x.grad.tolist(), value.grad.tolist()]
+
+
+CHECKED: dict[str, Callable[[Any], Any]] = {
+    "uint8 is a mask": lambda L: L.tensor([1.0, 2.0, 3.0])[i8(L, [1, 0, 1])],
+    "squeeze nothing": lambda L: list(L.zeros(1, 2, 1).squeeze(()).shape),
+    "another dtype at an index": lambda L: put(L.zeros(3), L.tensor([0, 1]), t(L, [1.0, 2.0])),
+    "another dtype at a mask": lambda L: put(L.zeros(2), L.tensor([True, True]), t(L, [1.0, 2.0])),
+    "one number at a mask": lambda L: put(L.zeros(2), L.tensor([True, False]), t(L, 1.5)),
+    "another dtype in a slice": lambda L: put(L.tensor([1, 2]), slice(0, 1), t(L, [1.5])),
+    "a fraction among integers": lambda L: put(L.tensor([1, 2]), L.tensor([0]), 1.5),
+    "too large for uint8": lambda L: put(i8(L, [1, 2]), 0, 300),
+    "masked_fill by a tensor": lambda L: masked(L, 5.0),
+    "masked_fill by a vector": lambda L: masked(L, [5.0]),
+    "masked_fill of integers": lambda L: L.tensor([1, 2]).masked_fill(L.tensor([True, False]), 1.5),
+    "requires_grad of integers": lambda L: with_attribute(L.tensor([1]), "requires_grad", True),
+    "requires_grad of a result": lambda L: with_attribute(t(L, [1.0], True) * 2, "requires_grad", False),
+    "requires_grad of a leaf": lambda L: with_attribute(t(L, [1.0], True), "requires_grad", False),
+    "requires_grad is a bool": lambda L: with_attribute(t(L, [1.0]), "requires_grad", 1),
+    "grad of another shape": lambda L: with_attribute(t(L, [1.0]), "grad", t(L, [1.0, 2.0])),
+    "grad of another dtype": lambda L: with_attribute(t(L, [1.0]), "grad", L.tensor([1])),
+    "grad is a number": lambda L: with_attribute(t(L, [1.0]), "grad", 1.0),
+    "grad fits": lambda L: with_attribute(t(L, [1.0]), "grad", t(L, [3.0])),
+    "no grad": lambda L: with_attribute(t(L, [1.0]), "grad", None),
+    "asarray": lambda L: [np.asarray(t(L, [1.0])).dtype.name, np.asarray(t(L, [1.5]), np.int64).tolist()],
+    "array - tensor": lambda L: np.ones(2) - t(L, [1.0, 2.0]),
+    "number * tensor": lambda L: np.float64(2) * t(L, [1.0, 2.0]),
+    "number < tensor": lambda L: np.float64(2) < t(L, [1.0, 3.0]),
+}
+LENIENT = {"array - tensor"}  # PyTorch guesses, or not, by its version
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_is_written_and_set_is_checked_alike(name: str) -> None:
+    ours = outcome(lib, CHECKED[name])
+    assert ours == ("refused" if name in LENIENT else outcome(torch, CHECKED[name]))
+
+
+def test_data_takes_a_step_past_the_history() -> None:
+    def stepped(L: Any) -> Any:
+        x = t(L, [1.0, 2.0], grad=True)
+        before = x.data
+        (x * x).sum().backward()
+        x.data -= 0.25 * x.grad
+        x.data *= 2
+        return x.is_leaf, x.requires_grad, x.tolist(), before.tolist()
+
+    assert stepped(lib) == stepped(torch)
+
+
+# ---------------------------------------------------------------- grad
+
+
+def asked(L: Any) -> Any:
+    """Only what leads to its inputs is asked: other leaves' hooks rest, other operations stay usable."""
+    calls: list[str] = []
+    x, w = t(L, [1.0, 2.0], grad=True), t(L, [3.0, 4.0], grad=True)
+    w.register_hook(lambda g: calls.append("w"))
+    x.register_hook(lambda g: calls.append("x"))
+    side, middle = w * w, x * x
+    side.register_hook(lambda g: calls.append("side"))
+    loss = (middle * side).sum()
+    grad = torch.autograd.grad if L is torch else L.grad
+    found = grad(loss, [middle])[0].tolist()
+    side.sum().backward()  # not freed
+    middle.sum().backward()
+    return found, calls, x.grad.tolist(), w.grad.tolist()
+
+
+def test_grad_walks_only_towards_its_inputs() -> None:
+    assert asked(lib) == asked(torch)
+
+
+def test_grad_of_a_leaf_and_of_what_it_made() -> None:
+    def both(L: Any) -> Any:
+        x, w = t(L, [1.0, 2.0], grad=True), t(L, [3.0, 4.0], grad=True)
+        y = x * w
+        grad = torch.autograd.grad if L is torch else L.grad
+        found = [g.tolist() for g in grad((y * y * w).sum(), [y, x])]
+        return found, x.grad, w.grad
+
+    assert both(lib) == both(torch)
+
+
+# ---------------------------------------------------------------- modes
+
+
+def test_a_generator_is_decorated_step_by_step() -> None:
+    def seen(L: Any) -> Any:
+        found = []
+
+        @L.no_grad()
+        def count(n: int) -> Any:
+            try:
+                for i in range(n):
+                    found.append((yield i, L.is_grad_enabled()))
+            finally:
+                found.append(L.is_grad_enabled())
+            return "end"
+
+        run = count(3)
+        steps = [next(run), L.is_grad_enabled(), run.send("sent"), L.is_grad_enabled()]
+        run.close()
+        return steps, list(count(2)), found, L.is_grad_enabled()
+
+    assert seen(lib) == seen(torch)
