@@ -500,6 +500,12 @@ CASES = [
     Case("conv1d, padding by name", plain_call("conv1d"), windows(1, same=True), np_conv),
     Case("conv2d, padding by name", plain_call("conv2d"), windows(2, same=True), np_conv),
     Case("max_pool2d", plain_call("max_pool2d"), windows(2, pool=True), np_max_pool),
+    Case(
+        "pad",
+        lambda lib, x, **o: op(lib, "pad")(x, (1, 2), value=3.0),
+        one(low=1),
+        lambda x: np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 2)], constant_values=3.0),
+    ),
     # the smallest
     *[
         Case(
