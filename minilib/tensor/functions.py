@@ -95,7 +95,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not tensors:
         raise RuntimeError("cat: needs at least one tensor")
     dtype = result_type(*tensors)
-    tensors = [t for t in tensors if t.shape != (0,)] or tensors[:1]
+    if any(t.ndim != 1 for t in tensors):
+        tensors = [t for t in tensors if t.shape != (0,)]
     (at,) = axes(dim, tensors[0].ndim) or (None,)
     if at is None:
         raise RuntimeError("cat: tensors without axes cannot be joined: use stack")
