@@ -149,6 +149,31 @@ class Log(Function):
         return grad / x
 
 
+class Expm1(Function):
+    """e ** x - 1, with all digits where x is near 0."""
+
+    def forward(self, x: Array) -> Array:
+        y = self.xp.expm1(x)
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * (y + 1)
+
+
+class Log1p(Function):
+    """log(1 + x), with all digits where x is near 0."""
+
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.log1p(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return grad / (x + 1)
+
+
 # Trigonometric and hyperbolic functions
 
 
@@ -271,6 +296,53 @@ def _share(grad: Array, x: Array, y: Array) -> tuple[Array, Array]:
     xp, zero = array_module(grad), grad.dtype.type(0)
     grad = xp.where(x == y, grad * grad.dtype.type(0.5), grad)
     return xp.where(x < y, zero, grad), xp.where(x > y, zero, grad)
+
+
+# Rounding and remainders
+
+
+class Round(Function):
+    """The next whole number above or below; its gradient is 0."""
+
+    def __init__(self, up: bool) -> None:
+        self.up = up
+
+    def forward(self, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            return x.copy()
+        return self.xp.ceil(x) if self.up else self.xp.floor(x)
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.zeros_like(grad)
+
+
+class FloorDivide(Function):
+    """x / y rounded down. As in PyTorch it has no backward."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        _refuse_zero(y)
+        return x // y
+
+
+class Remainder(Function):
+    """x - (x // y) * y: what is left of x, with the sign of y."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        _refuse_zero(y)
+        self.saved = (x, y) if self.needs(1) else ()
+        return x % y
+
+    def backward(self, grad: Array) -> tuple[Array, Array | None]:
+        if not self.saved:
+            return grad, None
+        x, y = self.saved
+        return grad, -grad * (x // y)
+
+
+def _refuse_zero(y: Array) -> None:
+    """Raise where integers would be divided by 0; floats give inf or nan."""
+    if y.dtype.kind != "f" and not y.all():
+        raise RuntimeError("integers cannot be divided by 0: use floats, where the result is inf or nan")
 
 
 # Comparisons and logic
@@ -435,6 +507,21 @@ class ArgExtreme(Reduction):
         return self.xp.asarray(index, np.int64)
 
 
+class TopIndices(Function):
+    """The indices of the k largest (or smallest) numbers along an axis, the first of all first."""
+
+    requires_grad = False
+
+    def __init__(self, k: int, largest: bool, dim: int) -> None:
+        self.k, self.largest, self.dim = k, largest, dim
+
+    def forward(self, x: Array) -> Array:
+        order = self.xp.argsort(x, axis=self.dim, kind="stable")
+        if self.largest:
+            order = self.xp.flip(order, self.dim)
+        return order[(*(slice(None),) * self.dim, slice(self.k))].astype(np.int64)
+
+
 class Truth(Reduction):
     """Whether all (or any) numbers along some axes are true."""
 
@@ -514,6 +601,19 @@ class Flip(Function):
         return self.xp.flip(grad, self.dims)
 
 
+class Roll(Function):
+    """The numbers moved along some axes; what falls off at the end comes in at the front."""
+
+    def __init__(self, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
+        self.shifts, self.dims = shifts, dims
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.roll(x, self.shifts, self.dims)
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.roll(grad, tuple(-n for n in self.shifts), self.dims)
+
+
 # Triangles and copies
 
 
@@ -541,6 +641,22 @@ class Clone(Function):
 
     def backward(self, grad: Array) -> Array:
         return grad
+
+
+class Repeat(Function):
+    """The whole tensor several times along each axis; new axes come first."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.tile(x, self.sizes)
+
+    def backward(self, grad: Array) -> Array:
+        shape = self.inputs[0].shape
+        own = (1,) * (len(self.sizes) - len(shape)) + shape
+        pairs = grad.reshape([n for pair in zip(self.sizes, own) for n in pair])
+        return pairs.sum(axis=tuple(range(0, pairs.ndim, 2))).reshape(shape)
 
 
 # Indexing
@@ -646,6 +762,32 @@ class MatMul(Function):
         gx = None if y is None else grad @ y.swapaxes(-1, -2)
         gy = None if x is None else x.swapaxes(-1, -2) @ grad
         return gx, gy
+
+
+class Einsum(Function):
+    """Products, summed over the letters that the output lacks: "ij,jk->ik" is the matrix product."""
+
+    def __init__(self, terms: Sequence[str], output: str) -> None:
+        self.terms, self.output = terms, output
+
+    def forward(self, *arrays: Array) -> Array:
+        self.saved = arrays
+        return self.xp.einsum(f"{','.join(self.terms)}->{self.output}", *arrays, optimize=True)
+
+    def backward(self, grad: Array) -> tuple[Array | None, ...]:
+        return tuple(self.share(i, grad) if self.needs(i) else None for i in range(len(self.terms)))
+
+    def share(self, i: int, grad: Array) -> Array:
+        """The gradient of operand i: what comes back, times the others; a letter of its own is repeated."""
+        others = [term for j, term in enumerate(self.terms) if j != i]
+        arrays = [array for j, array in enumerate(self.saved) if j != i]
+        known = "".join(c for c in self.terms[i] if c in self.output or any(c in term for term in others))
+        equation = f"{','.join([self.output, *others])}->{known}"
+        share = self.xp.einsum(equation, grad, *arrays, optimize=True)
+        sizes = dict(zip(known, share.shape))
+        share = share.reshape([sizes.get(c, 1) for c in self.terms[i]])
+        whole = [sizes.get(c, n) for c, n in zip(self.terms[i], self.saved[i].shape)]
+        return self.xp.broadcast_to(share, whole)
 
 
 # Casts

@@ -39,6 +39,7 @@ from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
 from minilib.engine import _on_device as _on_device
 from minilib.engine import _writes as _writes
+from minilib.names import *  # noqa: F403 (methods as functions, and dtypes: one list of them is enough)
 from minilib.operations import (
     Abs,
     Add,
@@ -52,12 +53,16 @@ from minilib.operations import (
     CumSum,
     Dim,
     Div,
+    Einsum,
     Exp,
     Expand,
+    Expm1,
     Extreme,
     Flip,
+    FloorDivide,
     Invert,
     Log,
+    Log1p,
     LongSum,
     MatMul,
     Maximum,
@@ -68,7 +73,11 @@ from minilib.operations import (
     Pow,
     Reduction,
     ReLU,
+    Remainder,
+    Repeat,
     Reshape,
+    Roll,
+    Round,
     Select,
     Sigmoid,
     Sin,
@@ -78,6 +87,7 @@ from minilib.operations import (
     Sum,
     TakeAlongDim,
     Tanh,
+    TopIndices,
     Triangle,
     Truth,
     Where,
@@ -89,9 +99,12 @@ from minilib.operations import (
 from minilib.tensor.core import Float, Tensor, apply, as_array, binary, matmul, weak
 from minilib.tensor.creation import (
     arange,
+    empty,
     eye,
+    from_numpy,
     full,
     linspace,
+    multinomial,
     ones,
     ones_like,
     rand,
@@ -103,7 +116,19 @@ from minilib.tensor.creation import (
     zeros_like,
 )
 from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
-from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack, where
+from minilib.tensor.functions import (
+    allclose,
+    bmm,
+    cat,
+    concatenate,
+    einsum,
+    equal,
+    maximum,
+    minimum,
+    outer,
+    stack,
+    where,
+)
 from minilib.tensor.hooks import RemovableHandle
 from minilib.tensor.random import Generator, default_generator, manual_seed
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
@@ -116,15 +141,18 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "is_grad_enabled", "leading_to", "mode", "no_grad", "owner_of", "propagate", "record",
     "refuse_overwritten", "refuse_unusable", "run_hooks", "set_grad_enabled", "shares_for", "sum_to", "wrote",
     "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
-    "Exp", "Expand", "Extreme", "Flip", "Invert", "Log", "LongSum", "MatMul", "Maximum", "Minimum", "Mul",
-    "Neg", "Permute", "Pow", "ReLU", "Reduction", "Reshape", "Select", "Sigmoid", "Sin", "Slice", "Sqrt",
-    "Sub", "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
+    "Einsum", "Exp", "Expand", "Expm1", "Extreme", "Flip", "FloorDivide", "Invert", "Log", "Log1p",
+    "LongSum", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "Permute", "Pow", "ReLU", "Reduction",
+    "Remainder", "Repeat", "Reshape", "Roll", "Round", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
+    "Sum", "TakeAlongDim", "Tanh", "TopIndices", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
     "power",
     "Index", "all_slices", "full_shape", "result_type", "split_index",
     "RemovableHandle", "Generator", "default_generator", "manual_seed",
     "Best", "Float", "Tensor", "apply", "as_array", "binary", "matmul", "tensor", "weak",
-    "cat", "concatenate", "maximum", "minimum", "stack", "where",
-    "arange", "eye", "full", "linspace", "ones", "ones_like", "rand", "randint", "randn", "randperm",
+    "allclose", "bmm", "cat", "concatenate", "einsum", "equal", "maximum", "minimum", "outer", "stack",
+    "where",
+    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones",
+    "ones_like", "rand", "randint", "randn", "randperm",
     "zeros", "zeros_like",
     "GradcheckError", "grad", "gradcheck", "quotient",
 ]  # fmt: skip

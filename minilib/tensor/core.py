@@ -53,10 +53,13 @@ from minilib.operations import (
     Div,
     Exp,
     Expand,
+    Expm1,
     Extreme,
     Flip,
+    FloorDivide,
     Invert,
     Log,
+    Log1p,
     LongSum,
     MatMul,
     Maximum,
@@ -66,7 +69,11 @@ from minilib.operations import (
     Permute,
     Pow,
     ReLU,
+    Remainder,
+    Repeat,
     Reshape,
+    Roll,
+    Round,
     Select,
     Sigmoid,
     Sin,
@@ -76,6 +83,7 @@ from minilib.operations import (
     Sum,
     TakeAlongDim,
     Tanh,
+    TopIndices,
     Triangle,
     Truth,
     Where,
@@ -341,6 +349,14 @@ class Tensor:
     def log(self) -> Tensor:
         return apply(Log(), _floating(self))
 
+    def expm1(self) -> Tensor:
+        """e ** x - 1, with all digits where x is near 0."""
+        return apply(Expm1(), _floating(self))
+
+    def log1p(self) -> Tensor:
+        """log(1 + x), with all digits where x is near 0."""
+        return apply(Log1p(), _floating(self))
+
     # Trigonometric and hyperbolic functions
 
     def sin(self) -> Tensor:
@@ -390,6 +406,28 @@ class Tensor:
         x, bound = self.to(dtype), bound.to(dtype)
         return apply(Where(), apply(Compare(sign), x, bound) | (bound != bound), bound, x)
 
+    # Rounding and remainders
+
+    def floor(self) -> Tensor:
+        """The next whole number below; its gradient is 0."""
+        return apply(Round(up=False), self)
+
+    def ceil(self) -> Tensor:
+        """The next whole number above; its gradient is 0."""
+        return apply(Round(up=True), self)
+
+    def __floordiv__(self, other: Tensor | Number) -> Tensor:
+        return binary(FloorDivide(), self, other)
+
+    def __rfloordiv__(self, other: Number) -> Tensor:
+        return binary(FloorDivide(), self, other, reflected=True)
+
+    def __mod__(self, other: Tensor | Number) -> Tensor:
+        return binary(Remainder(), self, other)
+
+    def __rmod__(self, other: Number) -> Tensor:
+        return binary(Remainder(), self, other, reflected=True)
+
     # Comparisons and logic
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
@@ -409,6 +447,24 @@ class Tensor:
 
     def __ge__(self, other: Tensor | Number) -> Tensor:
         return binary(Compare(">="), self, other)
+
+    def eq(self, other: Tensor | Number) -> Tensor:
+        return self == other
+
+    def ne(self, other: Tensor | Number) -> Tensor:
+        return self != other
+
+    def lt(self, other: Tensor | Number) -> Tensor:
+        return self < other
+
+    def le(self, other: Tensor | Number) -> Tensor:
+        return self <= other
+
+    def gt(self, other: Tensor | Number) -> Tensor:
+        return self > other
+
+    def ge(self, other: Tensor | Number) -> Tensor:
+        return self >= other
 
     def __and__(self, other: Tensor | Number) -> Tensor:
         return binary(Compare("&"), self, other)
@@ -488,9 +544,26 @@ class Tensor:
         self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
     ) -> Tensor:
         """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
-        variance = self.var(dim, unbiased, keepdim, correction)
-        flat = variance == 0
-        return variance.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+        return self.var(dim, unbiased, keepdim, correction)._root()
+
+    def _root(self) -> Tensor:
+        """The square root, whose gradient at 0 is 0 and not infinite."""
+        flat = self == 0
+        return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+
+    def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|."""
+        if self.dtype.kind != "f" or (isinstance(p, str) and p != "fro"):
+            raise RuntimeError(
+                f"norm: needs floating-point numbers and a number p or 'fro', not {self.dtype}, {p!r}"
+            )
+        if self.dtype == np.float16:
+            return self.float().norm(p, dim, keepdim).to(np.float16)
+        if p in ("fro", 2):
+            return (self * self).sum(dim, keepdim)._root()
+        if p in (math.inf, -math.inf):
+            return self.abs().amax(dim, keepdim) if p == math.inf else self.abs().amin(dim, keepdim)
+        return self.abs().sum(dim, keepdim) if p == 1 else (self.abs() ** p).sum(dim, keepdim) ** (1 / p)  # type: ignore[operator]
 
     def cumsum(self, dim: int) -> Tensor:
         """Running sums along `dim`."""
@@ -534,6 +607,17 @@ class Tensor:
             return Best(self.clone(), indices)
         values = apply(TakeAlongDim(dim), self, indices)
         return Best(values, indices) if flag(keepdim) else Best(values.squeeze(dim), indices.squeeze(dim))
+
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Best:
+        """The k largest (or smallest) numbers along `dim` and their indices, always sorted."""
+        (at,) = axes(dim, self.ndim) or (0,)
+        if not 0 <= k <= (self.shape[at] if self.ndim else 1):
+            raise RuntimeError(f"topk: k={k} is out of range for dim {dim} of shape {self.shape}")
+        if not self.ndim:
+            best = self.reshape(1).topk(k, 0, largest)
+            return best if k == 0 else Best(best.values.reshape(()), best.indices.reshape(()))
+        indices = apply(TopIndices(k, largest, at), self)
+        return Best(apply(TakeAlongDim(at), self, indices), indices)
 
     def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """Whether all numbers along `dim` are true (not 0): a bool, of uint8 too, unlike PyTorch's."""
@@ -619,6 +703,16 @@ class Tensor:
         order = _sizes((dims, *more))
         return apply(Flip(axes(order, self.ndim)), self) if order else self.clone()
 
+    def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+        """The numbers moved by `shifts` along `dims` (None: as one row); what falls off comes in again."""
+        steps = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+        if dims is None:
+            return self.flatten().roll(shifts, 0).reshape(self.shape)
+        order = (dims,) if isinstance(dims, int) else tuple(dims)
+        if len(steps) != len(order):
+            raise RuntimeError(f"roll: needs one shift for each axis, not {shifts} for {dims}")
+        return apply(Roll(steps, axes(order, self.ndim)), self)
+
     # Triangles and copies
 
     def tril(self, diagonal: int = 0) -> Tensor:
@@ -636,6 +730,13 @@ class Tensor:
     def contiguous(self) -> Tensor:
         """The tensor itself where its numbers lie in order in memory, else a copy where they do."""
         return self if self.data.flags.c_contiguous else self.clone()
+
+    def repeat(self, *sizes: Any) -> Tensor:
+        """A copy of the whole tensor, `sizes` times along each axis; new axes come first."""
+        times = _sizes(sizes)
+        if len(times) < self.ndim or min(times, default=0) < 0:
+            raise RuntimeError(f"repeat: needs a count for each axis of {self.shape}, not {times}")
+        return apply(Repeat(times), self)
 
     # Indexing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -262,3 +263,31 @@ def _check_matmul(a: Tensor, b: Tensor) -> None:
         elif a.ndim > 1 and b.ndim > 1 and a.shape[-2] == b.shape[-2]:
             hint = "; did you mean to transpose the first operand?"
         raise RuntimeError(f"matmul: inner dimensions differ: {shapes}{hint}")
+
+
+def einsum_terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
+    """The letters of each operand and of the output, "..." spelled out. Raises RuntimeError for misfits."""
+    left, arrow, output = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise RuntimeError(f"einsum: {equation!r} is for {len(terms)} operands, not {len(shapes)}")
+    spare = [c for c in string.ascii_letters if c not in equation]
+    dots = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes) if "..." in term]
+    ends = spare[: max(dots, default=0)]
+
+    def spelled(term: str, axes: int) -> str:
+        return term.replace("...", "".join(ends[len(ends) - axes :]))
+
+    named = [spelled(t, max(0, len(s) - len(t.replace("...", "")))) for t, s in zip(terms, shapes)]
+    if not arrow:
+        letters = sorted(c for c in set("".join(named)) if "".join(named).count(c) == 1 and c not in ends)
+        output = "..." * ("..." in left) + "".join(letters)
+    output = spelled(output, len(ends))
+    for term, shape in zip([*named, output], [*shapes, None]):
+        if not set(term) <= {*string.ascii_letters} or len(set(term)) < len(term):
+            raise RuntimeError(f"einsum: a term of {equation!r} is no row of different letters: {term!r}")
+        if shape is not None and len(term) != len(shape):
+            raise RuntimeError(f"einsum: {term!r} does not name the axes of a tensor of shape {shape}")
+    if not set(output) <= set("".join(named)):
+        raise RuntimeError(f"einsum: the output of {equation!r} has a letter that no operand has")
+    return named, output

@@ -546,6 +546,12 @@ CASES = [
         these([(2, 1, 3, 5)], [(1, 3, 4, 4)], output_size=[1, (2, 3), (5, None), (None, 7)]),
         np_adaptive_avg_pool,
     ),
+    Case(
+        "pad",
+        lambda lib, x, **o: op(lib, "pad")(x, (1, 2), value=3.0),
+        one(low=1),
+        lambda x: np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 2)], constant_values=3.0),
+    ),
     # the smallest
     *[
         Case(

@@ -32,8 +32,9 @@ ROOMS = {
     "tensor.functions": "engine operations tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
-    "tensor": "engine operations tensor.core tensor.rules tensor.random tensor.functions tensor.creation "
-    "tensor.derivatives tensor.hooks",
+    "names": "numpy tensor.core",
+    "tensor": "engine operations names tensor.core tensor.rules tensor.random tensor.functions "
+    "tensor.creation tensor.derivatives tensor.hooks",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",
