@@ -242,8 +242,17 @@ class Module:
         fn(self)
         return self
 
-    def to(self, target: DTypeLike | str) -> Self:
-        """Move parameters, their gradients and buffers to another device or floating dtype, in place."""
+    def to(self, *target: DTypeLike | str, device: str | None = None, dtype: DTypeLike | None = None) -> Self:
+        """Move parameters, their gradients and buffers to another device or floating dtype, in place.
+
+        One of them or both, by position or by name. Raises TypeError for a dtype that holds no fractions.
+        """
+        for one in (*target, device, dtype):
+            if one is not None:
+                self._move(one)
+        return self
+
+    def _move(self, target: DTypeLike | str) -> None:
         for own in {*self.parameters(), *(buffer for _, buffer in self.named_buffers())}:
             moved = own.detach().to(target)
             if own.dtype.kind != "f" and moved.dtype != own.dtype:
@@ -253,7 +262,6 @@ class Module:
             own.data = moved.data
             if own.grad is not None:
                 own.grad = own.grad.to(target)
-        return self
 
     # State
 

@@ -294,6 +294,13 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "to another dtype": lambda nn, m: [
         dtype_name(x) for x in m.to(np.float64 if nn is ours else torch.float64).state_dict().values()
     ],
+    "to a device and a dtype by name": lambda nn, m: [
+        dtype_name(x)
+        for x in m.to(device="cpu", dtype=np.float64 if nn is ours else torch.float64).state_dict().values()
+    ],
+    "to a device and a dtype in turn": lambda nn, m: [
+        dtype_name(x) for x in m.to("cpu", np.float64 if nn is ours else torch.float64).state_dict().values()
+    ],
     "apply": lambda nn, m: (lambda seen: (m.apply(lambda x: seen.append(type(x).__name__)), seen)[1])([]),
     "state has no gradients": lambda nn, m: [x.requires_grad for x in m.state_dict().values()],
     "lists": lambda nn, m: (
