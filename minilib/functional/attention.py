@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 
 from minilib.functional.activations import softmax
 from minilib.functional.layers import dropout, dropout_mask
-from minilib.functional.rows import row_max
+from minilib.functional.rows import in_float32, row_max
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, array_module, ones
 
@@ -170,6 +170,7 @@ class AttentionOfOneQuery(CausalAttention):
         return out.reshape(b, 1, c)
 
 
+@in_float32
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
     dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,

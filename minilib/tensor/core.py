@@ -242,7 +242,9 @@ class Tensor:
             return out
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
         if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
-            raise TypeError(f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()")
+            raise TypeError(
+                f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()"
+            )
         return operation(inputs[0].item(), *inputs[1:])
 
     def __repr__(self) -> str:
@@ -552,10 +554,13 @@ class Tensor:
         return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
 
     def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
-        """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|."""
-        if self.dtype.kind != "f" or (isinstance(p, str) and p != "fro"):
+        """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|.
+
+        Raises RuntimeError for integers, for other names, and for p = 0, which is no length.
+        """
+        if self.dtype.kind != "f" or p == 0 or (isinstance(p, str) and p != "fro"):
             raise RuntimeError(
-                f"norm: needs floating-point numbers and a number p or 'fro', not {self.dtype}, {p!r}"
+                f"norm: needs floating-point numbers and a number p above 0 or 'fro', not {self.dtype}, {p!r}"
             )
         if self.dtype == np.float16:
             return self.float().norm(p, dim, keepdim).to(np.float16)

@@ -42,7 +42,7 @@ def main() -> int:
         print(f"{kind:<9}{form}: {message}\n         {seen[row]} times, {reason}; first: {first[row]}")
     missing = sum(count for row, count in seen.items() if row[3] == "NOT LISTED")
     print(
-        f"{len(args.names or named)} entries, {runs} runs, {seen.total()} differ, {missing} of them not among "
+        f"{len(args.names or named)} entries, {runs} runs, {seen.total()} differ, {missing} of them not in "
         f"the {len(expected())} lines of expected.toml; {time.monotonic() - started:.0f} s"
     )
     return 1 if missing else 0

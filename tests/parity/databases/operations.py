@@ -92,7 +92,7 @@ def differences(op: Any, most: int | None = None) -> Iterator[Difference | None]
 
 
 def samples(op: Any, most: int | None) -> Iterator[tuple[str, Any]]:
-    """Those of the database, and those that PyTorch refuses, straight from its functions: no stack is traced."""
+    """Those of the database, and those that PyTorch refuses, straight from its functions."""
     for dtype in DTYPES:
         if getattr(torch, dtype) in op.supported_dtypes("cpu"):
             torch.manual_seed(0)
@@ -115,5 +115,10 @@ def called(function: Callable[..., Any], in_place: bool, given: Any, options: An
 
 
 def compared(op: Any, ours: Any, theirs: Any, mine: Any, peers: Any) -> tuple[str, str] | None:
+    """What differs. Which of equal numbers `topk` finds, PyTorch leaves open."""
     inputs = list(zip(leaves(mine, Tensor), leaves(peers, torch.Tensor)))
-    return results_differ(ours, theirs, inputs, drawn=op.name in DRAWN)
+    if op.name == "topk":
+        ours, theirs = ours[0], theirs[0]
+        inputs = [] if theirs.dtype is torch.float16 else inputs
+    drawn = op.name in DRAWN or peers[1].get("dropout_p", 0) > 0
+    return results_differ(ours, theirs, inputs, drawn=drawn)
