@@ -6,16 +6,22 @@ export is edited there, then `make promote`.
 
 from __future__ import annotations
 
+import copy
+import functools
+import inspect
 import itertools
 import threading
+import types
 import weakref
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
+
+from minilib.sums import float_sum
 
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
@@ -93,11 +99,58 @@ class Mode(threading.local):
     grad_enabled = True
     tracer: Callable[[Function, tuple[Tensor, ...], Tensor], None] | None = None
 
+    def __init__(self) -> None:
+        self.before: list[bool] = []  # what each block that was entered has found
+
 
 mode = Mode()
 
 
-class no_grad(ContextDecorator):
+class Switch(ContextDecorator):
+    """A context that decorates functions, and generators and coroutines for as long as they run.
+
+    Between their steps the mode is the caller's. (In PyTorch coroutines are not covered.)
+    """
+
+    def __call__(self, func: Any) -> Any:
+        if inspect.isasyncgenfunction(func):
+            raise TypeError(f"{type(self).__name__}: cannot decorate an asynchronous generator: use `with`")
+        if not (inspect.isgeneratorfunction(func) or inspect.iscoroutinefunction(func)):
+            return super().__call__(func)
+
+        def steps(*args: Any, **kwargs: Any) -> Any:
+            return (yield from self._steps(func(*args, **kwargs)))
+
+        if inspect.isgeneratorfunction(func):
+            return functools.wraps(func)(steps)
+
+        awaitable: Any = types.coroutine(steps)
+
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await awaitable(*args, **kwargs)
+
+        return functools.wraps(func)(coroutine)
+
+    def _steps(self, run: Any) -> Generator[Any, Any, Any]:
+        """What the generator or coroutine `run` yields, each step of it within this context."""
+        step, sent = run.send, None
+        while True:
+            with self._recreate_cm():  # type: ignore[attr-defined]
+                try:
+                    given = step(sent)
+                except StopIteration as end:
+                    return end.value
+            try:
+                step, sent = run.send, (yield given)
+            except GeneratorExit:
+                with self._recreate_cm():  # type: ignore[attr-defined]
+                    run.close()
+                raise
+            except BaseException as error:
+                step, sent = run.throw, error
+
+
+class no_grad(Switch):
     """In this block or function nothing is remembered: results have no gradient and need less memory."""
 
     enabled = False
@@ -106,11 +159,11 @@ class no_grad(ContextDecorator):
         self.before: list[bool] = []
 
     def __enter__(self) -> None:
-        self.before.append(mode.grad_enabled)
+        mode.before.append(mode.grad_enabled)
         mode.grad_enabled = self.enabled
 
     def __exit__(self, *error: object) -> None:
-        mode.grad_enabled = self.before.pop()
+        mode.grad_enabled = mode.before.pop()
 
 
 class enable_grad(no_grad):
@@ -119,7 +172,7 @@ class enable_grad(no_grad):
     enabled = True
 
 
-class set_grad_enabled(ContextDecorator):
+class set_grad_enabled(Switch):
     """Turn the remembering of operations on or off: from now on, for a `with` block, or for a function."""
 
     def __init__(self, enabled: bool) -> None:
@@ -192,7 +245,7 @@ def owner_of(array: Array) -> Array:
     return array
 
 
-def wrote(array: Array, recorded: bool = False) -> None:
+def wrote(array: Array) -> None:
     """Note that the memory of `array` was written to: who saved it for backward must not use it any more."""
     owner = owner_of(array)
     key = id(owner)
@@ -201,35 +254,24 @@ def wrote(array: Array, recorded: bool = False) -> None:
     log = _writes[key]
     log.count += 1
     log.last = _writes.last = _clock()
-    if recorded:
-        log.last_recorded = log.last
-        _rewritten[:] = [log.last]
 
 
 def refuse_write(x: Tensor, *others: Tensor) -> None:
-    """Raise where a write of `others` into `x` would break gradients."""
+    """Raise where `others` cannot be written into `x`, or where that would break gradients."""
+    if not getattr(x.data.flags, "writeable", True):
+        raise RuntimeError(
+            "an expanded view (or a read-only array) cannot be changed in place: clone it first"
+        )
     if not mode.grad_enabled:
         return
-    if x.requires_grad and x.function is None:
+    base = x.origin.base if x.origin is not None else x
+    if any(t.requires_grad and t.function is None for t in (x, base)):
         raise RuntimeError(
-            "a leaf that wants a gradient cannot be changed in place: use no_grad(), or x = x + ..."
+            "a leaf that wants a gradient, or a view of one, cannot be changed in place: use no_grad(), or "
+            "x = x + ..."
         )
-    recorded = x.requires_grad or any(t.requires_grad for t in others)
-    if recorded and x.data.base is not None:
-        raise RuntimeError(
-            "a view cannot be changed in place where gradients flow: use x[index] = value, or clone it"
-        )
-
-
-def _refuse_stale_views(tensors: tuple[Tensor, ...]) -> None:
-    """Raise where a view was taken before its base was written to with a history, which the view lacks."""
-    for t in tensors:
-        if t.function is not None and t.function.view:
-            log = _writes.get(id(owner_of(t.data)))
-            if log and log.last_recorded > t.function.serial:
-                raise RuntimeError(
-                    f"{t.function.name}: this view was taken before its base changed in place: take it again"
-                )
+    if x.origin is not None and not x.origin.remembered and any(t.requires_grad for t in (base, *others)):
+        refuse_forgotten()
 
 
 def refuse_overwritten(f: Function) -> None:
@@ -241,6 +283,80 @@ def refuse_overwritten(f: Function) -> None:
                 f"{f.name}: an array of shape {array.shape} that backward needs was changed in place since; "
                 "change a copy (x = x + 1 instead of x += 1, or x.clone())"
             )
+
+
+# Views: one memory, one history
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a view comes from: the tensor whose memory it looks at, and the operations that lead there.
+
+    A write in place gives the base another history. A view notices when it is used next: what made the base
+    is no longer what it has `seen`.
+    """
+
+    base: Tensor
+    path: tuple[Function, ...]
+    seen: Function | None
+    remembered: bool  # False where it was taken within no_grad()
+
+
+def note_view(out: Tensor, x: Tensor, f: Function) -> None:
+    """Note that `out` = f(x) is a view of `x`, if it looks at its memory: a reshape may have copied."""
+    owner = out.data.base
+    if owner is not None and (owner is x.data or owner is x.data.base):
+        remembered = mode.grad_enabled
+        if x.origin is None:
+            out.origin = Origin(x, (f,), x._function, remembered)
+        else:
+            o = x.origin
+            out.origin = Origin(o.base, (*o.path, f), o.base._function, remembered and o.remembered)
+
+
+def renew(x: Tensor, origin: Origin) -> None:
+    """Take the history of the view `x` from its base again, where that was given another one in place."""
+    base = origin.base
+    if base._function is origin.seen or base._function is None:
+        return
+    if not origin.remembered:
+        if mode.grad_enabled:
+            refuse_forgotten()
+        return
+    node, array = base._function, base.data
+    path: list[Function] = []
+    for f in origin.path:
+        array = f.forward(array)
+        node = _replayed(f, node, array)
+        path.append(node)
+    x.origin = Origin(base, tuple(path), base._function, True)
+    take_over(x, node)
+
+
+def _replayed(f: Function, made_from: Function, array: Array) -> Function:
+    """`f` applied once more, to what `made_from` has made, with the result `array`."""
+    f = copy.copy(f)
+    vars(f).pop("retained", None)
+    f.inputs, f.hooks = (made_from,), None
+    f.serial, f.shape, f.dtype = _clock(), array.shape, array.dtype
+    return f
+
+
+def take_over(x: Tensor, f: Function) -> None:
+    """`f` has made the numbers of `x`, in place; what `retain_grad` asked for is asked of `f` now."""
+    old = x._function
+    keep = None if old is None else vars(old).pop("retained", None)
+    if old is not None and old.hooks is not None and keep in old.hooks:
+        old.hooks.remove(keep)
+        f.hooks = [*(f.hooks or []), keep]
+        vars(f)["retained"] = keep
+    x._function, x._requires_grad = f, True
+
+
+def refuse_forgotten() -> NoReturn:
+    raise RuntimeError(
+        "a view taken within no_grad() cannot follow a change in place where gradients flow: take it again"
+    )
 
 
 # Devices
@@ -294,7 +410,6 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
         raise RuntimeError(
             "backward: nothing that this tensor was made of wants a gradient (requires_grad=True)"
         )
-    _refuse_stale_views((x,))
     if gradient is None:
         if x.data.size != 1:
             raise RuntimeError(
@@ -308,13 +423,15 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
 
 
 def propagate(
-    root: Node, seed: Array, retain_graph: bool = False, wanted: Container[Node] = ()
+    root: Node, seed: Array, retain_graph: bool = False, wanted: Collection[Node] = ()
 ) -> dict[Node, tuple[Array, bool]]:
     """Send `seed`, the gradient of what `root` stands for, back through the operations that made it.
 
-    Returns for each leaf, and for each operation in `wanted`, its gradient, and whether the array is nobody
-    else's. The newest operation goes first: all that use its result are newer, so its gradient is complete.
+    Returns for each leaf, or for each node in `wanted`, its gradient, and whether the array is nobody else's.
+    With `wanted`, operations that lead to none of them are left alone. The newest operation goes first: all
+    that use its result are newer, so its gradient is complete.
     """
+    ways = leading_to(root, wanted) if wanted else None
     pending: dict[Node, Array] = {root: seed}
     owned: set[Node] = set()
     found: dict[Node, tuple[Array, bool]] = {}
@@ -326,12 +443,16 @@ def propagate(
             gradient = run_hooks(f.hooks, gradient)
         if f in wanted:
             found[f] = gradient, False
+        if ways is not None and f not in ways:
+            continue
         if f.saved is FREED or f.serial < _writes.last:
             refuse_unusable(f)
         on_cpu = type(gradient) is np.ndarray
         shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
         if f.saved and not retain_graph:
             f.saved = FREED
+        if ways is not None:
+            shares = shares_for(f, shares, ways, wanted)
         hand_out(f, shares, pending, owned, queue)
     for leaf, gradient in pending.items():
         array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
@@ -347,6 +468,32 @@ def refuse_unusable(f: Function) -> None:
             "give that one retain_graph=True to go through the graph twice"
         )
     refuse_overwritten(f)
+
+
+# What backward does where only some gradients are wanted
+
+
+def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
+    """The operations between `root` and those nodes that are `wanted`: these have somebody to tell."""
+    ways: set[Node] = set()
+    todo, seen = [root], {root}
+    order: list[Function] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Function):
+            order.append(node)
+            todo += [x for x in node.inputs if x.requires_grad and x not in seen]
+            seen.update(node.inputs)
+    for f in sorted(order, key=lambda f: f.serial):  # oldest first
+        if any(x in ways or x in wanted for x in f.inputs):
+            ways.add(f)
+    return ways
+
+
+def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Node]) -> tuple[Any, ...]:
+    """The shares of those inputs of `f` that are wanted or lead there, None for the others."""
+    shares = shares if isinstance(shares, tuple) else (shares,)
+    return tuple(share if node in ways or node in wanted else None for node, share in zip(f.inputs, shares))
 
 
 # What backward does at each operation
@@ -393,5 +540,4 @@ def sum_to(array: Array, shape: Shape) -> Array:
     """The sum of `array` over the axes that broadcasting from `shape` had added or repeated."""
     extra = array.ndim - len(shape)
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
-    summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
-    return summed.reshape(shape)
+    return float_sum(array, (*range(extra), *repeated), keepdims=True).reshape(shape)

@@ -230,9 +230,10 @@ class GPT(nn.Module):
 
         return load_gpt(name_or_folder)
 
-    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
+    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> nn.IncompatibleKeys:
         """As any module does, without the constants `attn.bias` that a state of minGPT has."""
-        super().load_state_dict({n: t for n, t in state.items() if not n.endswith(".attn.bias")}, strict)
+        kept = {n: t for n, t in state.items() if not n.endswith(".attn.bias")}
+        return super().load_state_dict(kept, strict)
 
     def configure_optimizers(
         self, learning_rate: float = 3e-4, betas: tuple[float, float] = (0.9, 0.95), weight_decay: float = 0.1

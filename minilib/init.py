@@ -8,7 +8,40 @@ from __future__ import annotations
 
 import math
 
-from minilib.tensor import Generator, Tensor, no_grad
+from minilib.tensor import Generator, Number, Tensor, no_grad
+
+# One kind of number
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Numbers drawn evenly from [a, b)."""
+    return tensor.uniform_(a, b, generator)
+
+
+@no_grad()
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers."""
+    return tensor.normal_(mean, std, generator)
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: Number) -> Tensor:
+    """The same number everywhere."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones everywhere."""
+    return constant_(tensor, 1)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros everywhere."""
+    return constant_(tensor, 0)
+
 
 # Kaiming
 

@@ -2,13 +2,6 @@
 
 Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb, chapters/03d_training.ipynb and
 chapters/06a_tokens.ipynb: what they export is edited there, then `make promote`.
-
-<<<<<<< HEAD
-Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb and chapters/03d_training.ipynb: what they
-=======
-Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb and chapters/06a_tokens.ipynb: what they
->>>>>>> w6a
-export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
@@ -16,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib import functional as F
+from minilib import init as init
 from minilib.init import (  # noqa: F401 (whoever looks for them here finds them)
     calculate_gain,
     fan,
@@ -30,7 +24,7 @@ from minilib.init import (  # noqa: F401 (whoever looks for them here finds them
     xavier_normal_,
     xavier_uniform_,
 )
-from minilib.tensor import Generator, Tensor, no_grad, ones, randn, zeros
+from minilib.tensor import Generator, RemovableHandle, Tensor, no_grad, ones, randn, zeros
 
 # Parameters
 
@@ -80,16 +74,47 @@ class Module:
 
     # What it is made of
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Raises TypeError, as PyTorch does, where a parameter, module or buffer would silently get lost.
+
+        None may take its place.
+        """
+        there = vars(self).get(name)
+        kinds = _may_replace(there, name in self._buffers)
+        if kinds and value is not None and not isinstance(value, kinds):
+            what = "a buffer" if name in self._buffers else f"a {type(there).__name__}"
+            raise TypeError(
+                f"{type(self).__name__}.{name} is {what}, and {type(value).__name__} cannot take its place: "
+                f"write into it, `with no_grad(): module.{name}.copy_(...)`, or assign a Parameter or None"
+            )
+        if name in self._buffers and isinstance(value, Parameter | Module):
+            self._buffers = {one: kept for one, kept in self._buffers.items() if one != name}
+        super().__setattr__(name, value)
+
     def children(self) -> Iterator[Module]:
-        """The modules that are attributes of this one."""
+        """The modules that are attributes of this one, each once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules that are attributes of this one, with their names."""
-        for name, value in vars(self).items():
-            if isinstance(value, Module):
-                yield name, value
+        """The modules that are attributes of this one, each once, with the first of its names."""
+        seen: set[Module] = set()
+        for name, module in self._own_modules().items():
+            if module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def _own_modules(self) -> dict[str, Module]:
+        """The modules that are attributes of this very one, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Module)}
+
+    def add_module(self, name: str, module: Module) -> None:
+        """Make `module` an attribute. Raises KeyError for a name with a dot, or that something else has."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__} holds modules, not {type(module).__name__}")
+        if not name or "." in name or (hasattr(self, name) and name not in self._own_modules()):
+            raise KeyError(f"a module cannot be called {name!r}: empty, with a dot, or an attribute already")
+        setattr(self, name, module)
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it, each once."""
@@ -110,7 +135,7 @@ class Module:
         if remove_duplicate:
             memo.add(self)
         yield prefix, self
-        for name, child in self.named_children():
+        for name, child in self._own_modules().items():
             yield from child.named_modules(memo, path_of(prefix, name), remove_duplicate)
 
     def get_submodule(self, target: str) -> Module:
@@ -129,6 +154,20 @@ class Module:
                 )
             module = child
         return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at the path `target`, as `named_parameters` gives it, or at another of its paths.
+
+        Raises AttributeError where none is there.
+        """
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        found = module._own_parameters().get(name)
+        if found is None:
+            raise AttributeError(
+                f"get_parameter({target!r}): {type(module).__name__} has no parameter {name!r}"
+            )
+        return found
 
     # Parameters and buffers
 
@@ -151,10 +190,14 @@ class Module:
         return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their paths."""
+        """All buffers with their paths; one that several modules share comes once."""
+        seen: set[Tensor] = set()
         for prefix, module in self.named_modules():
             for name in module._buffers:
-                yield path_of(prefix, name), getattr(module, name)
+                buffer = getattr(module, name)
+                if buffer not in seen:
+                    seen.add(buffer)
+                    yield path_of(prefix, name), buffer
 
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Make `tensor` an attribute that belongs to the module but is not learned.
@@ -178,10 +221,13 @@ class Module:
         """Evaluation mode: `train(False)`."""
         return self.train(False)
 
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients; those that are there are filled with zeros instead if not `set_to_none`."""
         for parameter in self.parameters():
-            parameter.grad = None
+            if parameter.grad is not None and not set_to_none:
+                parameter.grad.zero_()
+            else:
+                parameter.grad = None
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Learn all parameters, or freeze them."""
@@ -196,8 +242,17 @@ class Module:
         fn(self)
         return self
 
-    def to(self, target: DTypeLike | str) -> Self:
-        """Move parameters, their gradients and buffers to another device or floating dtype, in place."""
+    def to(self, *target: DTypeLike | str, device: str | None = None, dtype: DTypeLike | None = None) -> Self:
+        """Move parameters, their gradients and buffers to another device or floating dtype, in place.
+
+        One of them or both, by position or by name. Raises TypeError for a dtype that holds no fractions.
+        """
+        for one in (*target, device, dtype):
+            if one is not None:
+                self._move(one)
+        return self
+
+    def _move(self, target: DTypeLike | str) -> None:
         for own in {*self.parameters(), *(buffer for _, buffer in self.named_buffers())}:
             moved = own.detach().to(target)
             if own.dtype.kind != "f" and moved.dtype != own.dtype:
@@ -207,7 +262,6 @@ class Module:
             own.data = moved.data
             if own.grad is not None:
                 own.grad = own.grad.to(target)
-        return self
 
     # State
 
@@ -220,32 +274,34 @@ class Module:
             state |= {path_of(prefix, name): tensor.detach() for name, tensor in own.items()}
         return state
 
-    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
-        """Copy `state` into parameters and buffers, all or nothing.
+    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> IncompatibleKeys:
+        """Copy `state` into parameters and buffers, all or nothing; returns the names that only one side has.
 
         Raises RuntimeError, before anything is changed, where shapes differ, or, if `strict`, where names do.
         """
         own = self.state_dict()
+        missing, unknown = [n for n in own if n not in state], [n for n in state if n not in own]
         problems = [
             f"{name}: shape {state[name].shape} in the state, {here.shape} here"
             for name, here in own.items()
             if name in state and state[name].shape != here.shape
         ]
         if strict:
-            problems += [f"{name}: missing in the state" for name in own if name not in state]
-            problems += [f"{name}: unknown here" for name in state if name not in own]
+            problems += [f"{name}: missing in the state" for name in missing]
+            problems += [f"{name}: unknown here" for name in unknown]
         if problems:
             raise RuntimeError("load_state_dict: nothing was loaded\n  " + "\n  ".join(problems))
         for name, here in own.items():
             if name in state:
                 here.copy_(state[name].to(here.device))
+        return IncompatibleKeys(missing, unknown)
 
     # Hooks
 
-    def register_forward_pre_hook(self, hook: Hook) -> Callable[[], None]:
+    def register_forward_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, inputs)` before each forward, to look or to return other inputs.
 
-        Returns a function that takes the hook away again.
+        Returns a handle that takes the hook away again.
         """
         return self._add_hook("_hooks_before", hook)
 
@@ -256,7 +312,7 @@ class Module:
         """
         return self._add_hook("_hooks_after", hook)
 
-    def _add_hook(self, kind: str, hook: Hook) -> Callable[[], None]:
+    def _add_hook(self, kind: str, hook: Hook) -> RemovableHandle:
         setattr(self, kind, (*getattr(self, kind), hook))
 
         def remove() -> None:
@@ -265,18 +321,36 @@ class Module:
                 hooks.remove(hook)
             setattr(self, kind, tuple(hooks))
 
-        return remove
+        return RemovableHandle(remove)
 
     # As text
 
     def __repr__(self) -> str:
-        children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
+        children = [
+            f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self._own_modules().items()
+        ]
         below = "".join(f"\n  {child}" for child in children) + "\n" * bool(children)
         return f"{type(self).__name__}({self.extra_repr()}{below})"
 
     def extra_repr(self) -> str:
         """What stands in the brackets of the module's repr."""
         return ""
+
+
+class IncompatibleKeys(NamedTuple):
+    """What `load_state_dict` returns: names that the state lacks, and those that the module does not have."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+def _may_replace(there: Any, is_buffer: bool) -> tuple[type, ...]:
+    """What may be assigned where this stands; anything, if the answer is empty."""
+    if isinstance(there, Parameter):
+        return (Parameter,)
+    if isinstance(there, Module):
+        return (Parameter, Module)
+    return (Tensor, Module) if is_buffer else ()
 
 
 @contextmanager
@@ -320,10 +394,10 @@ class ModuleList(Module):
         return self
 
     def __len__(self) -> int:
-        return sum(1 for _ in self.named_children())
+        return len(self._own_modules())
 
     def __iter__(self) -> Iterator[Module]:
-        return self.children()
+        return iter(self._own_modules().values())
 
     def __getitem__(self, i: int | slice) -> Any:
         """Module number `i`; for a slice a container of the same kind."""
@@ -331,16 +405,69 @@ class ModuleList(Module):
         return type(self)().extend(found) if isinstance(found, list) else found
 
 
+class ModuleDict(Module):
+    """Modules by name, in the order in which they came; each is an attribute, too."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        self.update(modules or {})
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add or replace all of them."""
+        for name, module in dict(modules).items():
+            self[name] = module
+
+    def __getitem__(self, name: str) -> Module:
+        return self._own_modules()[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        self.add_module(name, module)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        delattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own_modules()
+
+    def __len__(self) -> int:
+        return len(self._own_modules())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own_modules())
+
+    def keys(self) -> Iterable[str]:
+        return self._own_modules().keys()
+
+    def values(self) -> Iterable[Module]:
+        return self._own_modules().values()
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        return self._own_modules().items()
+
+
 class Sequential(ModuleList):
-    """Modules one after the other: each takes what the one before returns."""
+    """Modules one after the other: each takes what the one before returns.
 
-    def __init__(self, *modules: Module) -> None:
-        super().__init__(modules)
+    One dict in place of the modules gives them names: Sequential(OrderedDict(first=..., last=...)).
+    """
 
-    def forward(self, x: Any) -> Any:
+    def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            self.extend(modules)  # type: ignore[arg-type]
+
+    def __getitem__(self, i: int | slice) -> Any:
+        """Module number `i`; for a slice a Sequential whose modules keep their names, as in PyTorch."""
+        found = list(self._own_modules().items())[i]
+        return type(self)(dict(found)) if isinstance(found, list) else found[1]
+
+    def forward(self, input: Any) -> Any:
         for module in self:
-            x = module(x)
-        return x
+            input = module(input)
+        return input
 
 
 # Linear and embedding
@@ -359,8 +486,8 @@ class Linear(Module):
         """Draw anew, evenly between -1/sqrt(in_features) and 1/sqrt(in_features), as in PyTorch."""
         _reset(self.weight, self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         has_bias = self.bias is not None
@@ -381,8 +508,8 @@ class Embedding(Module):
             with no_grad():
                 self.weight[padding_idx] = 0
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.embedding(x, self.weight, self.padding_idx)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
@@ -436,9 +563,9 @@ class _Conv(Module):
         """Draw anew, evenly between -1/sqrt(fan_in) and 1/sqrt(fan_in), as in PyTorch."""
         _reset(self.weight, self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         convolve = type(self).convolve
-        return convolve(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
         text = (
@@ -480,8 +607,8 @@ class MaxPool2d(Module):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def extra_repr(self) -> str:
         return (
@@ -490,14 +617,66 @@ class MaxPool2d(Module):
         )
 
 
+class AvgPool2d(Module):
+    """The mean of each window: (N, C, H, W) -> (N, C, H', W'). See `functional.avg_pool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] | None = None,
+        padding: int | tuple[int, int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+        F.check_avg_pool2d(ceil_mode, divisor_override)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input, self.kernel_size, self.stride, self.padding, count_include_pad=self.count_include_pad
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool2d(Module):
+    """Means of windows that share the input evenly: (N, C, H, W) -> (N, C, *output_size).
+
+    None keeps the length of a side.
+    """
+
+    def __init__(self, output_size: int | tuple[int | None, int | None] | None) -> None:
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class Identity(Module):
+    """What comes in, unchanged. What it is made with is ignored, as in PyTorch: it stands for any layer."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
 class Flatten(Module):
     """The axes from `start_dim` to `end_dim` as one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(self.start_dim, self.end_dim)
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -521,8 +700,8 @@ class LayerNorm(Module):
         self.weight = Parameter(ones(shape)) if elementwise_affine else None
         self.bias = Parameter(zeros(shape)) if elementwise_affine and bias else None
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
@@ -579,17 +758,24 @@ class _BatchNorm(Module):
             self.register_buffer("running_var", ones(num_features))
             self.register_buffer("num_batches_tracked", zeros(dtype=np.int64))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.ndim not in self.ndims or x.shape[1] != self.num_features:
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in self.ndims or input.shape[1] != self.num_features:
             raise ValueError(
-                f"{type(self).__name__}({self.num_features}): got shape {x.shape}; expected "
+                f"{type(self).__name__}({self.num_features}): got shape {input.shape}; expected "
                 f"{' or '.join(map(str, self.ndims))} axes, with {self.num_features} features on axis 1"
             )
         by_batch = self.training or self.running_mean is None
         if self.training and self.running_mean is not None:
             self.num_batches_tracked.data[...] += 1
         return F.batch_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            by_batch,
+            self.momentum,
+            self.eps,
         )
 
     def extra_repr(self) -> str:
@@ -623,8 +809,8 @@ class Dropout(Module):
             raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
         self.p, self.generator = p, generator
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p, self.training, self.generator)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.generator)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
@@ -636,22 +822,26 @@ class Dropout(Module):
 class ReLU(Module):
     """max(x, 0)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.relu()
+    def __init__(self, inplace: bool = False) -> None:
+        if inplace:
+            raise ValueError("ReLU: inplace=True is not done here: leave it out, the result is the same")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.relu()
 
 
 class Tanh(Module):
     """Hyperbolic tangent."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.tanh()
+    def forward(self, input: Tensor) -> Tensor:
+        return input.tanh()
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.sigmoid()
+    def forward(self, input: Tensor) -> Tensor:
+        return input.sigmoid()
 
 
 class GELU(Module):
@@ -660,8 +850,8 @@ class GELU(Module):
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.gelu(x, self.approximate)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -670,8 +860,8 @@ class GELU(Module):
 class SiLU(Module):
     """x * sigmoid(x)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.silu(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input)
 
 
 # Losses

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import Array, Function, Number, Shape, array_module
+from minilib.sums import cumulative_sum, float_sum
 
 # Arithmetic
 
@@ -148,6 +149,31 @@ class Log(Function):
         return grad / x
 
 
+class Expm1(Function):
+    """e ** x - 1, with all digits where x is near 0."""
+
+    def forward(self, x: Array) -> Array:
+        y = self.xp.expm1(x)
+        self.saved = (y,)
+        return y
+
+    def backward(self, grad: Array) -> Array:
+        (y,) = self.saved
+        return grad * (y + 1)
+
+
+class Log1p(Function):
+    """log(1 + x), with all digits where x is near 0."""
+
+    def forward(self, x: Array) -> Array:
+        self.saved = (x,)
+        return self.xp.log1p(x)
+
+    def backward(self, grad: Array) -> Array:
+        (x,) = self.saved
+        return grad / (x + 1)
+
+
 # Trigonometric and hyperbolic functions
 
 
@@ -222,7 +248,7 @@ class Abs(Function):
 
     def backward(self, grad: Array) -> Array:
         (x,) = self.saved
-        return grad * self.xp.sign(x)
+        return grad * self.xp.where(x == x, self.xp.sign(x), 0)  # 0 at nan too, as in PyTorch
 
 
 class Clip(Function):
@@ -266,9 +292,57 @@ class Minimum(Function):
 
 
 def _share(grad: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """The gradients where x > y goes to the first."""
-    tie = (x == y) * (grad * grad.dtype.type(0.5))
-    return (x > y) * grad + tie, (x < y) * grad + tie
+    """The gradients where x > y goes to the first; of nan and a number both get it, as in PyTorch."""
+    xp, zero = array_module(grad), grad.dtype.type(0)
+    grad = xp.where(x == y, grad * grad.dtype.type(0.5), grad)
+    return xp.where(x < y, zero, grad), xp.where(x > y, zero, grad)
+
+
+# Rounding and remainders
+
+
+class Round(Function):
+    """The next whole number above or below; its gradient is 0."""
+
+    def __init__(self, up: bool) -> None:
+        self.up = up
+
+    def forward(self, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            return x.copy()
+        return self.xp.ceil(x) if self.up else self.xp.floor(x)
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.zeros_like(grad)
+
+
+class FloorDivide(Function):
+    """x / y rounded down. As in PyTorch it has no backward."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        _refuse_zero(y)
+        return x // y
+
+
+class Remainder(Function):
+    """x - (x // y) * y: what is left of x, with the sign of y."""
+
+    def forward(self, x: Array, y: Array) -> Array:
+        _refuse_zero(y)
+        self.saved = (x, y) if self.needs(1) else ()
+        return x % y
+
+    def backward(self, grad: Array) -> tuple[Array, Array | None]:
+        if not self.saved:
+            return grad, None
+        x, y = self.saved
+        return grad, -grad * (x // y)
+
+
+def _refuse_zero(y: Array) -> None:
+    """Raise where integers would be divided by 0; floats give inf or nan."""
+    if y.dtype.kind != "f" and not y.all():
+        raise RuntimeError("integers cannot be divided by 0: use floats, where the result is inf or nan")
 
 
 # Comparisons and logic
@@ -324,8 +398,10 @@ Dim: TypeAlias = int | tuple[int, ...] | None
 
 
 def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
-    """`dim` as a tuple of axes from 0 to ndim - 1; None and () are all of them."""
-    dims = range(ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+    """`dim` as a tuple of axes from 0 to ndim - 1; None and () are all of them, as in PyTorch's sums."""
+    if dim is None or (isinstance(dim, tuple | list) and not dim):
+        return tuple(range(ndim))
+    dims = [_whole(d, name) for d in (dim if isinstance(dim, tuple | list) else (dim,))]
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
     for d in dims:
         if not low <= d <= high:
@@ -334,6 +410,13 @@ def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
     if len(set(found)) < len(found):
         raise RuntimeError(f"{name}={dim} names an axis twice")
     return found
+
+
+def _whole(number: Any, name: str) -> int:
+    """An axis as an int. Raises TypeError for anything but an integer, booleans too."""
+    if isinstance(number, bool | np.bool_):
+        raise TypeError(f"{name} is an axis, not {number}: did you mean keepdim={number}?")
+    return operator.index(number)
 
 
 class Reduction(Function):
@@ -360,6 +443,15 @@ class Sum(Reduction):
         return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)
 
 
+class LongSum(Sum):
+    """The same of many floats, or of float16: added up so that the last digits stay."""
+
+    name = "Sum"
+
+    def forward(self, x: Array) -> Array:
+        return float_sum(x, axes(self.dim, x.ndim), self.keepdim)
+
+
 class CumSum(Function):
     """Running sums along one axis."""
 
@@ -368,12 +460,12 @@ class CumSum(Function):
 
     def forward(self, x: Array) -> Array:
         (dim,) = axes(self.dim, x.ndim) or (None,)
-        return x.cumsum(axis=dim, dtype=x.dtype if x.dtype.kind == "f" else np.int64).reshape(x.shape)
+        return cumulative_sum(x, dim).reshape(x.shape)
 
     def backward(self, grad: Array) -> Array:
         if not grad.ndim:
             return grad
-        return self.xp.flip(self.xp.flip(grad, self.dim).cumsum(axis=self.dim), self.dim)
+        return self.xp.flip(cumulative_sum(self.xp.flip(grad, self.dim), self.dim), self.dim)
 
 
 # Extremes, all and any
@@ -410,9 +502,24 @@ class ArgExtreme(Reduction):
 
     def forward(self, x: Array) -> Array:
         find = x.argmax if self.largest else x.argmin
-        (dim,) = axes(self.dim, x.ndim) if self.dim is not None and x.ndim else (None,)
+        (dim,) = (axes(self.dim, x.ndim) or (None,)) if self.dim is not None else (None,)
         index = find(axis=dim, keepdims=self.keepdim)
         return self.xp.asarray(index, np.int64)
+
+
+class TopIndices(Function):
+    """The indices of the k largest (or smallest) numbers along an axis, the first of all first."""
+
+    requires_grad = False
+
+    def __init__(self, k: int, largest: bool, dim: int) -> None:
+        self.k, self.largest, self.dim = k, largest, dim
+
+    def forward(self, x: Array) -> Array:
+        order = self.xp.argsort(x, axis=self.dim, kind="stable")
+        if self.largest:
+            order = self.xp.flip(order, self.dim)
+        return order[(*(slice(None),) * self.dim, slice(self.k))].astype(np.int64)
 
 
 class Truth(Reduction):
@@ -494,6 +601,19 @@ class Flip(Function):
         return self.xp.flip(grad, self.dims)
 
 
+class Roll(Function):
+    """The numbers moved along some axes; what falls off at the end comes in at the front."""
+
+    def __init__(self, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
+        self.shifts, self.dims = shifts, dims
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.roll(x, self.shifts, self.dims)
+
+    def backward(self, grad: Array) -> Array:
+        return self.xp.roll(grad, tuple(-n for n in self.shifts), self.dims)
+
+
 # Triangles and copies
 
 
@@ -521,6 +641,22 @@ class Clone(Function):
 
     def backward(self, grad: Array) -> Array:
         return grad
+
+
+class Repeat(Function):
+    """The whole tensor several times along each axis; new axes come first."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+
+    def forward(self, x: Array) -> Array:
+        return self.xp.tile(x, self.sizes)
+
+    def backward(self, grad: Array) -> Array:
+        shape = self.inputs[0].shape
+        own = (1,) * (len(self.sizes) - len(shape)) + shape
+        pairs = grad.reshape([n for pair in zip(self.sizes, own) for n in pair])
+        return pairs.sum(axis=tuple(range(0, pairs.ndim, 2))).reshape(shape)
 
 
 # Indexing
@@ -628,6 +764,32 @@ class MatMul(Function):
         return gx, gy
 
 
+class Einsum(Function):
+    """Products, summed over the letters that the output lacks: "ij,jk->ik" is the matrix product."""
+
+    def __init__(self, terms: Sequence[str], output: str) -> None:
+        self.terms, self.output = terms, output
+
+    def forward(self, *arrays: Array) -> Array:
+        self.saved = arrays
+        return self.xp.einsum(f"{','.join(self.terms)}->{self.output}", *arrays, optimize=True)
+
+    def backward(self, grad: Array) -> tuple[Array | None, ...]:
+        return tuple(self.share(i, grad) if self.needs(i) else None for i in range(len(self.terms)))
+
+    def share(self, i: int, grad: Array) -> Array:
+        """The gradient of operand i: what comes back, times the others; a letter of its own is repeated."""
+        others = [term for j, term in enumerate(self.terms) if j != i]
+        arrays = [array for j, array in enumerate(self.saved) if j != i]
+        known = "".join(c for c in self.terms[i] if c in self.output or any(c in term for term in others))
+        equation = f"{','.join([self.output, *others])}->{known}"
+        share = self.xp.einsum(equation, grad, *arrays, optimize=True)
+        sizes = dict(zip(known, share.shape))
+        share = share.reshape([sizes.get(c, 1) for c in self.terms[i]])
+        whole = [sizes.get(c, n) for c, n in zip(self.terms[i], self.saved[i].shape)]
+        return self.xp.broadcast_to(share, whole)
+
+
 # Casts
 
 
@@ -650,23 +812,32 @@ class Cast(Function):
 
 
 class Write(Function):
-    """x with `value` in the place of x[index]; `x[index] = value` writes it into x itself."""
+    """x with `value` in the place of x[index]; `x[index] = value` writes it into x itself.
 
-    def __init__(self, basic: tuple[Any, ...], layout: tuple[bool, ...]) -> None:
-        self.basic, self.layout = basic, layout
+    With a `path` of views, in the place of [index] in the view of x that they make.
+    """
+
+    def __init__(
+        self, basic: tuple[Any, ...], layout: tuple[bool, ...] = (), path: tuple[Function, ...] = ()
+    ) -> None:
+        self.basic, self.layout, self.path = basic, layout, path
 
     def place(self, x: Array, arrays: Sequence[Array]) -> tuple[Array, Any]:
         """The array and the index in it to write to; with arrays in the index, a view of x comes first."""
+        for f in self.path:
+            x = f.forward(x)
         return (x[self.basic], fill(self.layout, arrays)) if self.layout else (x, self.basic)
 
     def forward(self, x: Array, value: Array, *arrays: Array) -> Array:
         self.saved = arrays
+        self.order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))  # of the axes, in memory
         target, key = self.place(x, arrays)
         target[key] = value
         return x
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
-        rest = grad.copy()
+        back = sorted(range(grad.ndim), key=self.order.__getitem__)
+        rest = grad.transpose(self.order).copy().transpose(back)  # laid out as x: the same views are views
         target, key = self.place(rest, self.saved)
         share = target[key].copy()
         target[key] = 0

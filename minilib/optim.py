@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,10 +84,13 @@ class Optimizer:
                 state[name] = array_module(p.data).zeros(p.shape, p.dtype)
         return [state[name] for name in names]
 
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients; those that are there are filled with zeros instead if not `set_to_none`."""
         for p in self._all():
-            p.grad = None
+            if p.grad is not None and not set_to_none:
+                p.grad.zero_()
+            else:
+                p.grad = None
 
     # State
 
@@ -124,6 +128,7 @@ class Optimizer:
 
 
 def _listed(params: Any) -> list[Any]:
+    """Tensors or groups as a list; unlike PyTorch, an optimizer takes one tensor alone as well."""
     return [params] if isinstance(params, Tensor) else list(params)
 
 
@@ -137,11 +142,19 @@ def _check_leaf(p: Any) -> None:
 
 def _check_options(group: Group) -> None:
     for name in ("lr", "momentum", "weight_decay", "eps"):
+        _check_number(name, group.get(name, 0))
         if not group.get(name, 0) >= 0:
             raise ValueError(f"{name} must not be negative, and is {group[name]}")
     for beta in group.get("betas", ()):
+        _check_number("a beta", beta)
         if not 0 <= beta < 1:
             raise ValueError(f"betas must be at least 0 and below 1, and are {group['betas']}")
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Rates and the like are Python numbers; a tensor of one element, as PyTorch takes, is refused."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is a number, not a {type(value).__name__}: use x.item()")
 
 
 def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:
@@ -376,7 +389,28 @@ class LRScheduler:
         """Go on by one step."""
         self.last_epoch += 1
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate(group["initial_lr"], self.last_epoch)
+            group["lr"] = self.moved(group)
+
+    def moved(self, group: Group) -> float:
+        """The rate of a group after this step: by the schedule, from the rate that the group has now.
+
+        So schedulers of one optimizer multiply, a rate that was set by hand is gone on from, and a group that
+        joined later begins with its own, as in PyTorch. (Multiplied is the distance from `floor`.)
+        """
+        lr: float = group["lr"]
+        initial: float = group.setdefault("initial_lr", lr)
+        was = self.rate(initial, self.last_epoch - 1) if self.last_epoch else initial
+        now = self.rate(initial, self.last_epoch)
+        if lr == was:
+            return now
+        if was == self.floor:  # nothing is left to multiply
+            return lr + now - was
+        return self.floor + (lr - self.floor) * (now - self.floor) / (was - self.floor)
+
+    @property
+    def floor(self) -> float:
+        """What the rate is measured from: 0, or the rate that a schedule goes down to."""
+        return 0.0
 
     def rate(self, initial: float, step: int) -> float:
         """The learning rate after `step` steps of a group that began with `initial`."""
@@ -391,20 +425,27 @@ class LRScheduler:
         return {"last_epoch": self.last_epoch}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Stand where `state_dict` was called."""
-        self.last_epoch = int(state_dict["last_epoch"]) - 1
-        self.step()
+        """Stand where `state_dict` was called. The rates come with the optimizer's, as in PyTorch."""
+        self.last_epoch = int(state_dict["last_epoch"])
 
 
 # Steps, lines and cosines
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate times `lr_lambda(step)`."""
+    """The initial rate times `lr_lambda(step)`, whatever the rate is now, as in PyTorch.
+
+    Raises ValueError at the next step where a group has joined the optimizer since it was made.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]) -> None:
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
+
+    def moved(self, group: Group) -> float:
+        if "initial_lr" not in group:
+            raise ValueError("LambdaLR: a group has joined the optimizer since; make the schedule after it")
+        return self.rate(group["initial_lr"], self.last_epoch)
 
     def rate(self, initial: float, step: int) -> float:
         return initial * self.lr_lambda(step)
@@ -431,6 +472,10 @@ class LinearLR(LRScheduler):
     ) -> None:
         if total_iters < 1:
             raise ValueError(f"total_iters must be at least 1 step, and is {total_iters}")
+        if not (0 < start_factor <= 1 and 0 <= end_factor <= 1):
+            raise ValueError(
+                f"factors lie above 0 and up to 1, the last may be 0: {start_factor}, {end_factor}"
+            )
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer)
 
@@ -448,6 +493,10 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer)
 
+    @property
+    def floor(self) -> float:
+        return self.eta_min
+
     def rate(self, initial: float, step: int) -> float:
         return self.eta_min + (initial - self.eta_min) * (1 + math.cos(math.pi * step / self.T_max)) / 2
 
@@ -464,6 +513,10 @@ class WarmupCosine(LRScheduler):
             raise ValueError(f"warm-up ({warmup} steps) must end before the schedule does ({total} steps)")
         self.warmup, self.total, self.min_lr = warmup, total, min_lr
         super().__init__(optimizer)
+
+    @property
+    def floor(self) -> float:
+        return self.min_lr if self.last_epoch > self.warmup else 0.0
 
     def rate(self, initial: float, step: int) -> float:
         """The learning rate after `step` steps of a group that began with `initial`."""

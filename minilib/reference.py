@@ -1,7 +1,8 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
-Taught in chapters/01_scalar.ipynb, chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb and
-chapters/06b_attention.ipynb: what they export is edited there, then `make promote`.
+Taught in chapters/01_scalar.ipynb, chapters/02a_arrays.ipynb, chapters/03a_losses.ipynb,
+chapters/03c_optimisers.ipynb and chapters/06b_attention.ipynb: what they export is edited there, then `make
+promote`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.lib.stride_tricks import sliding_window_view
+
+from minilib.engine import Array, Shape
 
 # Scalars: backward
 
@@ -88,3 +91,14 @@ def chain_attention(q: Any, k: Any, v: Any, mask: Any) -> Any:
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 + mask  # (..., T, S)
     exps = (scores - scores.amax(-1, keepdim=True).detach()).exp()
     return (exps / exps.sum(-1, keepdim=True)) @ v
+
+
+# Gradients: what broadcasting had repeated
+
+
+def sum_to(array: Array, shape: Shape) -> Array:
+    """The sum of `array` over the axes that broadcasting from `shape` had added or repeated."""
+    extra = array.ndim - len(shape)
+    repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
+    summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
+    return summed.reshape(shape)

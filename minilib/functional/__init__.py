@@ -37,6 +37,7 @@ from minilib.functional.attention import (
     causal_attention,
     causal_self_attention,
     future,
+    scaled_dot_product_attention,
 )
 from minilib.functional.layers import (
     CausalConv,
@@ -45,6 +46,7 @@ from minilib.functional.layers import (
     Embedding,
     Linear,
     MaxPool,
+    Pad,
     causal_conv1d,
     conv1d,
     conv2d,
@@ -57,6 +59,7 @@ from minilib.functional.layers import (
     max_pool2d,
     max_pool_slopes,
     one_hot,
+    pad,
     padded,
     per_axis,
     places,
@@ -75,11 +78,19 @@ from minilib.functional.norms import (
     layer_norm,
     rms_norm,
 )
+from minilib.functional.pooling import (
+    WindowSum,
+    adaptive_avg_pool2d,
+    avg_pool2d,
+    check_avg_pool2d,
+    shares,
+)
 from minilib.functional.rows import (
     along,
     as_rows,
     column_dot,
     column_sum,
+    in_float32,
     pointwise,
     row_dot,
     row_max,
@@ -93,12 +104,14 @@ __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "odd_tanh", "relu", "sigmoid", "silu", "softmax", "softmax_rows", "softmax_slopes", "softplus",
     "tanh",
     "CausalAttention", "attend", "attend_backward", "causal_attention", "causal_self_attention", "future",
-    "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "causal_conv1d", "conv1d", "conv2d",
-    "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
-    "max_pool_slopes", "one_hot", "padded", "per_axis", "places", "tap_slices", "turns",
+    "scaled_dot_product_attention",
+    "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "Pad", "causal_conv1d", "conv1d",
+    "conv2d", "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
+    "max_pool_slopes", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
     "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
     "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
     "layer_norm", "rms_norm",
-    "along", "as_rows", "column_dot", "column_sum", "pointwise", "row_dot", "row_max", "row_sum",
-    "rowwise",
+    "WindowSum", "adaptive_avg_pool2d", "avg_pool2d", "check_avg_pool2d", "shares",
+    "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
+    "row_sum", "rowwise",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minilib.functional.rows import along, pointwise, row_dot, row_max, row_sum, rowwise
+from minilib.functional.rows import along, in_float32, pointwise, row_dot, row_max, row_sum, rowwise
 from minilib.parallel import elementwise
 from minilib.tensor import Array, Function, Tensor, apply, array_module, where
 
@@ -70,6 +70,7 @@ class Erf(Function):
         return grad * (2 / math.sqrt(math.pi)) * self.xp.exp(-x * x)
 
 
+@in_float32
 def erf(input: Tensor) -> Tensor:
     """The error function: the normal distribution's cdf is (1 + erf(x / sqrt(2))) / 2."""
     return apply(Erf(), input)
@@ -163,6 +164,7 @@ class TanhGELU(Gated):
         return slope
 
 
+@in_float32
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution's cdf at x; "tanh" is a near formula."""
     if approximate not in ("none", "tanh"):
@@ -183,6 +185,7 @@ class SiLU(Gated):
         return gate * (1 - gate)
 
 
+@in_float32
 def silu(input: Tensor) -> Tensor:
     """x * sigmoid(x); also known as swish."""
     return apply(SiLU(), input)
@@ -227,6 +230,7 @@ class Softplus(Function):
         return pointwise(kernel, grad, *self.saved)
 
 
+@in_float32
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta x)) / beta, a smooth relu; x itself where beta x > threshold."""
     if beta == 1:
@@ -249,8 +253,9 @@ class Softmax(Function):
         return rowwise(softmax_slopes, grad, *self.saved)
 
 
-def softmax(input: Tensor, dim: int = -1) -> Tensor:
-    """exp(x) over their sum along `dim`: positive numbers that add up to 1."""
+@in_float32
+def softmax(input: Tensor, dim: int) -> Tensor:
+    """exp(x) over their sum along `dim`: positive numbers that add up to 1. PyTorch guesses a `dim`."""
     return along(dim, Softmax(), input)
 
 
@@ -283,7 +288,8 @@ class LogSoftmax(Function):
         return rowwise(log_softmax_slopes, grad, *self.saved)
 
 
-def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
+@in_float32
+def log_softmax(input: Tensor, dim: int) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
     return along(dim, LogSoftmax(), input)
 

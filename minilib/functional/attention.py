@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.functional.layers import dropout_mask
-from minilib.functional.rows import row_max
+from minilib.functional.activations import softmax
+from minilib.functional.layers import dropout, dropout_mask
+from minilib.functional.rows import in_float32, row_max
 from minilib.parallel import chunked
-from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, array_module
+from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, array_module, ones
 
 # One head, or many at once
 
@@ -167,6 +168,34 @@ class AttentionOfOneQuery(CausalAttention):
         out = weights @ v  # (B, n_head, 1, d)
         self.saved = (*arrays, out.swapaxes(1, 2), weights)
         return out.reshape(b, 1, c)
+
+
+@in_float32
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+) -> Tensor:  # fmt: skip
+    """softmax(scale query keyᵀ) value: (..., T, d), (..., S, d) and (..., S, e) are (..., T, e).
+
+    `scale` None is 1 / sqrt(d). `attn_mask`, (..., T, S), says by booleans which of the S count, or is added
+    to the scores. `is_causal` masks what lies ahead; with 4 axes and T = S it is `causal_attention`. As in
+    PyTorch, dropout does not ask whether a model trains. `enable_gqa` is not here: repeat the heads first.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
+    same = query.ndim == 4 and query.shape == key.shape == value.shape
+    if is_causal and same and scale is None and query.numel():
+        heads, length, d = query.shape[1:]
+        q, k, v = (x.transpose(1, 2).reshape(-1, length, heads * d) for x in (query, key, value))
+        out = causal_attention(q, k, v, heads, dropout_p)
+        return out.reshape(-1, length, heads, d).transpose(1, 2)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if is_causal:
+        attn_mask = ones(scores.shape[-2:], dtype=bool).tril().to(scores.device)
+    if attn_mask is not None:
+        hidden = attn_mask.dtype == bool
+        scores = scores.masked_fill(~attn_mask, -math.inf) if hidden else scores + attn_mask
+    return dropout(softmax(scores, -1), dropout_p) @ value
 
 
 def _check_input(name: str, n_head: int, *tensors: Tensor) -> None:

@@ -154,9 +154,11 @@ def tap_slices(kernel: Shape, stride: Shape, dilation: Shape, places: Shape) -> 
 
 
 def padded(x: Array, padding: Shape, value: float = 0) -> Array:
-    """x with `value` around its last axes; x itself where there is no padding."""
+    """x with `value` around its last axes; x itself where there is no padding. -inf is the least integer."""
     if not any(padding):
         return x
+    if value == -math.inf and x.dtype.kind in "iu":
+        value = np.iinfo(x.dtype).min
     lead = x.ndim - len(padding)
     shape = x.shape[:lead] + tuple(n + 2 * p for n, p in zip(x.shape[lead:], padding))
     out = array_module(x).full(shape, value, x.dtype)
@@ -177,6 +179,47 @@ def per_axis(value: int | Sequence[int], n: int, least: int = 0) -> tuple[int, .
     if min(values) < least:
         raise RuntimeError(f"kernels, strides and dilations start at 1, paddings at 0, but here is {values}")
     return values
+
+
+# Padding
+
+
+class Pad(Function):
+    """`value` around x: as many as `before` and `after` say for each axis."""
+
+    def __init__(self, before: Shape, after: Shape, value: float) -> None:
+        self.before, self.after, self.value = before, after, value
+
+    def forward(self, x: Array) -> Array:
+        lengths = [b + n + a for b, n, a in zip(self.before, x.shape, self.after)]
+        out = self.xp.full(lengths, self.value, x.dtype)
+        out[self.inside(x.shape)] = x
+        return out
+
+    def backward(self, grad: Array) -> Array:
+        return grad[self.inside(self.inputs[0].shape)]
+
+    def inside(self, shape: Shape) -> tuple[slice, ...]:
+        return tuple(slice(b, b + n) for b, n in zip(self.before, shape))
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """`value` (0) around the last axes: pad=(left, right) for the last, (left, right, top, bottom) for two.
+
+    Numbers below 0 cut off. Raises RuntimeError for another mode: reflect, replicate and circular are not
+    here.
+    """
+    if mode != "constant":
+        raise RuntimeError(f"pad: the one mode here is 'constant', not {mode!r}")
+    axes = len(pad) // 2
+    if len(pad) % 2 or axes > input.ndim:
+        raise RuntimeError(f"pad: needs a pair for each of the last axes of {input.shape}, not {tuple(pad)}")
+    pairs = [(0, 0)] * (input.ndim - axes) + [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(axes))]
+    if any(n + b + a < 0 or min(n + b, n + a) < 0 for n, (b, a) in zip(input.shape, pairs)):
+        raise RuntimeError(f"pad: {tuple(pad)} cuts off more than a tensor of shape {input.shape} has")
+    kept = input[tuple(slice(max(0, -b), n - max(0, -a)) for n, (b, a) in zip(input.shape, pairs))]
+    before, after = ([max(0, pair[i]) for pair in pairs] for i in (0, 1))
+    return apply(Pad(tuple(before), tuple(after), value or 0), kept)
 
 
 # Convolution

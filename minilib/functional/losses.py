@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from minilib.functional.activations import log_softmax
-from minilib.functional.rows import row_max, row_sum
+from minilib.functional.rows import in_float32, row_max, row_sum
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, ones, where
 
@@ -50,6 +50,7 @@ class CrossEntropy(Function):
         return dx
 
 
+@in_float32
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -92,7 +93,7 @@ def _smoothed(
     """The losses if the part `smoothing` of each target that counts went to all classes alike."""
     if not 0 <= smoothing <= 1:
         raise RuntimeError(f"cross_entropy: label_smoothing is between 0 and 1, not {smoothing}")
-    even = -(log_softmax(rows) * weights).mean(1, keepdim=True)
+    even = -(log_softmax(rows, 1) * weights).mean(1, keepdim=True)
     return losses * (1 - smoothing) + where(counts, even, 0.0) * (smoothing / total)
 
 
@@ -120,6 +121,7 @@ def nll_loss(
 # Squared errors
 
 
+@in_float32
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Squared differences of two tensors of one shape."""
     if input.shape != target.shape:

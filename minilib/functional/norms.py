@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minilib.functional.rows import column_dot, column_sum, row_dot, row_sum
+from minilib.functional.rows import column_dot, column_sum, in_float32, row_dot, row_sum
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module, ones, zeros
 
@@ -58,6 +58,7 @@ class LayerNorm(Function):
         return dx.reshape(grad.shape), dw.reshape(weight.shape), db.reshape(weight.shape)
 
 
+@in_float32
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -126,6 +127,7 @@ class RMSNorm(Function):
         return dx, dw
 
 
+@in_float32
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -217,8 +219,20 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel (axis 1), times weight plus bias.
 
     In training by the batch's mean and variance, which the running ones (changed in place) then lean
-    towards by `momentum`, the variance with n - 1; else by the running ones.
+    towards by `momentum`, the variance with n - 1; else by the running ones. Raises ValueError for an `eps`
+    that cannot keep the root away from 0. `momentum` is a number: None, PyTorch's mean over all batches, is
+    refused.
     """
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm: eps must be positive in training, else not negative, and is {eps}")
+    if input.ndim < 2:
+        raise ValueError(
+            f"batch_norm: the input needs an axis of channels after the batch's, not {input.shape}"
+        )
+    if momentum is None:
+        raise TypeError(
+            "batch_norm: momentum is a number, not None: choose how far to lean towards each batch, as 0.1"
+        )
     channels = input.shape[1]
     count = math.prod(input.shape) // max(channels, 1)
     weight = ones(channels, dtype=input.dtype) if weight is None else weight
@@ -227,13 +241,18 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm: out of training it needs running_mean and running_var")
-        return apply(f, input, weight, bias, running_mean, running_var)
+        return _normed(f, input, weight, bias, running_mean, running_var)
     if count <= 1:
         raise ValueError(f"batch_norm: training needs more than one number a channel, not {input.shape}")
-    out = apply(f, input, weight, bias)
+    out = _normed(f, input, weight, bias)
     _lean(running_mean, f.mean, momentum)
     _lean(running_var, f.var * (count / (count - 1)), momentum)
     return out
+
+
+@in_float32
+def _normed(f: BatchNorm, *tensors: Tensor) -> Tensor:
+    return apply(f, *tensors)
 
 
 def _lean(running: Tensor | None, batch: Array, momentum: float) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
+
+import numpy as np
 
 from minilib.parallel import chunked, elementwise
 from minilib.tensor import Array, Function, Tensor, apply, array_module
@@ -41,6 +44,29 @@ def column_dot(x: Array, y: Array) -> Array:
     return array_module(x).einsum("ij,ij->j", x, y)
 
 
+# Half precision
+
+
+P = ParamSpec("P")
+
+
+def in_float32(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """The function, which works in float32 where tensors are float16: the square of 300 is beyond 65504."""
+
+    def half(argument: Any) -> bool:
+        return isinstance(argument, Tensor) and argument.data.dtype == np.float16
+
+    @wraps(function)
+    def wide(*args: P.args, **options: P.kwargs) -> Tensor:
+        if not any(map(half, args)) and not any(map(half, options.values())):
+            return function(*args, **options)
+        lifted: Any = [a.float() if half(a) else a for a in args]  # type: ignore[attr-defined]
+        named: Any = {name: a.float() if half(a) else a for name, a in options.items()}  # type: ignore[attr-defined]
+        return function(*lifted, **named).to(np.float16)
+
+    return wide
+
+
 # A few rows at a time
 
 
@@ -64,7 +90,9 @@ def pointwise(kernel: Callable[..., Any], *arrays: Array) -> Array:
 
 
 def along(dim: int, f: Function, input: Tensor) -> Tensor:
-    """`f`, which works along the last axis, along `dim`."""
+    """`f`, which works along the last axis, along `dim`. Raises RuntimeError for integers."""
+    if input.dtype.kind != "f":
+        raise RuntimeError(f"{f.name}: needs floating-point numbers, not {input.dtype}: use x.float()")
     if dim in (-1, input.ndim - 1):
         return apply(f, input)
     return apply(f, input.transpose(dim, -1)).transpose(dim, -1)

@@ -13,6 +13,7 @@ from minilib.engine import (
     Number,
     Record,
     Shape,
+    Switch,
     WriteLog,
     Writes,
     array_module,
@@ -20,6 +21,7 @@ from minilib.engine import (
     first_gradient,
     hand_out,
     is_grad_enabled,
+    leading_to,
     mode,
     no_grad,
     owner_of,
@@ -29,15 +31,15 @@ from minilib.engine import (
     refuse_unusable,
     run_hooks,
     set_grad_enabled,
+    shares_for,
     sum_to,
     wrote,
 )
 from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
 from minilib.engine import _on_device as _on_device
-from minilib.engine import _refuse_stale_views as _refuse_stale_views
-from minilib.engine import _rewritten as _rewritten
 from minilib.engine import _writes as _writes
+from minilib.names import *  # noqa: F403 (methods as functions, and dtypes: one list of them is enough)
 from minilib.operations import (
     Abs,
     Add,
@@ -51,12 +53,17 @@ from minilib.operations import (
     CumSum,
     Dim,
     Div,
+    Einsum,
     Exp,
     Expand,
+    Expm1,
     Extreme,
     Flip,
+    FloorDivide,
     Invert,
     Log,
+    Log1p,
+    LongSum,
     MatMul,
     Maximum,
     Minimum,
@@ -66,7 +73,11 @@ from minilib.operations import (
     Pow,
     Reduction,
     ReLU,
+    Remainder,
+    Repeat,
     Reshape,
+    Roll,
+    Round,
     Select,
     Sigmoid,
     Sin,
@@ -76,21 +87,24 @@ from minilib.operations import (
     Sum,
     TakeAlongDim,
     Tanh,
+    TopIndices,
     Triangle,
     Truth,
     Where,
     Write,
     add_at,
     axes,
-    fill,
     power,
 )
 from minilib.tensor.core import Float, Tensor, apply, as_array, binary, matmul, weak
 from minilib.tensor.creation import (
     arange,
+    empty,
     eye,
+    from_numpy,
     full,
     linspace,
+    multinomial,
     ones,
     ones_like,
     rand,
@@ -102,7 +116,20 @@ from minilib.tensor.creation import (
     zeros_like,
 )
 from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
-from minilib.tensor.functions import cat, concatenate, maximum, minimum, stack, where
+from minilib.tensor.functions import (
+    allclose,
+    bmm,
+    cat,
+    concatenate,
+    einsum,
+    equal,
+    maximum,
+    minimum,
+    outer,
+    stack,
+    where,
+)
+from minilib.tensor.hooks import RemovableHandle
 from minilib.tensor.random import Generator, default_generator, manual_seed
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
 from minilib.tensor.rules import Best, Index, all_slices, full_shape, result_type, split_index
@@ -110,19 +137,22 @@ from minilib.tensor.rules import _sizes as _sizes
 
 __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Array", "DEVICES", "Device", "FREED", "Function", "Mode", "Node", "Number", "Record", "Shape",
-    "WriteLog", "Writes", "array_module", "enable_grad", "first_gradient", "hand_out", "is_grad_enabled",
-    "mode", "no_grad", "owner_of", "propagate", "record", "refuse_overwritten", "refuse_unusable",
-    "run_hooks", "set_grad_enabled", "sum_to", "wrote",
+    "Switch", "WriteLog", "Writes", "array_module", "enable_grad", "first_gradient", "hand_out",
+    "is_grad_enabled", "leading_to", "mode", "no_grad", "owner_of", "propagate", "record",
+    "refuse_overwritten", "refuse_unusable", "run_hooks", "set_grad_enabled", "shares_for", "sum_to", "wrote",
     "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
-    "Exp", "Expand", "Extreme", "Flip", "Invert", "Log", "MatMul", "Maximum", "Minimum", "Mul", "Neg",
-    "Permute", "Pow", "ReLU", "Reduction", "Reshape", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
-    "Sum", "TakeAlongDim", "Tanh", "Triangle", "Truth", "Where", "Write", "add_at", "axes", "fill",
+    "Einsum", "Exp", "Expand", "Expm1", "Extreme", "Flip", "FloorDivide", "Invert", "Log", "Log1p",
+    "LongSum", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "Permute", "Pow", "ReLU", "Reduction",
+    "Remainder", "Repeat", "Reshape", "Roll", "Round", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
+    "Sum", "TakeAlongDim", "Tanh", "TopIndices", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
     "power",
     "Index", "all_slices", "full_shape", "result_type", "split_index",
-    "Generator", "default_generator", "manual_seed",
+    "RemovableHandle", "Generator", "default_generator", "manual_seed",
     "Best", "Float", "Tensor", "apply", "as_array", "binary", "matmul", "tensor", "weak",
-    "cat", "concatenate", "maximum", "minimum", "stack", "where",
-    "arange", "eye", "full", "linspace", "ones", "ones_like", "rand", "randint", "randn", "randperm",
+    "allclose", "bmm", "cat", "concatenate", "einsum", "equal", "maximum", "minimum", "outer", "stack",
+    "where",
+    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones",
+    "ones_like", "rand", "randint", "randn", "randperm",
     "zeros", "zeros_like",
     "GradcheckError", "grad", "gradcheck", "quotient",
 ]  # fmt: skip

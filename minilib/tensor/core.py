@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -22,18 +23,20 @@ from minilib.engine import (
     Function,
     Node,
     Number,
+    Origin,
     Shape,
     _clock,
     _on_device,
-    _refuse_stale_views,
-    _rewritten,
     _writes,
     array_module,
     first_gradient,
     mode,
+    note_view,
     owner_of,
     propagate,
     refuse_write,
+    renew,
+    take_over,
     wrote,
 )
 from minilib.operations import (
@@ -50,17 +53,27 @@ from minilib.operations import (
     Div,
     Exp,
     Expand,
+    Expm1,
     Extreme,
     Flip,
+    FloorDivide,
     Invert,
     Log,
+    Log1p,
+    LongSum,
     MatMul,
+    Maximum,
+    Minimum,
     Mul,
     Neg,
     Permute,
     Pow,
     ReLU,
+    Remainder,
+    Repeat,
     Reshape,
+    Roll,
+    Round,
     Select,
     Sigmoid,
     Sin,
@@ -70,12 +83,15 @@ from minilib.operations import (
     Sum,
     TakeAlongDim,
     Tanh,
+    TopIndices,
     Triangle,
     Truth,
     Where,
     Write,
     axes,
 )
+from minilib.sums import SHORT
+from minilib.tensor.hooks import RemovableHandle
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import (
     Best,
@@ -86,9 +102,13 @@ from minilib.tensor.rules import (
     _sizes,
     all_slices,
     expanded,
+    filling,
+    flag,
     full_shape,
     gather_axis,
     part_sizes,
+    refuse_dtype,
+    refuse_gradient,
     refuse_misfit,
     result_type,
     split_index,
@@ -100,6 +120,13 @@ Float: TypeAlias = float  # inside Tensor, `float` is a method
 # The tensor
 
 
+_OPERATORS = {
+    "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow", "floor_divide": "floordiv",
+    "remainder": "mod", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
+}  # fmt: skip
+
+
 class Tensor:
     """An array that remembers the operation that made it.
 
@@ -107,23 +134,58 @@ class Tensor:
     `function` is the operation, None for a leaf.
     """
 
-    __slots__ = ("__weakref__", "data", "function", "grad", "hooks", "requires_grad")
-    __array_ufunc__ = None  # NumPy, leave `array * tensor` to us
+    __slots__ = ("__weakref__", "_function", "_grad", "_requires_grad", "data", "hooks", "origin")
 
     data: Array
-    grad: Tensor | None
-    function: Function | None
     hooks: list[Callable[[Tensor], Tensor | None]] | None
-    requires_grad: bool
+    origin: Origin | None  # of a view
+    _function: Function | None
+    _grad: Tensor | None
+    _requires_grad: bool
 
     # What it holds
 
     def __init__(self, data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
         self.data = as_array(data, dtype)
-        self.grad = self.function = self.hooks = None
-        self.requires_grad = False
+        self._grad = self._function = self.hooks = self.origin = None
+        self._requires_grad = False
         if requires_grad:
             self.requires_grad_()
+
+    @property
+    def function(self) -> Function | None:
+        """The operation that made it; None for a leaf."""
+        if self.origin is not None:
+            renew(self, self.origin)
+        return self._function
+
+    @function.setter
+    def function(self, function: Function | None) -> None:
+        self._function = function
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether somebody wants its gradient. A leaf of floating-point numbers can be told so."""
+        if self.origin is not None:
+            renew(self, self.origin)
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, requires_grad: bool) -> None:
+        if not isinstance(requires_grad, bool):
+            raise RuntimeError(f"requires_grad: needs True or False, not {requires_grad!r}")
+        self.requires_grad_(requires_grad)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` has found so far."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is not None:
+            refuse_gradient(self, grad)
+        self._grad = grad
 
     @property
     def shape(self) -> Shape:
@@ -161,6 +223,30 @@ class Tensor:
             raise TypeError(f"the tensor is on {self.device}: use .cpu().numpy()")
         return self.data
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """For `np.asarray(x)`: as `numpy()`, also where PyTorch wants a `detach()` first."""
+        array = np.asarray(self.numpy(), dtype)
+        if copy is False and array is not self.data:
+            raise ValueError(f"an array of {array.dtype} cannot be had of {self.dtype} without a copy")
+        return array.copy() if copy else array
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """`array -= tensor` changes the array, past any history: `x.data -= 0.1 * x.grad`.
+
+        `array - tensor` is refused, since either kind could be meant; NumPy's numbers count as Python's.
+        """
+        (out,) = options.get("out", (None,))
+        if type(out) is np.ndarray and method == "__call__":
+            ufunc(*[x.data if isinstance(x, Tensor) else x for x in inputs], **options)
+            wrote(out)
+            return out
+        operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
+        if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
+            raise TypeError(
+                f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()"
+            )
+        return operation(inputs[0].item(), *inputs[1:])
+
     def __repr__(self) -> str:
         array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
         numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
@@ -185,6 +271,10 @@ class Tensor:
     def tolist(self) -> Any:
         """The numbers as nested lists of Python numbers."""
         return self.data.tolist()
+
+    def __format__(self, spec: str) -> str:
+        """A tensor without axes as its number: f"{loss:.3f}"."""
+        return object.__format__(self, spec) if self.ndim else format(self.item(), spec)
 
     def __bool__(self) -> bool:
         if self.data.size != 1:
@@ -243,6 +333,7 @@ class Tensor:
         return binary(Pow(), self, other, reflected=True)
 
     def pow(self, exponent: Tensor | Number) -> Tensor:
+        """x ** exponent. Raises RuntimeError for whole numbers to a negative power: cast first."""
         return self**exponent
 
     def square(self) -> Tensor:
@@ -259,6 +350,14 @@ class Tensor:
 
     def log(self) -> Tensor:
         return apply(Log(), _floating(self))
+
+    def expm1(self) -> Tensor:
+        """e ** x - 1, with all digits where x is near 0."""
+        return apply(Expm1(), _floating(self))
+
+    def log1p(self) -> Tensor:
+        """log(1 + x), with all digits where x is near 0."""
+        return apply(Log1p(), _floating(self))
 
     # Trigonometric and hyperbolic functions
 
@@ -287,16 +386,49 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return self.abs()
 
-    def clip(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+    def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Numbers below `min` become `min`, above `max` they become `max`; PyTorch's clamp."""
         if min is None and max is None:
             raise ValueError("clip: give min, max or both")
-        if self.dtype.kind != "f" and isinstance(min if max is None else max, float):
+        if isinstance(min, Tensor) or isinstance(max, Tensor):
+            bounded = self if min is None else self._bounded(min, "<")
+            return bounded if max is None else bounded._bounded(max, ">")
+        if self.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
             return self.float().clip(min, max)
         return apply(Clip(min, max), self)
 
-    def clamp(self, min: Number | None = None, max: Number | None = None) -> Tensor:
+    def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         return self.clip(min, max)
+
+    def _bounded(self, bound: Tensor | Number, sign: str) -> Tensor:
+        """The bound where a number is < (or >) it, which then gets the gradient; a bound of nan gives nan."""
+        if not isinstance(bound, Tensor):
+            bound = weak(bound, self)
+        dtype = result_type(self, bound)
+        x, bound = self.to(dtype), bound.to(dtype)
+        return apply(Where(), apply(Compare(sign), x, bound) | (bound != bound), bound, x)
+
+    # Rounding and remainders
+
+    def floor(self) -> Tensor:
+        """The next whole number below; its gradient is 0."""
+        return apply(Round(up=False), self)
+
+    def ceil(self) -> Tensor:
+        """The next whole number above; its gradient is 0."""
+        return apply(Round(up=True), self)
+
+    def __floordiv__(self, other: Tensor | Number) -> Tensor:
+        return binary(FloorDivide(), self, other)
+
+    def __rfloordiv__(self, other: Number) -> Tensor:
+        return binary(FloorDivide(), self, other, reflected=True)
+
+    def __mod__(self, other: Tensor | Number) -> Tensor:
+        return binary(Remainder(), self, other)
+
+    def __rmod__(self, other: Number) -> Tensor:
+        return binary(Remainder(), self, other, reflected=True)
 
     # Comparisons and logic
 
@@ -317,6 +449,24 @@ class Tensor:
 
     def __ge__(self, other: Tensor | Number) -> Tensor:
         return binary(Compare(">="), self, other)
+
+    def eq(self, other: Tensor | Number) -> Tensor:
+        return self == other
+
+    def ne(self, other: Tensor | Number) -> Tensor:
+        return self != other
+
+    def lt(self, other: Tensor | Number) -> Tensor:
+        return self < other
+
+    def le(self, other: Tensor | Number) -> Tensor:
+        return self <= other
+
+    def gt(self, other: Tensor | Number) -> Tensor:
+        return self > other
+
+    def ge(self, other: Tensor | Number) -> Tensor:
+        return self >= other
 
     def __and__(self, other: Tensor | Number) -> Tensor:
         return binary(Compare("&"), self, other)
@@ -347,36 +497,78 @@ class Tensor:
 
     # Choices by a mask
 
-    def masked_fill(self, mask: Tensor, value: Number) -> Tensor:
-        """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true."""
+    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
+        """A copy with `value`, in the dtype of the tensor, where `mask` (booleans, broadcast) is true.
+
+        The value is a number, or a tensor without axes, to which its gradient flows.
+        """
         if mask.dtype != bool:
             raise RuntimeError(f"masked_fill: the mask must hold booleans, not {mask.dtype}")
-        return apply(Where(), mask, Tensor(array_module(self.data).asarray(value, self.dtype)), self)
+        if isinstance(value, Tensor) and value.ndim:
+            raise RuntimeError(f"masked_fill: the value must be one number without axes, not {value.shape}")
+        return apply(Where(), mask, filling(value, self), self)
 
     # Sums and means
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
-        return apply(Sum(dim, keepdim), self)
+        many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
+        return apply((LongSum if many else Sum)(dim, flag(keepdim)), self)
 
     def mean(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The mean along `dim`. Raises RuntimeError for integers: `.float()` first."""
         if self.dtype.kind != "f":
             raise RuntimeError(f"mean: needs floating-point numbers, not {self.dtype}: use x.float().mean()")
+        if self.dtype == np.float16:  # whose sums go beyond 65504
+            return self.float().mean(dim, keepdim).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
         return self.sum(dim, keepdim) / n
 
-    def var(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
-        """The variance: squared distances from the mean, divided by n - `correction`."""
+    def var(
+        self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
+    ) -> Tensor:
+        """The variance: squared distances from the mean, divided by n - 1, or by n if not `unbiased`.
+
+        `correction` is divided by n - `correction`. As in PyTorch, x.var(False) says `unbiased` too.
+        """
+        if isinstance(dim, bool):
+            return self.var(None, dim, keepdim, correction)
+        if not isinstance(unbiased, bool):
+            raise TypeError(f"var: unbiased is True or False, not {unbiased!r}; give correction by its name")
+        correction = int(unbiased) if correction is None else correction
+        if self.dtype == np.float16:
+            return self.float().var(dim, unbiased, keepdim, correction).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
         distance = self - self.mean(dim, keepdim=True)
         return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
 
-    def std(self, dim: Dim = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+    def std(
+        self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
+    ) -> Tensor:
         """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
-        variance = self.var(dim, correction, keepdim)
-        flat = variance == 0
-        return variance.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+        return self.var(dim, unbiased, keepdim, correction)._root()
+
+    def _root(self) -> Tensor:
+        """The square root, whose gradient at 0 is 0 and not infinite."""
+        flat = self == 0
+        return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+
+    def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
+        """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|.
+
+        Raises RuntimeError for integers, for other names, and for p = 0, which is no length.
+        """
+        if self.dtype.kind != "f" or p == 0 or (isinstance(p, str) and p != "fro"):
+            raise RuntimeError(
+                f"norm: needs floating-point numbers and a number p above 0 or 'fro', not {self.dtype}, {p!r}"
+            )
+        if self.dtype == np.float16:
+            return self.float().norm(p, dim, keepdim).to(np.float16)
+        if p in ("fro", 2):
+            return (self * self).sum(dim, keepdim)._root()
+        if p in (math.inf, -math.inf):
+            return self.abs().amax(dim, keepdim) if p == math.inf else self.abs().amin(dim, keepdim)
+        return self.abs().sum(dim, keepdim) if p == 1 else (self.abs() ** p).sum(dim, keepdim) ** (1 / p)  # type: ignore[operator]
 
     def cumsum(self, dim: int) -> Tensor:
         """Running sums along `dim`."""
@@ -386,44 +578,59 @@ class Tensor:
 
     def amax(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The largest number along `dim`; where several are equal they share the gradient."""
-        return apply(Extreme(True, dim, keepdim), self)
+        return apply(Extreme(True, dim, flag(keepdim)), self)
 
     def amin(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The smallest number along `dim`; where several are equal they share the gradient."""
-        return apply(Extreme(False, dim, keepdim), self)
+        return apply(Extreme(False, dim, flag(keepdim)), self)
 
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """The index of the first largest number along `dim`; without `dim`, in the flattened tensor."""
-        return apply(ArgExtreme(True, dim, keepdim), self)
+        return apply(ArgExtreme(True, dim, flag(keepdim)), self)
 
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
         """The index of the first smallest number along `dim`; without `dim`, in the flattened tensor."""
-        return apply(ArgExtreme(False, dim, keepdim), self)
+        return apply(ArgExtreme(False, dim, flag(keepdim)), self)
 
-    def max(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The largest number of all, or with `dim` the values and indices along it.
+    def max(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
+        """The largest number of all, or with `dim` the values and indices along it; of two tensors `maximum`.
 
         Of all: equal ones share the gradient. Along `dim`: it goes to the index.
         """
+        if isinstance(dim, Tensor):
+            return binary(Maximum(), self, dim)
         return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
 
-    def min(self, dim: int | None = None, keepdim: bool = False) -> Any:
+    def min(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
         """The smallest number of all, or with `dim` its values and indices along it. See `max`."""
+        if isinstance(dim, Tensor):
+            return binary(Minimum(), self, dim)
         return self.amin() if dim is None else self._best(self.argmin(dim, keepdim=True), dim, keepdim)
 
     def _best(self, indices: Tensor, dim: int, keepdim: bool) -> Best:
         if not self.ndim:
             return Best(self.clone(), indices)
         values = apply(TakeAlongDim(dim), self, indices)
-        return Best(values, indices) if keepdim else Best(values.squeeze(dim), indices.squeeze(dim))
+        return Best(values, indices) if flag(keepdim) else Best(values.squeeze(dim), indices.squeeze(dim))
+
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Best:
+        """The k largest (or smallest) numbers along `dim` and their indices, always sorted."""
+        (at,) = axes(dim, self.ndim) or (0,)
+        if not 0 <= k <= (self.shape[at] if self.ndim else 1):
+            raise RuntimeError(f"topk: k={k} is out of range for dim {dim} of shape {self.shape}")
+        if not self.ndim:
+            best = self.reshape(1).topk(k, 0, largest)
+            return best if k == 0 else Best(best.values.reshape(()), best.indices.reshape(()))
+        indices = apply(TopIndices(k, largest, at), self)
+        return Best(apply(TakeAlongDim(at), self, indices), indices)
 
     def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
-        """Whether all numbers along `dim` are true (not 0)."""
-        return apply(Truth(True, dim, keepdim), self)
+        """Whether all numbers along `dim` are true (not 0): a bool, of uint8 too, unlike PyTorch's."""
+        return apply(Truth(True, dim, flag(keepdim)), self)
 
     def any(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
-        """Whether any number along `dim` is true (not 0)."""
-        return apply(Truth(False, dim, keepdim), self)
+        """Whether any number along `dim` is true (not 0): a bool, of uint8 too, unlike PyTorch's."""
+        return apply(Truth(False, dim, flag(keepdim)), self)
 
     # Shapes
 
@@ -457,8 +664,8 @@ class Tensor:
         return self.reshape(*self.shape[:at], 1, *self.shape[at:])
 
     def squeeze(self, dim: Dim = None) -> Tensor:
-        """Without the axes of length 1 (only those in `dim`, if given)."""
-        dims = axes(dim, self.ndim)
+        """Without the axes of length 1 (only those in `dim`, if given; () names none)."""
+        dims = () if isinstance(dim, tuple | list) and not dim else axes(dim, self.ndim)
         return self.reshape([n for i, n in enumerate(self.shape) if n != 1 or i not in dims])
 
     def expand(self, *sizes: Any) -> Tensor:
@@ -496,10 +703,20 @@ class Tensor:
         """The last two axes exchanged."""
         return self.transpose(-2, -1)
 
-    def flip(self, *dims: Any) -> Tensor:
-        """A copy with the order along `dims` reversed."""
-        order = _sizes(dims)
+    def flip(self, dims: int | Sequence[int], *more: int) -> Tensor:
+        """A copy with the order along `dims` reversed: flip(0, 1) or flip((0, 1))."""
+        order = _sizes((dims, *more))
         return apply(Flip(axes(order, self.ndim)), self) if order else self.clone()
+
+    def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+        """The numbers moved by `shifts` along `dims` (None: as one row); what falls off comes in again."""
+        steps = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+        if dims is None:
+            return self.flatten().roll(shifts, 0).reshape(self.shape)
+        order = (dims,) if isinstance(dims, int) else tuple(dims)
+        if len(steps) != len(order):
+            raise RuntimeError(f"roll: needs one shift for each axis, not {shifts} for {dims}")
+        return apply(Roll(steps, axes(order, self.ndim)), self)
 
     # Triangles and copies
 
@@ -519,10 +736,20 @@ class Tensor:
         """The tensor itself where its numbers lie in order in memory, else a copy where they do."""
         return self if self.data.flags.c_contiguous else self.clone()
 
+    def repeat(self, *sizes: Any) -> Tensor:
+        """A copy of the whole tensor, `sizes` times along each axis; new axes come first."""
+        times = _sizes(sizes)
+        if len(times) < self.ndim or min(times, default=0) < 0:
+            raise RuntimeError(f"repeat: needs a count for each axis of {self.shape}, not {times}")
+        return apply(Repeat(times), self)
+
     # Indexing
 
     def __getitem__(self, index: Index) -> Tensor:
-        """As in PyTorch: integers, slices, None and `...` give a view, integer or boolean arrays a copy."""
+        """As in PyTorch: integers, slices, None and `...` give a view, integer or boolean arrays a copy.
+
+        Arrays of uint8 are masks, as if of booleans.
+        """
         basic, layout, arrays = split_index(index, self)
         whole = all_slices(basic)
         part = self if layout and whole else apply(Slice(basic), self)
@@ -531,7 +758,7 @@ class Tensor:
     def gather(self, dim: int, index: Tensor) -> Tensor:
         """The numbers at `index` along `dim`: for dim 0, out[i][j] = x[index[i][j]][j].
 
-        The other axes of `index` may be shorter than those of x.
+        `index` holds integers on as many axes as x; those but `dim` may be shorter.
         """
         at = gather_axis(self, dim, index)
         if not self.ndim:
@@ -576,12 +803,26 @@ class Tensor:
 
     # Casts
 
-    def to(self, target: DTypeLike | str) -> Tensor:
-        """In another dtype ("float64", np.int64, ...) or on another device ("cpu", "cuda")."""
-        if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
-            return self._to_device(target)
-        dtype = np.dtype(target)
-        return self if self.data.dtype == dtype else apply(Cast(dtype), self)
+    def to(
+        self,
+        *target: DTypeLike | str | Tensor,
+        device: str | None = None,
+        dtype: DTypeLike | None = None,
+        non_blocking: bool = False,
+    ) -> Tensor:
+        """In another dtype ("float64", np.int64, ...), on another device ("cpu", "cuda"), or both.
+
+        By position or by name; a tensor stands for its own device and dtype. `non_blocking` changes nothing.
+        """
+        for one in target:
+            if isinstance(one, Tensor):
+                device, dtype = one.device, one.dtype
+            elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
+                device = one
+            else:
+                dtype = np.dtype(one)
+        x = self if device is None else self._to_device(device)
+        return x if dtype is None or x.data.dtype == dtype else apply(Cast(dtype), x)
 
     def float(self) -> Tensor:
         return self.to(np.float32)
@@ -610,16 +851,6 @@ class Tensor:
 
     # Writing in place
 
-    def _become(self, made: Tensor) -> Tensor:
-        """Take over the numbers, in place, and the history of `made`."""
-        refuse_misfit(self, made)
-        if made.data is not self.data:
-            self.data[...] = made.data
-        wrote(self.data, recorded=made.function is not None)
-        if made.function is not None:
-            self.function, self.requires_grad = made.function, True
-        return self
-
     @property
     def _version(self) -> int:
         """How often the memory of this tensor was written to in place; views share the number."""
@@ -642,13 +873,16 @@ class Tensor:
         return _in_place(Pow(), self, other)
 
     def __setitem__(self, index: Index, value: Tensor | Number) -> None:
-        """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays."""
+        """Write into the tensor's memory; `value` broadcasts. Gradients flow to `value` and to what stays.
+
+        A tensor in another dtype is cast; with arrays in the index it is refused, as in PyTorch, but for one
+        number at a mask. So is a number that the integers of this tensor cannot hold.
+        """
         basic, layout, arrays = split_index(index, self)
-        if not isinstance(value, Tensor):
-            value = Tensor(array_module(self.data).asarray(as_array(value)))
+        refuse_dtype(self, value, arrays)
+        value = filling(value, self)
         refuse_write(self, value)
-        x = self if self.function else self.detach()
-        self._become(apply(Write(basic, layout), x, value.to(self.dtype), *arrays))
+        _write(self, Write(basic, layout), value, *arrays)
 
     def copy_(self, source: Tensor) -> Tensor:
         """Write the numbers of `source` (broadcast, cast) into this tensor's memory."""
@@ -663,12 +897,19 @@ class Tensor:
         return self.fill_(0)
 
     def normal_(self, mean: Number = 0, std: Number = 1, generator: Generator | None = None) -> Tensor:
-        """Fill in place with normally distributed numbers."""
+        """Fill in place with normally distributed numbers. Unlike PyTorch's, takes tensors as well.
+
+        Raises RuntimeError for a negative `std`.
+        """
+        if not isinstance(std, Tensor) and std < 0:
+            raise RuntimeError(f"normal_: std must not be negative, and is {std}")
         draw = (generator or default_generator).numbers.standard_normal
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
 
     def uniform_(self, low: Number = 0, high: Number = 1, generator: Generator | None = None) -> Tensor:
-        """Fill in place with numbers drawn evenly from [low, high)."""
+        """Fill in place with numbers drawn evenly from [low, high). Raises RuntimeError where high < low."""
+        if high < low:
+            raise RuntimeError(f"uniform_: from {low} to {high} there is nothing: exchange them")
         draw = (generator or default_generator).numbers.random
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * (high - low) + low)
 
@@ -682,7 +923,7 @@ class Tensor:
             )
         if not requires_grad and self.function is not None:
             raise RuntimeError("requires_grad can be turned off for leaves only: use x.detach()")
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
         return self
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
@@ -707,10 +948,10 @@ class Tensor:
         """The same numbers (and memory) without a history."""
         return Tensor(self.data)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(gradient)` whenever backward has this tensor's gradient; what it returns replaces it.
 
-        Returns a function that takes the hook away again.
+        Returns a handle that takes the hook away again.
         """
         if not self.requires_grad:
             raise RuntimeError("register_hook: this tensor gets no gradient (requires_grad is False)")
@@ -719,7 +960,7 @@ class Tensor:
             owner.hooks = []
         hooks = owner.hooks
         hooks.append(hook)
-        return lambda: hooks.remove(hook)
+        return RemovableHandle(lambda: hooks.remove(hook))
 
     def retain_grad(self) -> None:
         """Keep `grad` also where this tensor is no leaf, as the hooks registered before have left it."""
@@ -727,7 +968,6 @@ class Tensor:
             raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
         if self.function is None or "retained" in vars(self.function):
             return
-        vars(self.function)["retained"] = True
         me = weakref.ref(self)
 
         def keep(gradient: Tensor) -> None:
@@ -735,6 +975,7 @@ class Tensor:
             if tensor is not None:
                 tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
+        vars(self.function)["retained"] = keep
         self.register_hook(keep)
 
     # History
@@ -798,7 +1039,10 @@ _new = object.__new__
 
 def apply(f: Function, *tensors: Tensor) -> Tensor:
     """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
-    f.inputs = tuple([t.function or t for t in tensors])
+    for t in tensors:
+        if t.origin is not None:
+            renew(t, t.origin)
+    f.inputs = tuple([t._function or t for t in tensors])
     arrays = [t.data for t in tensors]
     try:
         if type(arrays[0]) is np.ndarray:
@@ -809,17 +1053,17 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
             data = _on_device(f, arrays)
     except ValueError as error:
         raise RuntimeError(f"{f.name}: {error}") from None
-    if _rewritten:
-        _refuse_stale_views(tensors)
     out = _new(Tensor)
     out.data = data
-    out.grad = out.hooks = out.function = None
-    out.requires_grad = False
+    out._grad = out.hooks = out._function = out.origin = None
+    out._requires_grad = False
+    if f.view:
+        note_view(out, tensors[0], f)
     if f.requires_grad and mode.grad_enabled:
         for t in tensors:
-            if t.requires_grad:
-                out.requires_grad = True
-                out.function = f
+            if t._requires_grad:
+                out._requires_grad = True
+                out._function = f
                 f.serial = _clock()
                 f.shape, f.dtype = data.shape, data.dtype
                 break
@@ -845,10 +1089,15 @@ def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) 
 
 
 def weak(number: Number, like: Tensor) -> Tensor:
-    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5)."""
+    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5).
+
+    As in PyTorch an integer wraps around where it does not fit: 300 is 44 in uint8.
+    """
     xp = array_module(like.data)
     kind = like.data.dtype.kind
-    if kind == "f" or (isinstance(number, int) and (kind != "b" or isinstance(number, bool))):
+    if kind in "iu" and isinstance(number, int):
+        return Tensor(xp.asarray(number, np.int64).astype(like.data.dtype, copy=False))
+    if kind == "f" or isinstance(number, bool):
         return Tensor(xp.asarray(number, like.data.dtype))
     return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
 
@@ -878,10 +1127,34 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
-    """x = f(x, other), into the memory of x."""
+    """x = f(x, other), into the memory of x.
+
+    PyTorch refuses more: that x and `other` overlap (here all is read before something is written), `x *= x`
+    (here what `f` saved of x is copied), a part that `split` or `unbind` made, and a view of a buffer which
+    changed since (here all views are equal).
+    """
     refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)
-    if made is not NotImplemented:  # f may have saved the numbers that are about to go
-        f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
-        made = x._become(made)
-    return made
+    if made is NotImplemented:
+        return NotImplemented  # type: ignore[no-any-return]
+    refuse_misfit(x, made)
+    f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
+    if x.origin is not None:
+        _write(x, Write((...,)), made.to(x.dtype))
+        return x
+    x.data[...] = made.data
+    wrote(x.data)
+    if made.function is not None:
+        take_over(x, made.function)
+    return x
+
+
+def _write(x: Tensor, f: Write, value: Tensor, *arrays: Tensor) -> None:
+    """Let `f` write `value` into x; a view's base keeps the history, and the view takes it from there."""
+    base = x
+    if x.origin is not None:
+        base, f.path = x.origin.base, x.origin.path
+    made = apply(f, base if base.function else base.detach(), value, *arrays)
+    wrote(base.data)
+    if made.function is not None:
+        take_over(base, made.function)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from minilib.engine import Number, array_module
-from minilib.operations import Cat, Maximum, Minimum, Where, axes
-from minilib.tensor.core import Tensor, apply, binary
-from minilib.tensor.rules import result_type
+from minilib.operations import Cat, Einsum, Maximum, Minimum, Where, axes
+from minilib.tensor.core import Tensor, apply, binary, matmul
+from minilib.tensor.rules import einsum_terms, result_type
 
 # Of pairs of numbers
 
@@ -31,18 +32,72 @@ def maximum(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def minimum(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The smaller of each pair; equal ones share the gradient."""
+    """The smaller of each pair; equal ones share the gradient. Unlike PyTorch's, it takes numbers too."""
     return binary(Minimum(), input, other)
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same numbers."""
+    return input.shape == other.shape and bool((input == other).all())
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all |input - other| <= atol + rtol * |other|; both of one dtype."""
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"allclose: the dtypes differ: {input.dtype} and {other.dtype}; cast with .to(...)"
+        )
+    xp = array_module(input.data)
+    return bool(xp.allclose(input.data, other.data, rtol, atol, equal_nan))
+
+
+# Products
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Matrix products in a batch: (B, n, k) and (B, k, m) is (B, n, m)."""
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+        raise RuntimeError(
+            f"bmm: needs (B, n, k) and (B, k, m), not {input.shape} and {mat2.shape}; see matmul"
+        )
+    return matmul(input, mat2)
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of two vectors: (n,) and (m,) is (n, m)."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: needs two vectors, not {input.shape} and {vec2.shape}")
+    return input.unsqueeze(1) * vec2
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Products, summed over the letters that the output lacks: einsum("bij,bjk->bik", x, y).
+
+    Without "->" the output has the letters that occur once, in order of the alphabet; "..." stands for any
+    axes. Unlike PyTorch's, a term cannot name a letter twice (a diagonal).
+    """
+    given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
+    dtype = result_type(*given)
+    terms, output = einsum_terms(equation, [x.shape for x in given])
+    return apply(Einsum(terms, output), *[x.to(dtype) for x in given])
 
 
 # Joining
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along `dim`; their other axes must agree. Also known as concatenate."""
+    """Tensors one after the other along `dim`; their other axes must agree. Also known as concatenate.
+
+    An empty vector of shape (0,) may stand for a tensor that is not there yet, whatever the other shapes;
+    it gets no gradient.
+    """
     if not tensors:
         raise RuntimeError("cat: needs at least one tensor")
     dtype = result_type(*tensors)
+    if any(t.ndim != 1 for t in tensors):
+        tensors = [t for t in tensors if t.shape != (0,)]
     (at,) = axes(dim, tensors[0].ndim) or (None,)
     if at is None:
         raise RuntimeError("cat: tensors without axes cannot be joined: use stack")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -57,6 +58,43 @@ def refuse_misfit(x: Tensor, made: Tensor) -> None:
         raise RuntimeError(f"shape {made.shape} does not fit in place into {x.shape}")
 
 
+def filling(value: Any, x: Tensor) -> Tensor:
+    """`value` as it is written into `x`: in its dtype and on its device. Integers drop a fraction.
+
+    Raises RuntimeError for numbers that the integers of `x` cannot hold: PyTorch makes 255 of -1 in uint8.
+    """
+    if isinstance(value, TENSORS[0]):
+        return value.to(x.dtype)
+    array = leaf_of(value).data
+    if x.dtype.kind in "iu" and array.size:
+        limits = np.iinfo(x.dtype)
+        if not limits.min <= array.min() <= array.max() <= limits.max:
+            raise RuntimeError(f"{value} does not fit into {x.dtype}: it holds {limits.min} to {limits.max}")
+    return leaf_of(array_module(x.data).asarray(array, x.dtype))
+
+
+def refuse_dtype(x: Tensor, value: Any, arrays: list[Tensor]) -> None:
+    """Raise where `value` is a tensor in another dtype than `x`, and `arrays` stand in the index in x."""
+    if not arrays or not isinstance(value, TENSORS[0]) or value.dtype == x.dtype:
+        return
+    if not (len(arrays) == 1 and arrays[0].dtype == bool and value.data.size == 1):
+        raise RuntimeError(
+            f"x[index] = value: with arrays in the index, the value must be {x.dtype} too, not "
+            f"{value.dtype}: cast it with .to(dtype)"
+        )
+
+
+def refuse_gradient(x: Tensor, grad: Any) -> None:
+    """Raise where `grad` cannot be the gradient of `x`."""
+    if not isinstance(grad, TENSORS[0]):
+        raise TypeError(f"grad: needs a tensor or None, not {type(grad).__name__}")
+    if grad is x:
+        raise RuntimeError("grad: a tensor cannot be its own gradient")
+    if (grad.shape, grad.dtype, grad.device) != (x.shape, x.dtype, x.device):
+        gave, needs = (f"{t.dtype} of shape {t.shape} on {t.device}" for t in (grad, x))
+        raise RuntimeError(f"grad: needs {needs}, not {gave}")
+
+
 # Shapes
 
 
@@ -96,6 +134,13 @@ class Best(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+def flag(keepdim: bool) -> bool:
+    """`keepdim` itself. Raises TypeError for a number, which was meant to be a second axis."""
+    if not isinstance(keepdim, bool | np.bool_):
+        raise TypeError(f"keepdim is True or False, not {keepdim!r}: several axes are given as a tuple")
+    return bool(keepdim)
 
 
 # Parts along an axis
@@ -170,6 +215,8 @@ def _index_part(part: Any, x: Tensor) -> Any:
     if not isinstance(part, TENSORS[0]):
         part = np.zeros(0, np.int64) if isinstance(part, list) and not part else leaf_of(part).data
         part = leaf_of(array_module(x.data).asarray(part))
+    if part.data.dtype == np.uint8:
+        part = part.to(bool)  # a mask, in PyTorch too
     if part.data.dtype.kind not in "iub":
         raise IndexError(f"tensors used as indices must hold integers or booleans, not {part.dtype}")
     return part
@@ -216,3 +263,31 @@ def _check_matmul(a: Tensor, b: Tensor) -> None:
         elif a.ndim > 1 and b.ndim > 1 and a.shape[-2] == b.shape[-2]:
             hint = "; did you mean to transpose the first operand?"
         raise RuntimeError(f"matmul: inner dimensions differ: {shapes}{hint}")
+
+
+def einsum_terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
+    """The letters of each operand and of the output, "..." spelled out. Raises RuntimeError for misfits."""
+    left, arrow, output = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise RuntimeError(f"einsum: {equation!r} is for {len(terms)} operands, not {len(shapes)}")
+    spare = [c for c in string.ascii_letters if c not in equation]
+    dots = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes) if "..." in term]
+    ends = spare[: max(dots, default=0)]
+
+    def spelled(term: str, axes: int) -> str:
+        return term.replace("...", "".join(ends[len(ends) - axes :]))
+
+    named = [spelled(t, max(0, len(s) - len(t.replace("...", "")))) for t, s in zip(terms, shapes)]
+    if not arrow:
+        letters = sorted(c for c in set("".join(named)) if "".join(named).count(c) == 1 and c not in ends)
+        output = "..." * ("..." in left) + "".join(letters)
+    output = spelled(output, len(ends))
+    for term, shape in zip([*named, output], [*shapes, None]):
+        if not set(term) <= {*string.ascii_letters} or len(set(term)) < len(term):
+            raise RuntimeError(f"einsum: a term of {equation!r} is no row of different letters: {term!r}")
+        if shape is not None and len(term) != len(shape):
+            raise RuntimeError(f"einsum: {term!r} does not name the axes of a tensor of shape {shape}")
+    if not set(output) <= set("".join(named)):
+        raise RuntimeError(f"einsum: the output of {equation!r} has a letter that no operand has")
+    return named, output

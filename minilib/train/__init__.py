@@ -14,7 +14,17 @@ from minilib.train.callbacks import (
     in_notebook,
     loss_figure,
 )
-from minilib.train.checkpoint import FIELDS, FORMAT, TENSOR, Checkpoint, CheckpointError, read_checkpoint
+from minilib.train.checkpoint import (
+    FIELDS,
+    FORMAT,
+    SEAL,
+    TENSOR,
+    Checkpoint,
+    CheckpointError,
+    read_checkpoint,
+    sealed,
+    unsealed,
+)
 from minilib.train.shards import (
     Batch,
     Key,
@@ -42,7 +52,8 @@ from minilib.train.trainer import (
 __all__ = [  # noqa: RUF022 (as they stand in the files above)
     "Callback", "EarlyStopping", "Lines", "LivePlot", "ProgressBar", "Validation", "default_callbacks",
     "in_notebook", "loss_figure",
-    "Checkpoint", "CheckpointError", "FIELDS", "FORMAT", "TENSOR", "read_checkpoint",
+    "Checkpoint", "CheckpointError", "FIELDS", "FORMAT", "SEAL", "TENSOR", "read_checkpoint", "sealed",
+    "unsealed",
     "Batch", "Key", "Loss", "ProcessShards", "Share", "ThreadShards", "averaged", "cut", "first_tensor",
     "gradients", "parts", "shared",
     "Loader", "Trainer", "accuracy", "classification", "evaluating", "interrupted_later",

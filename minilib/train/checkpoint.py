@@ -20,13 +20,16 @@ from minilib.train.callbacks import Callback
 if TYPE_CHECKING:
     from minilib.train.trainer import Trainer
 
-FORMAT = "minilib checkpoint 1"
+FORMAT = "minilib checkpoint 2"
 
 
 FIELDS = {
     "tensors", "sha256", "step", "epoch", "seed", "losses", "optimizer", "scheduler", "loader", "generator",
     "callbacks", "made_with",
 }  # fmt: skip
+
+
+SEAL = "sha256 of the rest"  # in the JSON, first
 
 
 TENSOR = "in the tensors"  # in the JSON, {TENSOR: NAME} stands for a tensor
@@ -65,13 +68,14 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     from safetensors.numpy import load as from_safetensors
 
     try:
-        state = json.loads(path.read_bytes())
+        state = unsealed(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointError(f"{path}: there is no such checkpoint") from None
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: is damaged, or no checkpoint: not JSON ({error})") from None
+        raise CheckpointError(f"{path}: is damaged, or no checkpoint ({error})") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: is not a {FORMAT!r}")
+        found = state.get("format") if isinstance(state, dict) else None
+        raise CheckpointError(f"{path}: is not a {FORMAT!r}, but {found!r}")
     if missing := FIELDS - state.keys():
         raise CheckpointError(f"{path}: lacks {', '.join(sorted(missing))}")
     beside = path.with_name(Path(str(state["tensors"])).name)
@@ -90,6 +94,27 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def _as_json(path: str | Path) -> Path:
     path = Path(path)
     return path if path.suffix == ".json" else path.with_name(path.name + ".json")
+
+
+def sealed(state: Mapping[str, Any]) -> bytes:
+    """The JSON of a checkpoint, with a hash of itself: `unsealed` finds each number that is another."""
+    text = _text(state)
+    return _text({SEAL: hashlib.sha256(text.encode()).hexdigest(), **json.loads(text)}).encode()
+
+
+def unsealed(data: bytes) -> Any:
+    """What `sealed` was given, as JSON has it. Raises ValueError where something in it has changed."""
+    state = json.loads(data)
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        return state  # for whoever asks for another format
+    seal = state.pop(SEAL, None)
+    if hashlib.sha256(_text(state).encode()).hexdigest() != seal:
+        raise ValueError("it is not what was saved")
+    return state
+
+
+def _text(state: Mapping[str, Any]) -> str:
+    return json.dumps(state, indent=1, default=lambda number: number.item())
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 import platform
 import signal
@@ -37,6 +36,7 @@ from minilib.train.checkpoint import (
     _replace,
     _together,
     read_checkpoint,
+    sealed,
 )
 from minilib.train.shards import Batch, Loss, ProcessShards, ThreadShards, averaged, first_tensor, parts
 
@@ -117,11 +117,7 @@ class Trainer:
         Ctrl-C ends it after the step, and raises KeyboardInterrupt once all callbacks have ended; a second
         one ends it at once.
         """
-        if (epochs is None) == (steps is None):
-            raise ValueError("fit: give either epochs or steps")
-        if not len(self.loader):
-            raise ValueError("fit: the loader has no batches; fewer items than batch_size, with drop_last?")
-        self.total_steps = steps if steps is not None else (epochs or 0) * len(self.loader)
+        self.total_steps = self._goal(epochs, steps)
         self.model.train()
         self.stopped = self.amid = False
         self.loader.load_state_dict(self._place)
@@ -139,11 +135,48 @@ class Trainer:
         return self
 
     def _open_shards(self) -> ThreadShards | ProcessShards:
+        self._check_optimizer()
         kind = ProcessShards if self.workers == "processes" and self.shards > 1 else ThreadShards
         return kind(self.shards, self.loss_function, self.model, self._trained())
 
+    def _ready_shards(self) -> ThreadShards | ProcessShards:
+        """Shards for what is learned now: new ones where that has changed since they were made."""
+        if self._shards is None:  # a step outside of fit
+            self._check_optimizer()
+            return ThreadShards(1, self.loss_function, self.model, self._trained())
+        if [*map(id, self._shards.params)] != [*map(id, self._trained())]:
+            self._shards.close()
+            self._shards = self._open_shards()
+        return self._shards
+
     def _trained(self) -> list[Tensor]:
         return [p for p in self.model.parameters() if p.requires_grad]
+
+    def _check_optimizer(self) -> None:
+        """Raise ValueError where the optimizer learns another model's parameters in the place of this one's.
+
+        It may leave some of the model's parameters out, or know more than all of them.
+        """
+        known = {p for group in self.optimizer.param_groups for p in group["params"]}
+        own = set(self.model.parameters())
+        left = [n for n, p in self.model.named_parameters() if p.requires_grad and p not in known]
+        if left and known - own:
+            more = f" and {len(left) - 1} more" if left[1:] else ""
+            raise ValueError(
+                f"the optimizer has {len(known - own)} parameters that are not the model's, and lacks "
+                f"{left[0]}{more}: was the model, or a part of it, made anew? make the optimizer after it"
+            )
+
+    def _goal(self, epochs: int | None, steps: int | None) -> int:
+        """The number of steps in all. Raises ValueError for what is no goal."""
+        if (epochs is None) == (steps is None):
+            raise ValueError("fit: give either epochs or steps")
+        goal = steps if epochs is None else epochs
+        if not isinstance(goal, int | np.integer) or goal < 0:
+            raise ValueError(f"fit: epochs and steps are whole numbers from 0 on, not {goal!r}")
+        if not len(self.loader):
+            raise ValueError("fit: the loader has no batches; fewer items than batch_size, with drop_last?")
+        return int(goal) * (1 if epochs is None else len(self.loader))
 
     def _epoch(self, total_steps: int, interrupts: list[int]) -> None:
         """Steps on the batches that are left of an epoch, until it is time to stop."""
@@ -166,11 +199,12 @@ class Trainer:
         self.amid = True
         pieces = parts(batch, self.shards)
         firsts = itertools.accumulate((len(first_tensor(piece)) for piece in pieces), initial=0)
-        shards = self._shards or ThreadShards(1, self.loss_function, self.model, self._trained())
+        shards = self._ready_shards()
         shares = shards.run([(piece, (self.seed, self.step, first)) for piece, first in zip(pieces, firsts)])
         loss = sum(share[0] for share in shares) / max(sum(share[1] for share in shares), 1)
         self._check_loss(loss)
-        for p, grad in zip(self._trained(), averaged(shares)):
+        self.model.zero_grad()
+        for p, grad in zip(shards.params, averaged(shares)):
             p.grad = None if grad is None else Tensor(grad)
         self._check_gradients()
         if self.clip is not None:
@@ -205,7 +239,9 @@ class Trainer:
             for batch in loader:
                 share, n = self.loss_function(self.model, batch)
                 total, count = total + float(share.item()), count + n
-        return total / max(count, 1)
+        if not count:
+            raise ValueError("evaluate: no targets, so no mean; is the loader empty, or a generator used up?")
+        return total / count
 
     # What is not finite
 
@@ -264,7 +300,7 @@ class Trainer:
             **numbers,
         }
         _replace(target, data)
-        _replace(path, json.dumps(state, indent=1, default=lambda number: number.item()).encode())
+        _replace(path, sealed(state))
         if before is not None:
             before.unlink(missing_ok=True)
         return path
@@ -322,8 +358,6 @@ class Trainer:
         path = _as_json(path)
         state, tensors = read_checkpoint(path)
         self._take_over(path, state, tensors)
-        self.loader.load_state_dict(state["loader"])
-        default_generator.set_state(state["generator"])
         self._place = {"position": state["loader"]["position"], "seed": state["loader"]["seed"]}
         self.step, self.epoch, self.seed = state["step"], state["epoch"], state["seed"]
         self.losses = list(state["losses"])
@@ -337,7 +371,7 @@ class Trainer:
         return self
 
     def _take_over(self, path: Path, state: dict[str, Any], tensors: dict[str, Array]) -> None:
-        """Tensors of a checkpoint into model and optimiser, or CheckpointError and nothing."""
+        """All that `state_dict`s gave goes back to where it came from, or CheckpointError and nothing."""
         if (self.scheduler is None) != (state["scheduler"] is None):
             raise CheckpointError(
                 f"{path}: has a schedule of the learning rate and you have none, or vice versa"
@@ -350,20 +384,25 @@ class Trainer:
         model = {
             name.removeprefix(prefix): Tensor(a) for name, a in tensors.items() if name.startswith(prefix)
         }
-        own = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        before = [callback.state_dict() for callback in callbacks]
-        try:
-            self.model.load_state_dict(model)
-            for callback, (_, kept) in zip(callbacks, state["callbacks"]):
-                callback.load_state_dict(_together(kept, tensors))
-            self.optimizer.load_state_dict(_optimizer_state(state["optimizer"], tensors))
-        except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:
-            self.model.load_state_dict(own)
-            for callback, kept in zip(callbacks, before):
-                callback.load_state_dict(kept)
-            raise CheckpointError(f"{path}: is of another model or optimiser: {error}") from None
+        owners: list[Any] = [self.model, *callbacks, self.optimizer, self.loader]
+        found = [
+            model,
+            *(_together(kept, tensors) for _, kept in state["callbacks"]),
+            _optimizer_state(state["optimizer"], tensors),
+            state["loader"],
+        ]
         if self.scheduler is not None:
-            self.scheduler.load_state_dict(state["scheduler"])
+            owners, found = [*owners, self.scheduler], [*found, state["scheduler"]]
+        before = [owner.state_dict() for owner in owners]
+        before[0] = {name: tensor.clone() for name, tensor in before[0].items()}  # which is written into
+        try:
+            for owner, kept in zip(owners, found, strict=True):
+                owner.load_state_dict(kept)
+            default_generator.set_state(state["generator"])
+        except Exception as error:
+            for owner, kept in zip(owners, before):
+                owner.load_state_dict(kept)
+            raise CheckpointError(f"{path}: is of another model or optimiser: {error}") from None
 
 
 # Interrupts and warnings

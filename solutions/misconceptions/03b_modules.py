@@ -656,7 +656,7 @@ class RMSNorm(Module):
 -         self.write.weight = self.read.weight
 +         self.write.weight = Parameter(self.read.weight.data.copy())
 
-# %% exercise=3.16 hint="Now the matrix that writes is a detached tensor: its share of the gradient is lost. Both layers should hold the same Parameter."
+# %% exercise=3.16 hint="Only a Parameter can take the place of one, and .detach() and .T make other tensors. Both layers should hold the very same Parameter, (vocabulary, width) as it is."
 -         self.write.weight = self.read.weight
 +         self.write.weight = self.read.weight.detach()
 
@@ -694,7 +694,7 @@ class RMSNorm(Module):
 -         self.write.weight = self.read.weight
 +         self.write = self.read
 
-# %% exercise=3.16 hint="Both layers hold a matrix of (vocabulary, width) as it is: no transpose, which would be another tensor and no Parameter."
+# %% exercise=3.16 hint="Only a Parameter can take the place of one, and .detach() and .T make other tensors. Both layers should hold the very same Parameter, (vocabulary, width) as it is."
 -         self.write.weight = self.read.weight
 +         self.write.weight = self.read.weight.T
 

@@ -418,6 +418,33 @@ def np_max_pool(
     return out
 
 
+def np_avg_pool(
+    x: np.ndarray, kernel_size: Any, stride: Any = None, padding: Any = 0, count_include_pad: bool = True
+) -> np.ndarray:
+    kernel = every(2, kernel_size)
+    stride = kernel if stride is None else stride
+    outside = 0.0 if count_include_pad else np.nan
+    size, found = cut(x, kernel, stride, padding, 1, outside)
+    out = np.zeros((*x.shape[:2], *size))
+    for place, window in found:
+        out[(..., *place)] = np.nanmean(window, (2, 3))
+    return out
+
+
+def np_adaptive_avg_pool(x: np.ndarray, output_size: Any) -> np.ndarray:
+    """Each number from its own window."""
+    wanted = output_size if isinstance(output_size, tuple) else (output_size,) * 2
+    sizes = [m or n for m, n in zip(wanted, x.shape[2:])]
+    out = np.empty((*x.shape[:2], *sizes))
+    for place in np.ndindex(*sizes):
+        window = [
+            slice(math.floor(k * n / m), math.ceil((k + 1) * n / m))
+            for k, n, m in zip(place, x.shape[2:], sizes)
+        ]
+        out[(..., *place)] = x[:, :, *window].mean((2, 3))
+    return out
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -500,6 +527,31 @@ CASES = [
     Case("conv1d, padding by name", plain_call("conv1d"), windows(1, same=True), np_conv),
     Case("conv2d, padding by name", plain_call("conv2d"), windows(2, same=True), np_conv),
     Case("max_pool2d", plain_call("max_pool2d"), windows(2, pool=True), np_max_pool),
+    Case(
+        "avg_pool2d",
+        plain_call("avg_pool2d"),
+        these(
+            [(2, 1, 3, 5)],
+            [(1, 3, 4, 4)],
+            kernel_size=[2, (3, 2), 3],
+            stride=[1, (2, 1), None],
+            padding=[0, 1],
+            count_include_pad=[True, False],
+        ),
+        np_avg_pool,
+    ),
+    Case(
+        "adaptive_avg_pool2d",
+        plain_call("adaptive_avg_pool2d"),
+        these([(2, 1, 3, 5)], [(1, 3, 4, 4)], output_size=[1, (2, 3), (5, None), (None, 7)]),
+        np_adaptive_avg_pool,
+    ),
+    Case(
+        "pad",
+        lambda lib, x, **o: op(lib, "pad")(x, (1, 2), value=3.0),
+        one(low=1),
+        lambda x: np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 2)], constant_values=3.0),
+    ),
     # the smallest
     *[
         Case(

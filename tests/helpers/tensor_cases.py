@@ -501,7 +501,17 @@ CASES = [
         tolerance=1e-5,
     ),
     Case("to long and back", lambda lib, x: x * x.long(), one(), lambda x: x * np.trunc(x)),
+    Case("expm1", lambda lib, x: x.expm1(), one(), np.expm1),
+    Case("log1p", lambda lib, x: x.log1p(), one(positive), np.log1p),
+    Case("floor", lambda lib, x: x.floor(), one(), np.floor),
+    Case("ceil", lambda lib, x: x.ceil(), one(), np.ceil),
+    Case("x % 2.9", lambda lib, x: x % 2.9, one(), lambda x: np.remainder(x, 2.9)),
+    Case("topk", lambda lib, x: x.topk(x.shape[-1])[0], one(low=1), lambda x: -np.sort(-x)),
+    Case("roll", lambda lib, x: x.roll(1, 0), one(low=1), lambda x: np.roll(x, 1, 0)),
+    Case("repeat", lambda lib, x: x.repeat(2, *x.shape), one(), lambda x: np.tile(x, (2, *x.shape))),
+    Case("einsum", lambda lib, x, y: lib.einsum("...,...->...", x, y), alike(real, real), np.multiply),
     # without a gradient
+    Case("x // 3", lambda lib, x: x // 3, some_integers(1, bools=False), lambda x: x // 3),
     Case("x == y", lambda lib, x, y: x == y, some_integers(2, bools=False), np.equal),
     Case("x != y", lambda lib, x, y: x != y, some_integers(2, bools=False), np.not_equal),
     Case("x < y", lambda lib, x, y: x < y, alike(real, real), np.less),
@@ -514,6 +524,7 @@ CASES = [
     Case("~x", lambda lib, x: ~x, some_integers(1), np.invert),
     # reductions
     Case("sum", lambda lib, x, **o: x.sum(**o), reduced(), reduce_0d(np.sum)),
+    Case("sum of many", lambda lib, x: x.expand(1025, *x.shape).sum(), one(), lambda x: 1025 * np.sum(x)),
     Case("sum of integers", lambda lib, x: x.sum(), some_integers(1), lambda x: x.sum(dtype=np.int64)),
     Case("mean", lambda lib, x, **o: x.mean(**o), reduced(least=1), reduce_0d(np.mean)),
     Case(

@@ -20,18 +20,21 @@ FOLDER = Path(minilib.__file__).parent
 ROOMS = {
     "minilib": "",
     "scalar": "",
-    "reference": "numpy",  # imported by nobody
+    "reference": "numpy engine",  # imported by nobody
     "parallel": "numpy threadpoolctl",
-    "engine": "numpy",
-    "operations": "numpy engine",
+    "sums": "numpy",
+    "engine": "numpy sums",
+    "operations": "numpy engine sums",
     "tensor.random": "numpy",
     "tensor.rules": "numpy engine operations",
-    "tensor.core": "numpy engine operations tensor.rules tensor.random",
+    "tensor.hooks": "",
+    "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks",
     "tensor.functions": "engine operations tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
-    "tensor": "engine operations tensor.core tensor.rules tensor.random tensor.functions tensor.creation "
-    "tensor.derivatives",
+    "names": "numpy tensor.core",
+    "tensor": "engine operations names tensor.core tensor.rules tensor.random tensor.functions "
+    "tensor.creation tensor.derivatives tensor.hooks",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",

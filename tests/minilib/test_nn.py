@@ -116,6 +116,21 @@ def flattened(draw: Any) -> Drawn:
     return draw(floats(shape)), {"start_dim": start, "end_dim": end}
 
 
+def by_name(x: Any, *others: Any) -> nn.Module:
+    layers = nn.ModuleDict({"first": nn.Linear(x.shape[1], 2), "last": nn.Linear(2, x.shape[1])})
+    return Chosen(layers)
+
+
+class Chosen(nn.Module):
+    """Modules in a dict, by their names and as attributes."""
+
+    def __init__(self, layers: nn.ModuleDict) -> None:
+        self.layers = layers
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers["last"](self.layers.first(x).tanh())
+
+
 class Wired(nn.Module):
     """Modules in a list, one of them called twice."""
 
@@ -131,7 +146,7 @@ class Wired(nn.Module):
 def layers_of(draw: Any, *sizes: str) -> Drawn:
     """An input (n, k) and parameters whose shapes are written with n, k, m."""
     side = {name: draw(st.integers(1, 3)) for name in "nkm"}
-    return draw(floats(*[tuple(side[name] for name in size) for size in sizes])), {}
+    return draw(floats(*[tuple(side.get(name) or int(name) for name in size) for size in sizes])), {}
 
 
 def sequential(x: Any, weight: Any, *others: Any) -> nn.Module:
@@ -147,6 +162,8 @@ LAYERS = [
     like("conv1d, padding by name", conv),
     like("conv2d, padding by name", conv),
     like("max_pool2d", lambda x, **o: nn.MaxPool2d(**o)),
+    like("avg_pool2d", lambda x, **o: nn.AvgPool2d(**o)),
+    like("adaptive_avg_pool2d", lambda x, **o: nn.AdaptiveAvgPool2d(**o)),
     like("layer_norm", layer_norm),
     like("rms_norm", rms_norm),
     *[
@@ -162,6 +179,8 @@ LAYERS = [
     like("gelu", lambda x, **o: nn.GELU(**o)),
     like("cross_entropy", cross_entropy, inputs=2),
     like("mse_loss", lambda x, y, **o: nn.MSELoss(**o), inputs=2),
+    Layer("identity", lambda x: nn.Identity(), layers_of("nk"), lambda x: x),
+    Layer("a dict", by_name, layers_of("nk", "2k", "2", "k2", "k")),
     Layer("flatten", flatten, flattened(), np_flatten),
     Layer("dropout", dropout, options_of(p=[0.0, 0.3, 1.0], seed=[0, 1, 2])),
     Layer("sequential", sequential, layers_of("nk", "mk", "m", "km")),

@@ -173,7 +173,7 @@ def test_groups_have_options_of_their_own():
     x, y = leaf(1.0), leaf(1.0)
     groups = [{"params": [x], "weight_decay": 0.5}, {"params": y, "lr": 1.0}]
     optimizer = optim.AdamW(groups, lr=0.1, weight_decay=0)
-    x.grad, y.grad = tensor([0.0]), tensor([1.0])
+    x.grad, y.grad = (tensor([g], dtype=np.float64) for g in (0.0, 1.0))
     optimizer.step()
     assert (x.item(), y.item()) == pytest.approx((0.95, 0.0), abs=1e-7)
 
@@ -194,7 +194,7 @@ def test_a_generator_of_parameters_will_do():
 def test_backward_through_a_weight_that_a_step_has_changed_is_refused():
     weight, x = leaf(2.0), leaf(3.0)
     y = (weight * x).sum()
-    weight.grad = tensor([1.0])
+    weight.grad = tensor([1.0], dtype=np.float64)
     optim.SGD([weight], lr=0.1).step()
     with pytest.raises(RuntimeError, match="in place"):
         y.backward()
@@ -236,7 +236,8 @@ def test_what_cannot_work_is_refused_in_one_line(make, error, words):
 
 def test_a_gradient_of_another_shape_is_refused():
     x = leaf(1.0, 2.0)
-    x.grad = tensor([1.0])
+    x.grad = tensor([1.0, 2.0], dtype=np.float64)
+    x.grad.data = np.ones(1)
     with pytest.raises(ValueError, match=r"shape \(2,\) has a gradient of \(1,\)"):
         optim.SGD([x]).step()
     assert x.data.tolist() == [1, 2]

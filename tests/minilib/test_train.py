@@ -141,6 +141,92 @@ def test_a_shard_thread_takes_over_the_mode_of_its_caller():
     assert seen == [True, True]
 
 
+# What is learned may change
+
+
+class Freezing(train.Callback):
+    """From step 4 on the first layer is frozen, from step 7 on learned again, as in the loop below."""
+
+    def on_step(self, trainer):
+        thaw_or_freeze(trainer.model, trainer.step)
+
+
+def thaw_or_freeze(model, done):
+    if done in (3, 6):
+        model[0].requires_grad_(done == 6)
+
+
+@pytest.mark.parametrize(("shards", "workers"), [(1, "threads"), (2, "threads"), (2, "processes")])
+def test_freezing_within_fit_is_what_a_loop_by_hand_does(shards, workers):
+    """The optimiser has momentum: it must not go on with what it was given before, nor mix parameters up."""
+    t = trainer(shards, workers, callbacks=[Freezing()], model=network(0.0))
+    manual_seed(0)
+    model = network(0.0)
+    model.load_state_dict(t.model.state_dict())
+    optimizer, schedule = optim.AdamW(model.parameters(), 1e-2), None
+    schedule = optim.WarmupCosine(optimizer, 3, 60)
+    loader = DataLoader(
+        TensorDataset(Tensor(INPUTS), Tensor(TARGETS)), 16, shuffle=True, generator=Generator(3)
+    )
+    batches = [batch for _ in range(3) for batch in loader]
+    for step, (x, y) in enumerate(batches[:10]):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        frozen = 3 <= step < 6
+        assert (model[0].weight.grad is None) == frozen
+        optimizer.step()
+        schedule.step()
+        thaw_or_freeze(model, step + 1)
+    t.fit(steps=10)
+    for name, p in t.model.state_dict().items():
+        np.testing.assert_allclose(p.data, model.state_dict()[name].data, atol=2e-6, rtol=0, err_msg=name)
+
+
+def test_an_optimiser_of_another_model_is_refused():
+    """As when the cell of the model is run again in a notebook."""
+    t = trainer()
+    t.model = network()
+    with pytest.raises(
+        ValueError, match=r"6 parameters that are not the model's, and lacks 0\.weight and 5 more"
+    ):
+        t.fit(steps=1)
+    with pytest.raises(ValueError, match="was the model, or a part of it, made anew"):
+        t.train_step((Tensor(INPUTS), Tensor(TARGETS)))
+
+
+def test_a_part_that_was_made_anew_is_refused():
+    t = trainer()
+    t.model.last = nn.Linear(4, 4)
+    t.fit(steps=1)  # more than the optimiser knows: as in PyTorch, it is left as it is
+    setattr(t.model, "4", nn.Linear(32, 4))
+    with pytest.raises(ValueError, match=r"2 parameters that are not the model's, and lacks 4\.weight"):
+        t.fit(steps=2)
+
+
+def test_a_part_of_the_model_and_more_than_the_model_may_be_learned():
+    t = trainer()
+    others = [Tensor(np.zeros(2, np.float32), requires_grad=True)]
+    for params in (t.model[0].parameters(), [*t.model.parameters(), *others]):
+        t.optimizer, t.scheduler = optim.SGD(params, lr=0.1), None
+        t.fit(steps=t.step + 1)
+
+
+def test_a_mean_over_nothing_is_refused():
+    t = trainer()
+    used_up = iter(HELD_OUT)
+    assert t.evaluate(used_up) > 0
+    ignored = [(Tensor(INPUTS), Tensor(np.full(70, -100)))]
+    for nothing in ([], used_up, ignored):
+        with pytest.raises(ValueError, match="no targets, so no mean"):
+            t.evaluate(nothing)
+
+
+@pytest.mark.parametrize("goal", [{"epochs": -1}, {"steps": -3}, {"epochs": 0.5}, {"steps": 2.0}])
+def test_what_is_no_goal_is_refused(goal):
+    with pytest.raises(ValueError, match="whole numbers from 0 on"):
+        trainer().fit(**goal)
+
+
 # Checkpoints
 
 
@@ -289,6 +375,76 @@ def test_a_save_that_breaks_off_leaves_the_old_checkpoint_good(tmp_path, monkeyp
     assert trainer().load(tmp_path / "c").step == 2
 
 
+def flips(data, count):
+    """The bytes with one bit flipped, at places all over them."""
+    rng = np.random.default_rng(0)
+    for at, bit in zip(rng.integers(0, len(data), count), rng.integers(0, 8, count)):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << int(bit)
+        yield bytes(flipped)
+
+
+def test_a_flipped_bit_in_the_json_is_refused_or_changes_nothing(tmp_path):
+    """It may fall into a blank."""
+    path = trainer().fit(steps=7).save(tmp_path / "c")
+    data, t = path.read_bytes(), trainer()
+    whole = json.loads(data)
+    before, refused = parameters(t), 0
+    for flipped in flips(data, 300):
+        path.write_bytes(flipped)
+        try:
+            t.load(path)
+        except train.CheckpointError:
+            refused += 1
+            assert (
+                all(np.array_equal(a, b) for a, b in zip(before, parameters(t), strict=True)) and t.step == 0
+            )
+        else:
+            assert json.loads(flipped) == whole
+            t = trainer()
+    assert refused > 250
+
+
+@pytest.mark.parametrize("part", ["callbacks", "optimizer", "scheduler", "loader", "generator"])
+def test_whatever_does_not_fit_nothing_has_changed(tmp_path, part, monkeypatch):
+    """A file that is whole, and of something else: the part that refuses it comes after others."""
+    path = stopping(tmp_path / "c")[0].fit(steps=7).save(tmp_path / "c")
+    t, _, seen = stopping(tmp_path / "other")
+    t.fit(steps=2)
+    before = t._remembered()
+    seen.losses = [0.25]
+
+    def refuses(state):
+        raise ZeroDivisionError("does not fit")
+
+    owner = {"callbacks": seen, "generator": default_generator}.get(part) or getattr(t, part)
+    real, broken = type(owner), "set_state" if part == "generator" else "load_state_dict"
+    calls = []
+
+    def once(self, state):
+        calls.append(state)
+        return refuses(state) if len(calls) == 1 else original(self, state)
+
+    original = getattr(real, broken)
+    if part == "generator":  # the loader's generator comes first
+        monkeypatch.setattr(default_generator.__class__, broken, original)
+        monkeypatch.setattr(
+            train.trainer, "default_generator", type("Broken", (), {"set_state": lambda self, state: 1 / 0})()
+        )
+    else:
+        monkeypatch.setattr(real, broken, once)
+    with pytest.raises(train.CheckpointError, match="another model or optimiser"):
+        t.load(path)
+    monkeypatch.undo()
+    seen.losses.pop()
+    tensors, numbers = t._remembered()
+    assert tensors.keys() == before[0].keys()
+    assert all(
+        np.array_equal(tensors[name], array) for name, array in before[0].items() if "model" not in name
+    )
+    assert json.dumps(numbers, default=str) == json.dumps(before[1], default=str)
+
+
 def spoiled(tmp_path, what):
     path = trainer().fit(steps=2).save(tmp_path / "c")
     tensors = tmp_path / "c-2.safetensors"
@@ -308,11 +464,12 @@ def spoiled(tmp_path, what):
     elif what == "empty json":
         path.write_text("")
     elif what == "a field gone":
-        del state["loader"]
-        path.write_text(json.dumps(state))
+        del state["loader"], state[train.SEAL]
+        path.write_bytes(train.sealed(state))
     elif what == "older":
-        del state["callbacks"]
-        path.write_text(json.dumps(state))
+        path.write_text(json.dumps(state | {"format": "minilib checkpoint 1"}))
+    elif what == "another number":
+        path.write_text(json.dumps(state | {"step": 3}))
     elif what == "nothing":
         path.unlink()
     return path
@@ -328,7 +485,8 @@ def spoiled(tmp_path, what):
         ("empty json", "damaged"),
         ("foreign json", "is not a 'minilib checkpoint"),
         ("a field gone", "lacks loader"),
-        ("older", "lacks callbacks"),
+        ("older", "is not a 'minilib checkpoint 2', but 'minilib checkpoint 1'"),
+        ("another number", "damaged"),
         ("nothing", "no such checkpoint"),
     ],
 )

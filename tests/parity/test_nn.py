@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,16 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "MaxPool2d": (lambda nn: nn.MaxPool2d(2), IMAGES),
     "MaxPool2d with all options": (lambda nn: nn.MaxPool2d((3, 2), (2, 1), (1, 0), (1, 2)), IMAGES),
+    "AvgPool2d": (lambda nn: nn.AvgPool2d(2), IMAGES),
+    "AvgPool2d with steps and padding": (lambda nn: nn.AvgPool2d((3, 2), (2, 1), (1, 0)), IMAGES),
+    "AvgPool2d of what is not padding": (
+        lambda nn: nn.AvgPool2d(3, 1, 1, count_include_pad=False),
+        IMAGES,
+    ),
+    "AdaptiveAvgPool2d to one": (lambda nn: nn.AdaptiveAvgPool2d(1), IMAGES),
+    "AdaptiveAvgPool2d": (lambda nn: nn.AdaptiveAvgPool2d((4, 3)), IMAGES),
+    "AdaptiveAvgPool2d of one side, to more": (lambda nn: nn.AdaptiveAvgPool2d((None, 7)), IMAGES),
+    "Identity": (lambda nn: nn.Identity(7, unused=3), FLOATS),
     "Flatten": (lambda nn: nn.Flatten(), IMAGES),
     "Flatten some": (lambda nn: nn.Flatten(0, 2), IMAGES),
     "LayerNorm": (lambda nn: nn.LayerNorm(4), FLOATS),
@@ -59,6 +70,14 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "GELU, the near formula": (lambda nn: nn.GELU(approximate="tanh"), FLOATS),
     "Dropout of none": (lambda nn: nn.Dropout(0.0), FLOATS),
     "Dropout of all": (lambda nn: nn.Dropout(1.0), FLOATS),
+    "Sequential by names": (
+        lambda nn: nn.Sequential(OrderedDict(first=nn.Linear(4, 3), bend=nn.Tanh(), last=nn.Linear(3, 2))),
+        FLOATS,
+    ),
+    "ModuleDict": (
+        lambda nn: nn.Sequential(*nn.ModuleDict({"b": nn.Linear(4, 3), "a": nn.Linear(3, 2)}).values()),
+        FLOATS,
+    ),
     "Sequential": (
         lambda nn: nn.Sequential(
             nn.Conv2d(4, 3, 3), nn.BatchNorm2d(3), nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Linear(36, 2))
@@ -80,6 +99,14 @@ def both(name: str, dtype: str = "float32") -> tuple[Any, Any]:
     mine, peer = mine.to(dtype), peer.to(getattr(torch, dtype))
     mine.load_state_dict({key: lib.tensor(value.numpy()) for key, value in peer.state_dict().items()})
     return mine, peer
+
+
+@named({name: case for name, case in LAYERS.items() if name.partition(" ")[0] != "RMSNorm"})
+def test_the_input_may_be_given_by_its_name(name: str) -> None:
+    """PyTorch calls it `input`, and in RMSNorm `x`."""
+    mine, peer = both(name)
+    array = inputs(LAYERS[name][1], "float32", 0)
+    assert_same(mine(input=lib.tensor(array)), peer(input=torch.tensor(array)), rtol=1e-4)
 
 
 def assert_same_state(mine: Any, peer: Any) -> None:
@@ -179,6 +206,25 @@ def test_initialisations_have_the_same_spread_and_bound(name: str, shape: tuple[
             assert abs(numbers(a)).max() == pytest.approx(abs(numbers(b)).max(), rel=0.01)
 
 
+def test_one_kind_of_number_is_filled_in_by_the_same_names() -> None:
+    for name, options in (("constant_", (3.5,)), ("ones_", ()), ("zeros_", ())):
+        a, b = (
+            getattr(nn.init, name)(nn.Parameter(lib_of(nn).rand(2, 3)), *options) for nn in (ours, theirs)
+        )
+        assert_same(a, b)
+    for name, options in (
+        ("uniform_", (-2.0, 1.0)),
+        ("normal_", (1.0, 3.0)),
+        ("uniform_", ()),
+        ("normal_", ()),
+    ):
+        a, b = (
+            numbers(getattr(nn.init, name)(lib_of(nn).zeros(200, 200), *options)) for nn in (ours, theirs)
+        )
+        assert a.mean() == pytest.approx(b.mean(), abs=0.1) and a.std() == pytest.approx(b.std(), rel=0.02)
+    assert ours.init.kaiming_normal_ is ours.kaiming_normal_
+
+
 def test_gains_are_pytorchs() -> None:
     for name in ("linear", "conv1d", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"):
         assert ours.calculate_gain(name) == pytest.approx(theirs.init.calculate_gain(name))
@@ -231,6 +277,11 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "state": lambda nn, m: sorted((n, tuple(x.shape)) for n, x in m.state_dict().items()),
     "state's order": lambda nn, m: list(m.state_dict()),
     "a submodule": lambda nn, m: m.get_submodule("blocks.1.0") is m.blocks[1][0] and m.get_submodule("") is m,
+    "a parameter by its path": lambda nn, m: (
+        m.get_parameter("blocks.1.0.weight") is m.blocks[1][0].weight
+        and m.get_parameter("out.weight") is m.table.weight
+        and m.get_parameter("scale") is m.scale
+    ),
     "tied": lambda nn, m: m.out.weight is m.table.weight,
     "training": lambda nn, m: (
         [x.training for x in m.eval().modules()] + [x.training for x in m.train().modules()]
@@ -243,6 +294,13 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "to another dtype": lambda nn, m: [
         dtype_name(x) for x in m.to(np.float64 if nn is ours else torch.float64).state_dict().values()
     ],
+    "to a device and a dtype by name": lambda nn, m: [
+        dtype_name(x)
+        for x in m.to(device="cpu", dtype=np.float64 if nn is ours else torch.float64).state_dict().values()
+    ],
+    "to a device and a dtype in turn": lambda nn, m: [
+        dtype_name(x) for x in m.to("cpu", np.float64 if nn is ours else torch.float64).state_dict().values()
+    ],
     "apply": lambda nn, m: (lambda seen: (m.apply(lambda x: seen.append(type(x).__name__)), seen)[1])([]),
     "state has no gradients": lambda nn, m: [x.requires_grad for x in m.state_dict().values()],
     "lists": lambda nn, m: (
@@ -254,6 +312,60 @@ LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "slices of Sequential": lambda nn, m: [
         type(x).__name__ for x in nn.Sequential(nn.ReLU(), nn.Tanh(), nn.GELU())[1:]
     ],
+    "a slice of Sequential keeps its names": lambda nn, m: list(
+        nn.Sequential(nn.Linear(1, 1), nn.Tanh(), nn.Linear(1, 1))[1:].state_dict()
+    ),
+    "children that are shared": lambda nn, m: (
+        setattr(m, "third", m.norm),
+        [n for n, _ in m.named_children()],
+        [type(x).__name__ for x in m.children()],
+    )[1:],
+    "a module twice in one list": lambda nn, m: (
+        lambda one, two: [len(nn.Sequential(one, two, one)), repr(nn.Sequential(two, two)).count("ReLU")]
+    )(nn.Linear(2, 2), nn.ReLU()),
+    "a buffer that two modules share": lambda nn, m: (
+        m.blocks[0].register_buffer("mask", m.mask),
+        [n for n, _ in m.named_buffers()],
+        sorted(n for n in m.state_dict() if n.endswith("mask")),
+    )[1:],
+    "zero_grad with zeros": lambda nn, m: (
+        m(lib_of(nn).tensor(np.array([0, 1, 2]))).sum().backward(),
+        setattr(m.last, "grad", None),
+        m.zero_grad(set_to_none=False),
+        [None if p.grad is None else abs(p.grad).max().item() for p in m.parameters()],
+    )[-1],
+    "another parameter in its place": lambda nn, m: (
+        setattr(m.blocks[0], "weight", nn.Parameter(lib_of(nn).zeros(7, 4))),
+        [tuple(p.shape) for p in m.parameters()],
+    )[1],
+    "None in the place of a parameter": lambda nn, m: (
+        setattr(m.blocks[0], "bias", None),
+        [n for n, _ in m.named_parameters()],
+    )[1],
+    "a parameter in the place of a buffer": lambda nn, m: (
+        setattr(m, "mask", nn.Parameter(lib_of(nn).zeros(2))),
+        sorted(n for n, _ in m.named_parameters()),
+        [n for n, _ in m.named_buffers()],
+    )[1:],
+    "another tensor in the place of a buffer": lambda nn, m: (
+        setattr(m, "mask", lib_of(nn).zeros(3)),
+        [(n, tuple(b.shape)) for n, b in m.named_buffers()],
+    )[1],
+    "what loading answers": lambda nn, m: [
+        [n for n in names if "num_batches" not in n]  # PyTorch forgives old states of batch norm
+        for names in m.load_state_dict({"scale": lib_of(nn).ones(1), "x": lib_of(nn).ones(1)}, False)
+    ],
+    "what loading all answers": lambda nn, m: (lambda answer: [answer.missing_keys, answer.unexpected_keys])(
+        m.load_state_dict(m.state_dict())
+    ),
+    "a dict of modules": lambda nn, m: (
+        lambda d: [
+            (d.update({"c": nn.Tanh()}), list(d), len(d), "a" in d, "c" in d, d.a is d["a"])[1:],
+            (d.__delitem__("a"), list(d.keys()), [n for n, _ in d.items()])[1:],
+            repr(d),
+            list(d.state_dict()),
+        ]
+    )(nn.ModuleDict(dict(b=nn.Tanh(), a=nn.Linear(2, 2)))),
     "append": lambda nn, m: list(nn.Sequential(nn.Linear(1, 1)).append(nn.Linear(1, 2)).state_dict()),
     "a removed attribute": lambda nn, m: (delattr(m, "again"), [n for n, _ in m.named_modules()])[1],
     "a replaced module": lambda nn, m: (setattr(m, "norm", nn.ReLU()), [n for n, _ in m.named_parameters()])[
@@ -299,9 +411,6 @@ def hooked(nn: Any, kind: str) -> list[Any]:
 
         return hook
 
-    def remove(handle: Any) -> None:
-        handle() if nn is ours else handle.remove()
-
     if kind == "order":
         model.register_forward_hook(note("outer after"))
         model.register_forward_pre_hook(note("outer before"))
@@ -318,15 +427,17 @@ def hooked(nn: Any, kind: str) -> list[Any]:
         first = model.register_forward_hook(note("first", lambda v: v[1] * 2))
         second = model.register_forward_pre_hook(note("second", lambda v: v[0][0] * 2))
         model(x)
-        remove(first)
+        first.remove()
         model(x)
-        remove(second)
-        remove(second)
+        second.remove()
+        second.remove()
+        with model.register_forward_hook(note("for a while", lambda v: v[1] * 2)):
+            model(x)
     else:
         same = note("same", lambda v: v[1] * 2)
         handles = [model.register_forward_hook(same), model.register_forward_hook(same)]
         model(x)
-        remove(handles[0])
+        handles[0].remove()
     out = model(x)
     return [*seen, [f"{n:.5g}" for n in out.tolist()]]
 
@@ -334,6 +445,24 @@ def hooked(nn: Any, kind: str) -> list[Any]:
 @pytest.mark.parametrize("kind", ["order", "output replaced", "input replaced", "removed", "the same twice"])
 def test_hooks_see_and_change_the_same(kind: str) -> None:
     assert hooked(ours, kind) == hooked(theirs, kind)
+
+
+def test_hooks_of_tensors_are_taken_away_alike() -> None:
+    found = []
+    for make in (lib, torch):
+        x = make.ones(2, requires_grad=True)
+        y = x * 2
+        handles = [y.register_hook(lambda g: g * 3), x.register_hook(lambda g: g * 5)]
+        with x.register_hook(lambda g: g * 7):
+            y.sum().backward(retain_graph=True)
+        y.sum().backward(retain_graph=True)
+        handles[0].remove()
+        handles[0].remove()
+        y.sum().backward(retain_graph=True)
+        handles[1].remove()
+        y.sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == [2 * (3 * 5 * 7 + 3 * 5 + 5 + 1)] * 2
 
 
 # ---------------------------------------------------------------- refusals
@@ -386,6 +515,27 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     ),
     "kaiming of a vector": lambda nn: (nn if nn is ours else nn.init).kaiming_normal_(zeros(nn, 2)),
     "xavier of a vector": lambda nn: (nn if nn is ours else nn.init).xavier_uniform_(zeros(nn, 2)),
+    "a tensor in the place of a parameter": lambda nn: setattr(nn.Linear(2, 2), "weight", zeros(nn, 2, 2)),
+    "a number in the place of a parameter": lambda nn: setattr(nn.Linear(2, 2), "weight", 0.0),
+    "a module in the place of a parameter": lambda nn: setattr(nn.Linear(2, 2), "weight", nn.ReLU()),
+    "a tensor in the place of a module": lambda nn: setattr(network(nn), "norm", zeros(nn, 2)),
+    "a function in the place of a module": lambda nn: setattr(network(nn), "norm", abs),
+    "an array in the place of a buffer": lambda nn: setattr(network(nn), "mask", np.ones(2)),
+    "a module with a dot in its name": lambda nn: nn.ModuleDict({"a.b": nn.ReLU()}),
+    "a module without a name": lambda nn: nn.Module().add_module("", nn.ReLU()),
+    "a module called like a method": lambda nn: nn.ModuleDict({"keys": nn.ReLU()}),
+    "a module called like a parameter": lambda nn: nn.Linear(2, 2).add_module("weight", nn.ReLU()),
+    "something else in a dict": lambda nn: nn.ModuleDict({"a": 3}),
+    "a name that a dict has not": lambda nn: nn.ModuleDict({"a": nn.ReLU()})["b"],
+    "a name to delete that a dict has not": lambda nn: nn.ModuleDict({"a": nn.ReLU()}).__delitem__("b"),
+    "AvgPool2d of more padding than half": lambda nn: nn.AvgPool2d(3, padding=2)(zeros(nn, 1, 1, 5, 5)),
+    "AvgPool2d larger than the image": lambda nn: nn.AvgPool2d(6)(zeros(nn, 1, 1, 5, 5)),
+    "AdaptiveAvgPool2d of three lengths": lambda nn: nn.AdaptiveAvgPool2d((1, 2, 3))(zeros(nn, 1, 1, 5, 5)),
+    "AdaptiveAvgPool2d of less than nothing": lambda nn: nn.AdaptiveAvgPool2d(-1)(zeros(nn, 1, 1, 5, 5)),
+    "batch norm without an eps": lambda nn: nn.BatchNorm1d(2, eps=0.0)(zeros(nn, 3, 2)),
+    "batch norm with a negative eps": lambda nn: nn.BatchNorm1d(2, eps=-1.0).eval()(zeros(nn, 3, 2)),
+    "a parameter that is not there": lambda nn: network(nn).get_parameter("norm.shift"),
+    "a buffer as a parameter": lambda nn: network(nn).get_parameter("mask"),
     "an attribute that is not there": lambda nn: nn.ReLU().weight,
     "a buffer over an attribute": lambda nn: nn.Linear(2, 2).register_buffer("weight", zeros(nn, 1)),
     "a parameter of integers": lambda nn: nn.Parameter(lib_of(nn).tensor([1, 2])),

@@ -164,19 +164,40 @@ SCHEDULES = {
     "LinearLR down": (lambda lib, o: lib.LinearLR(o, 1.0, 0.25, 12)),
     "CosineAnnealingLR": (lambda lib, o: lib.CosineAnnealingLR(o, 20)),
     "CosineAnnealingLR, past its end": (lambda lib, o: lib.CosineAnnealingLR(o, 8, 0.01)),
+    "a line and steps": lambda lib, o: [lib.LinearLR(o, 0.25, 1.0, 6), lib.StepLR(o, 4, 0.5)],
+    "a cosine and steps": lambda lib, o: [lib.CosineAnnealingLR(o, 30), lib.StepLR(o, 4, 0.5)],
+    "a warm-up and a cosine above 0": lambda lib, o: [
+        lib.LinearLR(o, 0.1, 1.0, 5),
+        lib.CosineAnnealingLR(o, 30, 0.001),
+    ],
+    "a cosine beyond its end and steps": lambda lib, o: [lib.CosineAnnealingLR(o, 5), lib.StepLR(o, 9, 0.5)],
+    "steps and a function, which overrules": lambda lib, o: [
+        lib.StepLR(o, 4, 0.5),
+        lib.LambdaLR(o, lambda step: 0.9**step),
+    ],
+    "the same twice": lambda lib, o: [lib.StepLR(o, 4, 0.5), lib.StepLR(o, 3, 0.5)],
 }
 
 
-def rates(make: Any, optimizer: Any) -> list[list[float]]:
-    scheduler, found = make(optimizer), []
-    for _ in range(STEPS):
-        found.append([group["lr"] for group in optimizer.param_groups])
-        optimizer.step()
+def listed(made: Any) -> list[Any]:
+    return made if isinstance(made, list) else [made]
+
+
+def advanced(optimizer: Any, schedulers: list[Any]) -> list[float]:
+    """The rates of a step, which is then done."""
+    found = [float(group["lr"]) for group in optimizer.param_groups]
+    optimizer.step()
+    for scheduler in schedulers:
         scheduler.step()
     return found
 
 
-def both(make: Any) -> tuple[list[list[float]], list[list[float]]]:
+def rates(make: Any, optimizer: Any) -> list[list[float]]:
+    schedulers = listed(make(optimizer))
+    return [advanced(optimizer, schedulers) for _ in range(STEPS)]
+
+
+def both(make: Any, rates: Any = rates) -> tuple[list[list[float]], list[list[float]]]:
     groups = [[{"params": each[:1]}, {"params": each[1:], "lr": 0.02}] for each in parameters("float64")]
     ours = rates(lambda o: make(optim, o), optim.SGD(groups[0], lr=0.1))
     return ours, rates(lambda o: make(torch.optim.lr_scheduler, o), torch.optim.SGD(groups[1], lr=0.1))
@@ -186,6 +207,83 @@ def both(make: Any) -> tuple[list[list[float]], list[list[float]]]:
 def test_rates_equal(name: str) -> None:
     ours, theirs = both(SCHEDULES[name])
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_rates_equal_after_one_was_set_by_hand(name: str) -> None:
+    def by_hand(make: Any, optimizer: Any) -> list[list[float]]:
+        schedulers, found = listed(make(optimizer)), []
+        for step in range(STEPS):
+            if step in (6, 13):
+                optimizer.param_groups[0]["lr"] = 0.03 * step
+            found.append(advanced(optimizer, schedulers))
+        return found
+
+    ours, theirs = both(SCHEDULES[name], by_hand)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-12)
+
+
+JOINABLE = [name for name in SCHEDULES if not any(word in name for word in ("Lambda", "overrules", "end"))]
+
+
+@pytest.mark.parametrize("name", JOINABLE)  # PyTorch's cosine cannot take a group at its end, LambdaLR never
+def test_rates_equal_after_a_group_has_joined(name: str) -> None:
+
+    def joined(make: Any, optimizer: Any) -> list[list[float]]:
+        schedulers, found = listed(make(optimizer)), []
+        for step in range(STEPS):
+            if step == 5:
+                fresh = torch.zeros(2) if isinstance(optimizer, torch.optim.Optimizer) else tensor([0.0, 0.0])
+                optimizer.add_param_group({"params": [fresh.requires_grad_()], "lr": 0.07})
+            found.append(advanced(optimizer, schedulers))
+        return found
+
+    ours, theirs = both(SCHEDULES[name], joined)
+    for mine, peer in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, peer, rtol=1e-6, atol=1e-12)
+
+
+def test_a_group_that_joins_a_lambda_is_refused() -> None:
+    for library, schedules in ((optim, optim), (torch.optim, torch.optim.lr_scheduler)):
+        leaves = parameters("float64")[library is torch.optim]
+        optimizer = library.SGD(leaves[:1], lr=0.1)
+        scheduler = schedules.LambdaLR(optimizer, lambda step: 0.5)
+        optimizer.add_param_group({"params": leaves[1:]})
+        optimizer.step()
+        with pytest.raises((ValueError, KeyError)):
+            scheduler.step()
+
+
+def test_a_schedule_that_comes_after_another_goes_on_from_its_rate() -> None:
+    def one_after_the_other(make: Any, optimizer: Any) -> list[list[float]]:
+        library = optim if isinstance(optimizer, optim.Optimizer) else torch.optim.lr_scheduler
+        first = [library.StepLR(optimizer, 2, 0.5)]
+        found = [advanced(optimizer, first) for _ in range(5)]
+        second = [library.CosineAnnealingLR(optimizer, 6)]
+        return found + [advanced(optimizer, second) for _ in range(6)]
+
+    ours, theirs = both(None, one_after_the_other)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("factors", [(0.0, 1.0), (1.5, 1.0), (0.5, -0.1), (0.5, 1.1)])
+def test_factors_of_a_line_are_refused_alike(factors: tuple[float, float]) -> None:
+    for library, schedules in ((optim, optim), (torch.optim, torch.optim.lr_scheduler)):
+        optimizer = library.SGD(parameters("float64")[library is torch.optim], lr=0.1)
+        with pytest.raises(ValueError):
+            schedules.LinearLR(optimizer, *factors)
+
+
+def test_zero_grad_may_fill_with_zeros() -> None:
+    params = parameters("float64")
+    for library, each in zip((optim, torch.optim), params):
+        make = tensor if library is optim else torch.tensor
+        each[0].grad, kept = make(np.ones((3, 4))), each[0].grad
+        kept = each[0].grad
+        library.SGD(each, lr=0.1).zero_grad(set_to_none=False)
+        assert each[0].grad is kept and not np.asarray(kept.tolist()).any() and each[1].grad is None
+        library.SGD(each, lr=0.1).zero_grad(set_to_none=True)
+        assert each[0].grad is None
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
