@@ -228,7 +228,7 @@ class Tensor:
             return out
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
         if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
-            raise TypeError(f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()")
+            raise TypeError(f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...)")
         return operation(inputs[0].item(), *inputs[1:])
 
     def __repr__(self) -> str:
@@ -765,6 +765,8 @@ class Tensor:
         found = propagate(self.function or self, first_gradient(self, gradient), retain_graph)
         for leaf, (array, owned) in found.items():
             assert isinstance(leaf, Tensor)
+            if leaf.function is not None:
+                continue  # data without a gradient when it was used, written to since
             if leaf.grad is None:
                 leaf.grad = Tensor(array if owned else array.copy())
             else:
