@@ -675,7 +675,7 @@ class Write(Function):
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
         back = sorted(range(grad.ndim), key=self.order.__getitem__)  # a copy, laid out as x: views are views
-        rest = self.xp.array(self.xp.asarray(grad).transpose(self.order), order="C").transpose(back)
+        rest = self.xp.asarray(grad).transpose(self.order).copy().transpose(back)
         target, key = self.place(rest, self.saved)
         share = target[key].copy()
         target[key] = 0

@@ -1,7 +1,7 @@
 """Random programs on tensors, run here and in PyTorch: the same values, gradients and refusals.
 
-`python tests/parity/programs.py 10000` runs as many, and prints how they ended and the shortest that differ. A
-program is a list of steps, and each step works on tensors that earlier ones made: views of views, aliases,
+`python tests/parity/programs.py 10000` runs as many, and prints how they ended and the shortest that differ.
+A program is a list of steps, and each step works on tensors that earlier ones made: views of views, aliases,
 writes in place, buffers without gradients, detached tensors, blocks without gradients.
 """
 
@@ -61,6 +61,13 @@ def changed(x: Any, y: Any, n: int) -> Any:
     return x
 
 
+def retained(x: Any) -> Any:
+    """x, which keeps its gradient; used first, since PyTorch ignores it for a view whose buffer has changed."""
+    if (x * 1).requires_grad:
+        x.retain_grad()
+    return x
+
+
 def without(action: Action) -> Action:
     def quiet(L: Any, x: Any, y: Any, n: int) -> Any:
         with L.no_grad():
@@ -107,7 +114,7 @@ WRITES: dict[str, Action] = {
     "x[[...]] = y": lambda L, x, y, n: put(x, [0, -1], y.reshape(-1)[0]) if len(x.shape) else x,
     "copy_": lambda L, x, y, n: x.copy_(like(x, y)),
     "fill_": lambda L, x, y, n: x.fill_(n % 4),
-    "retain_grad": lambda L, x, y, n: (x.retain_grad() if x.requires_grad else None, x)[1],
+    "retain_grad": lambda L, x, y, n: retained(x),
 }
 QUIET: dict[str, Action] = {
     f"no_grad: {name}": without(action)
