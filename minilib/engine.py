@@ -293,7 +293,8 @@ class Origin:
     """Where a view comes from: the tensor whose memory it looks at, and the operations that lead there.
 
     A write in place gives the base another history. A view notices when it is used next: what made the base
-    is no longer what it has `seen`.
+    is no longer what it has `seen`. (A write within no_grad() gives it none. After one, PyTorch makes the
+    view's history anew, and refuses a view that was not `remembered`; ours takes its numbers as they are.)
     """
 
     base: Tensor
