@@ -61,8 +61,6 @@ def cumulative_sum(x: Any, axis: int | None) -> Any:
         return x.cumsum(axis=axis, dtype=np.int64)
     if axis is None or (x.dtype != np.float16 and x.shape[axis] <= SHORT):
         return x.cumsum(axis=axis)
-    rows = x.swapaxes(axis, -1).astype(
-        np.float64, order="C"
-    )  # down columns: five times as long
+    rows = x.swapaxes(axis, -1).astype(np.float64, order="C")  # down columns: five times as long
     rows.cumsum(axis=-1, out=rows)
     return rows.swapaxes(axis, -1).astype(x.dtype, order="C")
