@@ -826,7 +826,7 @@ class Write(Function):
         """The array and the index in it to write to; with arrays in the index, a view of x comes first."""
         for f in self.path:
             x = f.forward(x)
-        return (x[self.basic], fill(self.layout, arrays)) if self.layout else (x, self.basic)
+        return (x[(*self.basic, ...)], fill(self.layout, arrays)) if self.layout else (x, self.basic)
 
     def forward(self, x: Array, value: Array, *arrays: Array) -> Array:
         self.saved = arrays
@@ -836,8 +836,8 @@ class Write(Function):
         return x
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
-        back = sorted(range(grad.ndim), key=self.order.__getitem__)
-        rest = grad.transpose(self.order).copy().transpose(back)  # laid out as x: the same views are views
+        back = sorted(range(grad.ndim), key=self.order.__getitem__)  # a copy, laid out as x: views are views
+        rest = self.xp.asarray(grad).transpose(self.order).copy().transpose(back)
         target, key = self.place(rest, self.saved)
         share = target[key].copy()
         target[key] = 0

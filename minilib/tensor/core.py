@@ -935,6 +935,8 @@ class Tensor:
         found = propagate(self.function or self, first_gradient(self, gradient), retain_graph)
         for leaf, (array, owned) in found.items():
             assert isinstance(leaf, Tensor)
+            if leaf.function is not None:
+                continue  # data without a gradient when it was used, written to since
             if leaf.grad is None:
                 leaf.grad = Tensor(array if owned else array.copy())
             else:

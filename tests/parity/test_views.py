@@ -182,6 +182,28 @@ def test_views_and_their_base_share_one_history(name: str) -> None:
     assert run(lib, PROGRAMS[name]) == run(torch, PROGRAMS[name])
 
 
+def test_a_buffer_that_was_used_before_it_was_written_to_has_no_gradient() -> None:
+    def gradients(L: Any) -> Any:
+        buffer, w = t(L, [1.0, 2.0]), t(L, [3.0, 4.0], grad=True)
+        before = buffer + w
+        buffer += w
+        (before * buffer).sum().backward()
+        return buffer.grad if L is lib else None, w.grad.tolist()
+
+    assert gradients(lib) == gradients(torch)
+
+
+def test_numbers_without_axes_are_written_to_at_a_mask() -> None:
+    def gradients(L: Any) -> Any:
+        w = t(L, 3.0, grad=True)
+        y = w * 2
+        y[L.tensor(True)] = w
+        (y * y).backward()
+        return w.grad.tolist()
+
+    assert gradients(lib) == gradients(torch)
+
+
 # ---------------------------------------------------------------- what is checked
 
 
