@@ -222,9 +222,10 @@ def retain_grad(self):
 -     if self.function is None or "retained" in vars(self.function):
 +     if self.function is not None and "retained" in vars(self.function):
           return
--     vars(self.function)["retained"] = True
+
+-     vars(self.function)["retained"] = keep
 +     if self.function is not None:
-+         vars(self.function)["retained"] = True
++         vars(self.function)["retained"] = keep
 
 # %% exercise=2.14 hint="Your hook returns what it has kept, and that takes the gradient's place: at the second backward the sum of both goes on to the inputs. Return nothing."
 -     if not self.requires_grad:
@@ -257,7 +258,8 @@ def retain_grad(self):
 -     if self.function is None or "retained" in vars(self.function):
 +     if self.function is None:
           return
--     vars(self.function)["retained"] = True
+
+-     vars(self.function)["retained"] = keep
 
 # %% exercise=2.15 hint="Views share memory. The note on a write stands under the id of the array that owns it: ask owner_of(array)."
 def refuse_overwritten(f):

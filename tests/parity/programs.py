@@ -62,7 +62,7 @@ def changed(x: Any, y: Any, n: int) -> Any:
 
 
 def retained(x: Any) -> Any:
-    """x, which keeps its gradient; used first, since PyTorch ignores it for a view whose buffer has changed."""
+    """x, which keeps its gradient; used before, or PyTorch ignores it for a view whose buffer has changed."""
     if (x * 1).requires_grad:
         x.retain_grad()
     return x
