@@ -401,7 +401,8 @@ def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
     """`dim` as a tuple of axes from 0 to ndim - 1; None and () are all of them, as in PyTorch's sums."""
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return tuple(range(ndim))
-    dims = [_whole(d, name) for d in (dim if isinstance(dim, tuple | list) else (dim,))]
+    listed = dim if isinstance(dim, tuple | list) else (dim,)
+    dims = listed if type(dim) is int else [_whole(d, name) for d in listed]
     low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
     for d in dims:
         if not low <= d <= high:

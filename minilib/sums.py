@@ -53,7 +53,14 @@ def _in_runs(x: Any) -> Any:
 
 
 def cumulative_sum(x: Any, axis: int | None) -> Any:
-    """Running sums along `axis`, floats in their dtype but added up in float64, integers in int64."""
+    """Running sums along `axis`: of integers in int64, of many floats added up in float64, in their dtype.
+
+    `axis` None is for arrays without axes.
+    """
     if x.dtype.kind != "f":
         return x.cumsum(axis=axis, dtype=np.int64)
-    return x.cumsum(axis=axis, dtype=np.float64).astype(x.dtype, copy=False)
+    if axis is None or (x.dtype != np.float16 and x.shape[axis] <= SHORT):
+        return x.cumsum(axis=axis)
+    rows = x.swapaxes(axis, -1).astype(np.float64, order="C")  # down columns: five times as long
+    rows.cumsum(axis=-1, out=rows)
+    return rows.swapaxes(axis, -1).astype(x.dtype, order="C")
