@@ -479,6 +479,7 @@ def refuse_unusable(f: Function) -> None:
 
 def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
     """The operations between `root` and those nodes that are `wanted`: these have somebody to tell."""
+    wanted = {*wanted}  # `in` a list would compare numbers
     ways: set[Node] = set()
     todo, seen = [root], {root}
     order: list[Function] = []
@@ -497,7 +498,10 @@ def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
 def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Node]) -> tuple[Any, ...]:
     """The shares of those inputs of `f` that are wanted or lead there, None for the others."""
     shares = shares if isinstance(shares, tuple) else (shares,)
-    return tuple(share if node in ways or node in wanted else None for node, share in zip(f.inputs, shares))
+    return tuple(
+        share if node in ways or any(node is x for x in wanted) else None
+        for node, share in zip(f.inputs, shares)
+    )
 
 
 # What backward does at each operation
