@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -106,13 +106,16 @@ class Mode(threading.local):
 mode = Mode()
 
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
 class Switch(ContextDecorator):
     """A context that decorates functions, and generators and coroutines for as long as they run.
 
     Between their steps the mode is the caller's. (In PyTorch coroutines are not covered.)
     """
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: Decorated) -> Decorated:
         if inspect.isasyncgenfunction(func):
             raise TypeError(f"{type(self).__name__}: cannot decorate an asynchronous generator: use `with`")
         if not (inspect.isgeneratorfunction(func) or inspect.iscoroutinefunction(func)):
@@ -122,14 +125,14 @@ class Switch(ContextDecorator):
             return (yield from self._steps(func(*args, **kwargs)))
 
         if inspect.isgeneratorfunction(func):
-            return functools.wraps(func)(steps)
+            return functools.wraps(func)(steps)  # type: ignore[return-value]
 
         awaitable: Any = types.coroutine(steps)
 
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
             return await awaitable(*args, **kwargs)
 
-        return functools.wraps(func)(coroutine)
+        return functools.wraps(func)(coroutine)  # type: ignore[return-value]
 
     def _steps(self, run: Any) -> Generator[Any, Any, Any]:
         """What the generator or coroutine `run` yields, each step of it within this context."""

@@ -556,7 +556,8 @@ class Tensor:
     def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|.
 
-        Raises RuntimeError for integers, for other names, and for p = 0, which is no length.
+        Raises RuntimeError for integers, for other names, and for p = 0, which is no length;
+        float16 is computed in float32.
         """
         if self.dtype.kind != "f" or p == 0 or (isinstance(p, str) and p != "fro"):
             raise RuntimeError(

@@ -24,6 +24,7 @@ class Expected:
     form: str
     message: str
     reason: str
+    in_sample: bool = True  # whether the sample that the tests run meets it
 
     def fits(self, found: Difference) -> bool:
         return (
@@ -35,9 +36,12 @@ class Expected:
 
 @cache
 def expected() -> list[Expected]:
-    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["differences"]
+    table = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return [
-        Expected(kind, form, message, word) for kind in KINDS for form, message, word in rows.get(kind, [])
+        Expected(kind, *row, in_sample=part == "differences")
+        for part in ("differences", "beyond_the_sample")
+        for kind in KINDS
+        for row in table[part].get(kind, [])
     ]
 
 
