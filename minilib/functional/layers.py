@@ -352,7 +352,7 @@ def _conv(
 def _padding(
     name: str, padding: int | Sequence[int] | str, kernel: Shape, stride: Shape, dilation: Shape
 ) -> Shape:
-    """`padding` as one number for each axis. "same" needs stride 1 and odd kernels: each side gets as much."""
+    """`padding` as one number for each axis. "same" needs stride 1 and odd kernels."""
     if not isinstance(padding, str):
         return per_axis(padding, len(kernel))
     if padding == "valid":
