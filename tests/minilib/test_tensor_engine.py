@@ -1171,7 +1171,7 @@ def operator_of(name: str) -> Callable[..., Any]:
     return method
 
 
-NAMES = ["add", "sub", "mul", "truediv", "pow", "and", "or", "xor", "matmul"]
+NAMES = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul"]
 for name in [f"__{p}{n}__" for n in NAMES for p in ("", "r", "i")] + [
     f"__{n}__" for n in ["neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"]
 ]:
