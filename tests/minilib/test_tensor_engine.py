@@ -1326,10 +1326,11 @@ def test_a_registered_kernel_takes_the_place_of_backward(elsewhere: Device) -> N
 # Functions that CuPy has under NumPy's names (docs.cupy.dev/en/latest/reference/comparison.html). A name that
 # is missing here is looked up there before it is added.
 IN_CUPY = set(
-    """abs arange array asarray bincount broadcast_to clip concatenate copysign cos cumsum diagonal empty exp
-    expm1 eye flip full isfinite isnan log log1p logaddexp logical_not matmul may_share_memory maximum mean
-    minimum moveaxis nonzero ones ones_like prod repeat reshape sign sin split sqrt square stack sum swapaxes
-    take take_along_axis tanh tensordot transpose tril triu where zeros zeros_like""".split()  # noqa: SIM905
+    """abs allclose arange argsort array asarray bincount broadcast_to ceil clip concatenate copysign
+    cos cumsum diagonal einsum empty exp expm1 eye flip floor full isfinite isnan log log1p logaddexp
+    logical_not matmul maximum may_share_memory mean minimum moveaxis nonzero ones ones_like prod repeat
+    reshape roll sign sin split sqrt square stack sum swapaxes take take_along_axis tanh tensordot tile
+    transpose tril triu where zeros zeros_like""".split()  # noqa: SIM905
 )
 
 
