@@ -13,7 +13,8 @@ import itertools
 import threading
 import types
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections import abc
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -134,7 +135,7 @@ class Switch(ContextDecorator):
 
         return functools.wraps(func)(coroutine)  # type: ignore[return-value]
 
-    def _steps(self, run: Any) -> Generator[Any, Any, Any]:
+    def _steps(self, run: Any) -> abc.Generator[Any, Any, Any]:
         """What the generator or coroutine `run` yields, each step of it within this context."""
         step, sent = run.send, None
         while True:

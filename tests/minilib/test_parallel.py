@@ -39,9 +39,9 @@ LARGE: dict[str, tuple[Callable[..., Tensor], Callable[[int], tuple[int, ...]]]]
     "silu": (F.silu, lambda n: (n,)),
     "softplus": (F.softplus, lambda n: (n,)),
     "erf": (F.erf, lambda n: (n,)),
-    "softmax": (F.softmax, lambda n: (-(-n // 50), 50)),
+    "softmax": (lambda x: F.softmax(x, -1), lambda n: (-(-n // 50), 50)),
     "softmax along the first axis": (lambda x: F.softmax(x, 0), lambda n: (50, -(-n // 50))),
-    "log_softmax": (F.log_softmax, lambda n: (-(-n // 50), 50)),
+    "log_softmax": (lambda x: F.log_softmax(x, -1), lambda n: (-(-n // 50), 50)),
     "cross_entropy": (
         lambda x: F.cross_entropy(x, tensor(np.arange(len(x.data)) % 50), label_smoothing=0.1),
         lambda n: (-(-n // 50), 50),
