@@ -141,20 +141,17 @@ def _check_leaf(p: Any) -> None:
 
 
 def _check_options(group: Group) -> None:
-    for name in ("lr", "momentum", "weight_decay", "eps"):
-        _check_number(name, group.get(name, 0))
-        if not group.get(name, 0) >= 0:
-            raise ValueError(f"{name} must not be negative, and is {group[name]}")
-    for beta in group.get("betas", ()):
-        _check_number("a beta", beta)
+    betas = group.get("betas", ())
+    rates = {name: group.get(name, 0) for name in ("lr", "momentum", "weight_decay", "eps")}
+    for name, value in [*rates.items(), *(("a beta", beta) for beta in betas)]:
+        if not isinstance(value, Real):  # a tensor of one element, as PyTorch takes, is refused
+            raise TypeError(f"{name} is a number, not a {type(value).__name__}: use x.item()")
+    for name, value in rates.items():
+        if not value >= 0:
+            raise ValueError(f"{name} must not be negative, and is {value}")
+    for beta in betas:
         if not 0 <= beta < 1:
             raise ValueError(f"betas must be at least 0 and below 1, and are {group['betas']}")
-
-
-def _check_number(name: str, value: Any) -> None:
-    """Rates and the like are Python numbers; a tensor of one element, as PyTorch takes, is refused."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} is a number, not a {type(value).__name__}: use x.item()")
 
 
 def _loaded(values: Mapping[str, Any], p: Tensor) -> dict[str, Any]:
