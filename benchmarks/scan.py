@@ -4,9 +4,10 @@
     python -m benchmarks.scan --case forward --rounds 1  # a part is only printed
 
 Two sizes, each of 4.2 million numbers of state: few long samples, and many short ones as in training on
-selective copying. The peer is the fair form of what is written in PyTorch: exp and products for all tokens at
-once, a loop over `unbind` (an index for each step would make backward quadratic), one einsum at the end. The
-other form that we tried, `addcmul` and a product with C in the loop, was slower at both sizes.
+selective copying. Ours keeps its memory, as in a training by `Trainer`. The peer is the fair form of what is
+written in PyTorch: exp and products for all tokens at once, a loop over `unbind` (an index for each step would
+make backward quadratic), one einsum at the end. The other form that we tried, `addcmul` and a product with C
+in the loop, was slower at both sizes.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Library:
 
     forward: Callable[[list[Any]], Call]
     both: Callable[[list[Any]], Call]
+    kept: Any = None  # what must not be let go of
 
     def numpy(self, result: Any) -> Any:
         return np.asarray(result)
@@ -49,7 +51,11 @@ def inputs(batch: int, tokens: int) -> list[Any]:
 def minilib(threads: int) -> Library:
     threadpool_limits(threads)
     from minilib.functional.scan import selective_scan
+    from minilib.parallel import memory_kept
     from minilib.tensor import no_grad, tensor
+
+    kept = memory_kept()  # as in a training
+    kept.__enter__()
 
     def forward(arrays: list[Any]) -> Call:
         tensors: Any = [tensor(array) for array in arrays]
@@ -72,7 +78,7 @@ def minilib(threads: int) -> Library:
 
         return call
 
-    return Library(forward, both)
+    return Library(forward, both, kept)
 
 
 def pytorch(threads: int) -> Library:
