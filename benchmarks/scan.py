@@ -5,7 +5,7 @@
 
 Two sizes, each of 4.2 million numbers of state: few long samples, and many short ones as in training on
 selective copying. Ours keeps its memory, as in a training by `Trainer`. The peer is the fair form of what is
-written in PyTorch: exp and products for all tokens at once, a loop over `unbind` (an index for each step would
+written in PyTorch: exp and products for all tokens at once, a loop over `unbind` (an index a step would
 make backward quadratic), one einsum at the end. The other form that we tried, `addcmul` and a product with C
 in the loop, was slower at both sizes.
 """
