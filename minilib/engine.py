@@ -159,9 +159,6 @@ class no_grad(Switch):
 
     enabled = False
 
-    def __init__(self) -> None:
-        self.before: list[bool] = []
-
     def __enter__(self) -> None:
         mode.before.append(mode.grad_enabled)
         mode.grad_enabled = self.enabled
@@ -229,7 +226,6 @@ class Writes:
     owner: weakref.ref[Array]
     count: int = 0
     last: int = 0  # on the clock of the operations
-    last_recorded: int = 0  # the last write that operations were remembered for
 
 
 class WriteLog(dict[int, Writes]):
@@ -239,7 +235,6 @@ class WriteLog(dict[int, Writes]):
 
 
 _writes = WriteLog()
-_rewritten: list[int] = []  # the time of the newest write that was remembered, if there ever was one
 
 
 def owner_of(array: Array) -> Array:

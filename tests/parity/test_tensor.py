@@ -508,6 +508,14 @@ def unsaved(library: Any, what: str) -> Any:
     return x.grad
 
 
+def refused_alike(call: Any) -> None:
+    """Both libraries raise; the types of PyTorch's errors vary."""
+    with pytest.raises(Exception):  # noqa: B017
+        call(torch)
+    with pytest.raises((RuntimeError, IndexError, TypeError, ValueError)):
+        call(lib)
+
+
 def plain(result: Any) -> Any:
     """Results of both libraries in one form, numbers rounded."""
     if isinstance(result, tuple | list):
