@@ -9,7 +9,6 @@ flatters that column a little. One thread, so that the seconds mean the same eve
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import machine
+from benchmarks.trainings import without_options
 from minilib import nn, optim
 from minilib.data import DataLoader, TensorDataset, digits, shifted
-from minilib.parallel import set_num_threads
 from minilib.tensor import Generator, manual_seed
 from minilib.train import Trainer, accuracy
 
@@ -101,10 +100,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
-    set_num_threads(1)
+    without_options(__doc__)
     rows = []
     for where in SPLITS:
         for name in MODELS:

@@ -9,7 +9,6 @@ says how many tokens behind a letter they are longest.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import machine
+from benchmarks.trainings import without_options
 from coursekit.pictures import steps_of
 from minilib.data import selective_copying
 from minilib.mamba import Mamba, MambaConfig
 from minilib.optim import clip_grad_norm_
-from minilib.parallel import memory_kept, set_num_threads
+from minilib.parallel import memory_kept
 from minilib.projects.remember import FixedMamba
 from minilib.tensor import manual_seed, no_grad
 
@@ -64,10 +64,7 @@ def behind(model: Any, ids: Any) -> int:
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
-    set_num_threads(1)
+    without_options(__doc__)
     rows = []
     with memory_kept():
         for seed in SEEDS:

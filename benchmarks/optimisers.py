@@ -9,7 +9,6 @@ three starts; what is reported is that mean from four other starts. None gets a 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import statistics
@@ -21,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import machine
+from benchmarks.trainings import without_options
 from minilib import functional as F
 from minilib import nn, optim
 from minilib.data import digits
-from minilib.parallel import set_num_threads
 from minilib.tensor import manual_seed, tensor
 
 RESULTS = Path(__file__).parent / "results" / "optimisers.json"
@@ -94,10 +93,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
-    set_num_threads(1)
+    without_options(__doc__)
     rows = []
     for kind in KINDS:
         for schedule in SCHEDULES:

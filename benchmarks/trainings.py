@@ -21,6 +21,14 @@ from minilib.projects.running import Samples
 Row = dict[str, Any]
 
 
+def without_options(description: str | None) -> None:
+    """The command line of a program that has no options but --help; its trainings take one thread each."""
+    argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
+    set_num_threads(1)
+
+
 def trained(program: Any, options: str, keep: Path | None) -> tuple[argparse.Namespace, Samples, Row]:
     """Run a program of `minilib.projects`, with a checkpoint in `keep` where one is given.
 
