@@ -47,7 +47,7 @@ def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None) -> str 
             if absent
             else "more was shown than the test shows, or in another order"
         )
-    wrong = [_judged(judge, want, have) for want, have in zip(expected.probes, got.probes, strict=True)]
+    wrong = [judged(judge, want, have) for want, have in zip(expected.probes, got.probes, strict=True)]
     return next((message for message in wrong if message), None)
 
 
@@ -56,7 +56,7 @@ def share(expected: CellRun, got: CellRun) -> float:
     pairs = list(zip(expected.probes, got.probes, strict=False))
     if len(got.probes) > len(pairs) or any(want.name != have.name for want, have in pairs):
         return 0.0
-    return sum(not _judged(None, want, have) for want, have in pairs) / len(expected.probes)
+    return sum(not judged(None, want, have) for want, have in pairs) / len(expected.probes)
 
 
 def _stopped(run: CellRun) -> str:
@@ -73,7 +73,8 @@ def _stopped(run: CellRun) -> str:
     }.get(run.status, f"stopped with {run.error}" if run.error else "stopped with an error")
 
 
-def _judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
+def judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
+    """None where `have` is right beside `want`, by the `judge` or by comparison, else a message."""
     if judge is None:
         message = difference(want.value, have.value, want.tolerance)
     else:
