@@ -917,7 +917,11 @@ class Tensor:
     # Gradients
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Ask for a gradient, or no longer. Only floating-point leaves can have one."""
+        """Ask for a gradient, or no longer. Only floating-point leaves can have one.
+
+        Ask before `self` is used: whether a leaf wants a gradient is looked up in backward, so operations of
+        before may give it one too (those of PyTorch do not; they took it for a constant).
+        """
         if requires_grad and self.data.dtype.kind != "f":
             raise RuntimeError(
                 f"only floating-point tensors can require gradients, not {self.dtype}: use x.float() first"
