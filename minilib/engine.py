@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -362,16 +362,28 @@ def refuse_forgotten() -> NoReturn:
 # Devices
 
 
+class Pair(Protocol):
+    """Kernels of our own for one operation: what forward saves only its own backward can read."""
+
+    def forward(self, f: Function, *arrays: Array) -> Array:
+        """The result of `f`, with `f.saved` set; NotImplemented where these arrays do not fit the kernels."""
+
+    def backward(self, f: Function, grad: Array) -> Array | tuple[Array | None, ...]:
+        """As `f.backward`, from what `forward` of this pair has saved."""
+
+
 @dataclass
 class Device:
-    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
+    """Where arrays of one type live: its name, the module that works on them, and pairs of kernels of our own.
 
-    Kernels are found by Function and direction, "forward" or "backward".
+    `take` brings an array of NumPy's there, `give` brings one back.
     """
 
     name: str
     xp: Any
-    kernels: dict[tuple[type[Function], str], Callable[..., Array]] = field(default_factory=dict)
+    take: Callable[[Array], Array] = np.asarray
+    give: Callable[[Array], Array] = np.asarray
+    pairs: dict[type[Function], Pair] = field(default_factory=dict)
 
 
 DEVICES: dict[type, Device] = {np.ndarray: Device("cpu", np)}
@@ -382,23 +394,41 @@ def array_module(array: Array) -> Any:
     return np if type(array) is np.ndarray else DEVICES[type(array)].xp
 
 
+def device_named(name: str) -> Device:
+    """The device that is called `name`. Raises RuntimeError where none has registered by it."""
+    for device in DEVICES.values():
+        if device.name == name.removesuffix(":0"):
+            return device
+    if name == "cuda":
+        raise RuntimeError(
+            "there is no device 'cuda' yet: `import minilib.gpu` brings it, simulated where there is no GPU"
+        )
+    raise RuntimeError(
+        f"there is no device {name!r} here; there is: {', '.join(d.name for d in DEVICES.values())}"
+    )
+
+
 def _on_device(f: Function, arrays: list[Array]) -> Array:
-    """Run `f` where its arrays are: by the kernel registered there, or else by its own forward."""
+    """Run `f` where its arrays are: by the pair of kernels registered there, or else by its own forward."""
     kinds = {type(array) for array in arrays}
     if len(kinds) > 1:
-        names = " and ".join(sorted(DEVICES[kind].name for kind in kinds))
-        raise TypeError(f"{f.name}: its inputs are on {names}: move them to one device with .to(device)")
+        where = " and ".join(f"{array.shape} on {DEVICES[type(array)].name}" for array in arrays)
+        raise TypeError(f"{f.name}: its inputs are {where}: move them to one device with .to(device)")
     device = DEVICES[kinds.pop()]
     f.xp = device.xp
-    kernel = device.kernels.get((type(f), "forward"))
-    return device.xp.asarray(kernel(f, *arrays) if kernel else f.forward(*arrays))
+    pair = device.pairs.get(type(f))
+    made = NotImplemented if pair is None else pair.forward(f, *arrays)
+    if made is NotImplemented:
+        made = f.forward(*arrays)
+    else:
+        vars(f)["pair"] = pair
+    return made if type(made) in DEVICES else device.xp.asarray(made)
 
 
 def _backward_on_device(f: Function, gradient: Array) -> Any:
-    """Run the backward of `f` where `gradient` is: by the kernel registered there, or else by its own."""
-    device = DEVICES.get(type(gradient))
-    kernel = device and device.kernels.get((type(f), "backward"))
-    return kernel(f, gradient) if kernel else f.backward(gradient)
+    """Run the backward of `f`: of the pair that ran its forward, or else its own."""
+    pair: Pair | None = vars(f).get("pair")
+    return f.backward(gradient) if pair is None else pair.backward(f, gradient)
 
 
 # Backward

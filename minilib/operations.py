@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.engine import Array, Function, Number, Shape, array_module
+from minilib.engine import DEVICES, Array, Device, Function, Number, Shape, array_module
 from minilib.sums import cumulative_sum, float_sum
 
 # Arithmetic
@@ -807,6 +807,20 @@ class Cast(Function):
 
     def backward(self, grad: Array) -> Array:
         return grad  # the engine casts it back
+
+
+class Transfer(Function):
+    """The same numbers on another device; the gradient comes back to where they were."""
+
+    def __init__(self, device: Device) -> None:
+        self.here = self.there = device
+
+    def forward(self, x: Array) -> Array:
+        self.here = DEVICES[type(x)]
+        return self.there.take(self.here.give(x))
+
+    def backward(self, grad: Array) -> Array:
+        return self.here.take(self.there.give(grad))
 
 
 # Writing in place

@@ -29,6 +29,7 @@ from minilib.engine import (
     _on_device,
     _writes,
     array_module,
+    device_named,
     first_gradient,
     mode,
     note_view,
@@ -84,6 +85,7 @@ from minilib.operations import (
     TakeAlongDim,
     Tanh,
     TopIndices,
+    Transfer,
     Triangle,
     Truth,
     Where,
@@ -842,10 +844,12 @@ class Tensor:
         return DEVICES[type(self.data)].name
 
     def _to_device(self, name: str) -> Tensor:
-        if name == self.device:
+        if name.removesuffix(":0") == self.device:
             return self
-        names = ", ".join(d.name for d in DEVICES.values())
-        raise RuntimeError(f"there is no device {name!r} here; there is: {names}")
+        return apply(Transfer(device_named(name)), self)
+
+    def cuda(self) -> Tensor:
+        return self.to("cuda")
 
     def cpu(self) -> Tensor:
         return self.to("cpu")
@@ -1054,7 +1058,7 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
     try:
         if type(arrays[0]) is np.ndarray:
             data = f.forward(*arrays)
-            if type(data) is not np.ndarray:  # NumPy makes scalars of 0-d results
+            if type(data) not in DEVICES:  # NumPy makes scalars of 0-d results
                 data = np.asarray(data)
         else:
             data = _on_device(f, arrays)
