@@ -374,7 +374,7 @@ class Pair(Protocol):
 
 @dataclass
 class Device:
-    """Where arrays of one type live: its name, the module that works on them, and pairs of kernels of our own.
+    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
 
     `take` brings an array of NumPy's there, `give` brings one back.
     """
@@ -408,13 +408,17 @@ def device_named(name: str) -> Device:
     )
 
 
-def _on_device(f: Function, arrays: list[Array]) -> Array:
-    """Run `f` where its arrays are: by the pair of kernels registered there, or else by its own forward."""
-    kinds = {type(array) for array in arrays}
-    if len(kinds) > 1:
+def refuse_mix(f: Function, arrays: list[Array]) -> None:
+    """Raise TypeError where the inputs of `f` are on different devices."""
+    if len({type(array) for array in arrays}) > 1:
         where = " and ".join(f"{array.shape} on {DEVICES[type(array)].name}" for array in arrays)
         raise TypeError(f"{f.name}: its inputs are {where}: move them to one device with .to(device)")
-    device = DEVICES[kinds.pop()]
+
+
+def _on_device(f: Function, arrays: list[Array]) -> Array:
+    """Run `f` where its arrays are: by the pair of kernels registered there, or else by its own forward."""
+    refuse_mix(f, arrays)
+    device = DEVICES[type(arrays[0])]
     f.xp = device.xp
     pair = device.pairs.get(type(f))
     made = NotImplemented if pair is None else pair.forward(f, *arrays)

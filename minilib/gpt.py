@@ -167,7 +167,7 @@ class Transformer(nn.Module):
 
     def forward(self, idx: Tensor, caches: list[LayerCache] | None = None) -> Tensor:
         start = caches[0].length if caches else 0
-        places = arange(start, start + idx.shape[1])
+        places = arange(start, start + idx.shape[1], device=idx.device)
         x = self.drop(self.wte(idx) + self.wpe(places))  # (B, T, C) + (T, C)
         for i, block in enumerate(self.h):
             x = block(x, caches[i] if caches else None)

@@ -14,7 +14,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -160,7 +159,9 @@ class Elementwise:
         coming = f"d{self.output}"
         values = dict(zip([*self.inputs, self.output], f.saved, strict=True)) | {coming: grad}
         wanted = {
-            name: share for i, (name, share) in enumerate(self.shares.items()) if f.needs(i) and share != coming
+            name: share
+            for i, (name, share) in enumerate(self.shares.items())
+            if f.needs(i) and share != coming
         }
         outs = {name: cp.empty(grad.shape, np.float32) for name in wanted}
         if outs:
@@ -211,7 +212,7 @@ def run_elementwise(
 
 
 def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Fewer axes for the same places: those of length 1 go, neighbours that all arrays pass in one become one."""
+    """Fewer axes for the same places: those of length 1 go, neighbours that lie in one row become one."""
     sizes: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for axis, size in enumerate(shape):
@@ -265,7 +266,7 @@ def elementwise_kernel(
 
 
 def place_of(name: str, axes: int) -> str:
-    """Lines of C that find where element i of the result is in the array `name`: the last axis runs fastest."""
+    """Lines of C that find where element i of the result lies in the array `name`, from the last axis on."""
     lines = [f"    int {name}_rest = i, {name}_place = 0;\n"]
     for axis in reversed(range(axes)):
         lines.append(f"    {name}_place += {name}_rest % {name}_size{axis} * {name}_step{axis};\n")

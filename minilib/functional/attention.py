@@ -191,7 +191,7 @@ def scaled_dot_product_attention(
         return out.reshape(-1, length, heads, d).transpose(1, 2)
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if is_causal:
-        attn_mask = ones(scores.shape[-2:], dtype=bool).tril().to(scores.device)
+        attn_mask = ones(scores.shape[-2:], dtype=bool, device=scores.device).tril()
     if attn_mask is not None:
         hidden = attn_mask.dtype == bool
         scores = scores.masked_fill(~attn_mask, -math.inf) if hidden else scores + attn_mask

@@ -134,7 +134,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     classes = int(input.max().item()) + 1 if num_classes == -1 else num_classes
     if input.numel() and (input.data.min() < 0 or input.data.max() >= classes):
         raise RuntimeError(f"one_hot: integers must be from 0 to {classes - 1}")
-    return (input.unsqueeze(-1) == arange(classes)).long()
+    return (input.unsqueeze(-1) == arange(classes, device=input.device)).long()
 
 
 # Windows

@@ -66,7 +66,8 @@ def cross_entropy(
     """
     axis = _check_targets(input, target, weight, ignore_index, reduction)
     rows, targets = _class_rows(input, axis), target.data.reshape(-1, 1)
-    weights = ones(rows.shape[1], dtype=input.dtype) if weight is None else weight.to(input.dtype)
+    weights = ones(rows.shape[1], device=input.device) if weight is None else weight
+    weights = weights.to(input.dtype)
     counts = targets != ignore_index
     classes = targets * counts  # class 0 for those that do not count
     share = weights.data[classes] * counts

@@ -68,8 +68,8 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last axes (`normalized_shape`), times weight plus bias of that shape."""
     shape = _last_axes("layer_norm", input, normalized_shape, weight, bias)
-    weight = ones(shape, dtype=input.dtype) if weight is None else weight
-    bias = zeros(shape, dtype=input.dtype) if bias is None else bias
+    weight = ones(shape, dtype=input.dtype, device=input.device) if weight is None else weight
+    bias = zeros(shape, dtype=input.dtype, device=input.device) if bias is None else bias
     one_row = type(input.data) is np.ndarray and 0 < input.data.size == weight.data.size
     return apply(LayerNormOfOneRow(eps) if one_row else LayerNorm(eps), input, weight, bias)
 
@@ -133,7 +133,7 @@ def rms_norm(
 ) -> Tensor:
     """Root mean square 1 over the last axes (`normalized_shape`), times weight. `eps` None: the dtype's."""
     shape = _last_axes("rms_norm", input, normalized_shape, weight)
-    weight = ones(shape, dtype=input.dtype) if weight is None else weight
+    weight = ones(shape, dtype=input.dtype, device=input.device) if weight is None else weight
     norm = RMSNorm(float(np.finfo(input.dtype).eps) if eps is None else eps)
     if len(input.shape) == 2 and len(shape) == 1:
         return apply(norm, input, weight)
@@ -235,8 +235,8 @@ def batch_norm(
         )
     channels = input.shape[1]
     count = math.prod(input.shape) // max(channels, 1)
-    weight = ones(channels, dtype=input.dtype) if weight is None else weight
-    bias = zeros(channels, dtype=input.dtype) if bias is None else bias
+    weight = ones(channels, dtype=input.dtype, device=input.device) if weight is None else weight
+    bias = zeros(channels, dtype=input.dtype, device=input.device) if bias is None else bias
     f = BatchNorm(eps)
     if not training:
         if running_mean is None or running_var is None:

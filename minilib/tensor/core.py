@@ -35,6 +35,7 @@ from minilib.engine import (
     note_view,
     owner_of,
     propagate,
+    refuse_mix,
     refuse_write,
     renew,
     take_over,
@@ -1064,6 +1065,9 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
             data = _on_device(f, arrays)
     except ValueError as error:
         raise RuntimeError(f"{f.name}: {error}") from None
+    except TypeError:
+        refuse_mix(f, arrays)
+        raise
     out = _new(Tensor)
     out.data = data
     out._grad = out.hooks = out._function = out.origin = None

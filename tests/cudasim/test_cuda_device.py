@@ -7,7 +7,7 @@ import copy
 import gc
 import inspect
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -856,10 +856,10 @@ def test_elementwise_functions_are_cupys(cupy: Any) -> None:
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
-    DEVICES[ndarray] = made = Device("cuda", cp)
-    yield made
-    del DEVICES[ndarray]
+def device(monkeypatch: pytest.MonkeyPatch) -> Device:
+    made = Device("cuda", cp, cp.asarray, cp.asnumpy)
+    monkeypatch.setitem(DEVICES, ndarray, made)
+    return made
 
 
 def test_every_name_that_the_library_takes_from_an_array_module_is_here() -> None:
@@ -880,23 +880,10 @@ def test_every_name_that_the_library_takes_from_an_array_module_is_here() -> Non
     assert sorted(name for name in names if not hasattr(cp, name)) == []
 
 
-# They make tensors of their own on the CPU.
-ON_THE_CPU = {
-    "cross_entropy", "one_hot", "layer_norm", "rms_norm", "batch_norm in training", "batch_norm",
-    "batch_norm of nothing", "embedding of nothing",
-}  # fmt: skip
-CPU = pytest.mark.xfail(
-    strict=True, raises=TypeError, reason="makes tensors on the CPU, not where its input is"
-)
-
-
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(case, id=case.name, marks=[CPU] if case.name in ON_THE_CPU else [])
-        for case in (*tensor_cases.CASES, *functional_cases.CASES)
-    ],
+    [pytest.param(case, id=case.name) for case in (*tensor_cases.CASES, *functional_cases.CASES)],
 )
 def test_every_operation_runs_on_device_arrays(case: Case, device: Device) -> None:
     @settings(max_examples=3, derandomize=True, deadline=None, database=None, phases=[Phase.generate])

@@ -37,9 +37,11 @@ def op(lib: Any, name: str) -> Any:
 
 
 def given_tensors(lib: Any, options: dict[str, Any], like: Any) -> dict[str, Any]:
-    """The options with arrays made tensors, of the dtype of `like`."""
+    """The options with arrays made tensors, of the dtype of `like` and where it is."""
     return {
-        key: lib.tensor(np.array(value), dtype=like.dtype) if isinstance(value, np.ndarray) else value
+        key: lib.tensor(np.array(value), dtype=like.dtype, device=like.device)
+        if isinstance(value, np.ndarray)
+        else value
         for key, value in options.items()
     }
 
@@ -584,7 +586,7 @@ CASES = [
     ),
     Case(
         "embedding of nothing",
-        lambda lib, w, dim: op(lib, "embedding")(lib.tensor(np.zeros(dim, int)), w),
+        lambda lib, w, dim: op(lib, "embedding")(lib.tensor(np.zeros(dim, int), device=w.device), w),
         these([(3, 2)], [(1, 1)], [(3, 0)], dim=[(0,), (2, 0), ()]),
     ),
     Case(

@@ -994,7 +994,7 @@ def test_broadcast_gradients_are_summed_by_the_engine() -> None:
         (lambda: tensor([1.0]) + np.ones(1), r"tensor\("),
         (lambda: lib.zeros(2) + lib.zeros(3), r"Add.*\(2,\).*\(3,\)"),
         (lambda: lib.zeros(0).amax(), "Extreme|amax"),
-        (lambda: tensor([1.0]).to("cuda"), "cuda"),
+        (lambda: tensor([1.0]).to("cuda:7"), "cuda:7"),
         (lambda: where(tensor([1]), 1, 2), "booleans.*int64"),
         (lambda: lib.rand(2, dtype=np.float16), "float32 or float64"),
     ],
@@ -1302,23 +1302,44 @@ def test_a_copy_of_a_tensor_stays_elsewhere(elsewhere: Device) -> None:
     assert tensor(moved(np.array([1.0]))).device == "elsewhere"
 
 
-def test_a_registered_kernel_takes_the_place_of_forward(elsewhere: Device) -> None:
-    def kernel(f: Function, x: Elsewhere) -> Elsewhere:
-        f.saved = (x,)
+class Hundreds:
+    """A pair of kernels for Exp that shows itself; it has nothing for more than one number."""
+
+    def forward(self, f: Function, x: Elsewhere) -> Any:
+        if x.array.size > 1:
+            return NotImplemented
+        f.saved = ()
         return Elsewhere(x.array + 100)
 
-    elsewhere.kernels[lib.Exp, "forward"] = kernel
-    x = moved(np.array([1.0]), requires_grad=True)
-    assert x.exp().tolist() == [101.0]
-    assert tensor([0.0]).exp().tolist() == [1.0]
+    def backward(self, f: Function, grad: Elsewhere) -> Elsewhere:
+        return Elsewhere(grad.array * 100)
 
 
-def test_a_registered_kernel_takes_the_place_of_backward(elsewhere: Device) -> None:
-    elsewhere.kernels[lib.Exp, "backward"] = lambda f, grad: Elsewhere(grad.array * 100)
+def test_a_registered_pair_takes_the_place_of_forward_and_backward(elsewhere: Device) -> None:
+    elsewhere.pairs[lib.Exp] = Hundreds()
     x, y = moved(np.array([1.0]), requires_grad=True), leaf(0.0)
-    x.exp().backward()
-    y.exp().backward()
+    out, here = x.exp(), y.exp()
+    out.backward()
+    here.backward()
+    assert (out.tolist(), here.tolist()) == ([101.0], [1.0])
     assert (x.grad.tolist(), y.grad.tolist()) == ([100.0], [1.0])
+
+
+def test_where_a_pair_does_not_fit_the_operation_runs_itself_both_ways(elsewhere: Device) -> None:
+    elsewhere.pairs[lib.Exp] = Hundreds()
+    x = moved(np.array([0.0, 0.0]), requires_grad=True)
+    out = x.exp()
+    out.sum().backward()
+    assert (out.tolist(), x.grad.tolist()) == ([1.0, 1.0], [1.0, 1.0])
+
+
+def test_the_pair_that_ran_forward_runs_backward_though_it_has_left_since(elsewhere: Device) -> None:
+    elsewhere.pairs[lib.Exp] = Hundreds()
+    x = moved(np.array([1.0]), requires_grad=True)
+    out = x.exp()
+    del elsewhere.pairs[lib.Exp]
+    out.backward()
+    assert x.grad.tolist() == [100.0]
 
 
 # ---------------------------------------------------------------- the functions of an array module
