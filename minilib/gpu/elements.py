@@ -1,9 +1,4 @@
-"""Tensors on a GPU: `x.to("cuda")`, and operations that run kernels of our own, forward and backward.
-
-To import this module is to turn it on. Arrays are CuPy's where there is a GPU, and elsewhere the simulator's,
-exact and slow; `MINILIB_CUDA` decides. An operation runs our pair of kernels where one is registered and fits
-its inputs, and otherwise what the array module has: `coverage()` says which.
-"""
+"""Operations on each element alone: one kernel, with a hole for the expression."""
 
 from __future__ import annotations
 
@@ -11,111 +6,37 @@ import functools
 import inspect
 import math
 import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from minilib.cuda import RawKernel, backend, cp
-from minilib.engine import Pair
+from minilib.cuda import RawKernel, cp
+from minilib.functional.activations import GELU, Erf, SiLU, Softplus, TanhGELU
+from minilib.gpu.device import DEVICE, THREADS, blocks, fits
 from minilib.operations import (
     Abs,
     Add,
+    Clone,
     Cos,
     Div,
     Exp,
     Expm1,
     Log,
     Log1p,
+    Maximum,
+    Minimum,
     Mul,
     Neg,
+    Pow,
     ReLU,
     Sigmoid,
     Sin,
     Sqrt,
     Sub,
     Tanh,
+    Where,
 )
-from minilib.tensor import DEVICES, Array, Device, Function, Shape
-
-THREADS = 256  # of a block, where each thread has an element
-
-
-# The device
-
-
-def take(array: Array) -> Array:
-    """An array of NumPy's as one on the device. Says once where that device is simulated."""
-    if backend() != "gpu":
-        said_once()
-    return cp.asarray(array)
-
-
-@functools.cache
-def said_once() -> None:
-    warnings.warn('there is no GPU here: "cuda" is the simulator, exact and slow', stacklevel=2)
-
-
-DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, take, cp.asnumpy))
-
-
-# Pairs of kernels
-
-
-def pair(kind: type[Function]) -> Callable[[type[Pair]], type[Pair]]:
-    """Register a class with `forward(f, *arrays)` and `backward(f, grad)` as the kernels of `kind`.
-
-    Its forward returns NotImplemented for arrays that do not fit; then the array module takes over.
-    """
-
-    def register(kernels: type[Pair]) -> type[Pair]:
-        DEVICE.pairs[kind] = kernels()
-        return kernels
-
-    return register
-
-
-@contextmanager
-def without(*kinds: type[Function]) -> Iterator[None]:
-    """In this block the operations `kinds`, all where none is named, run by the array module."""
-    before = dict(DEVICE.pairs)
-    for kind in kinds or before:
-        DEVICE.pairs.pop(kind, None)
-    try:
-        yield
-    finally:
-        DEVICE.pairs.clear()
-        DEVICE.pairs.update(before)
-
-
-def coverage() -> str:
-    """A table of all operations: which run our kernels, which the array module's."""
-    kinds = sorted(operations(Function), key=lambda kind: kind.__name__)
-    rows = [(kind.__name__, "ours" if kind in DEVICE.pairs else cp.__name__) for kind in kinds]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {where}" for name, where in rows)
-
-
-def operations(kind: type[Function]) -> Iterator[type[Function]]:
-    """All operations of the library that have been imported: subclasses of `kind`."""
-    for one in kind.__subclasses__():
-        if one.__module__.startswith("minilib."):
-            yield one
-        yield from operations(one)
-
-
-def fits(*arrays: Array) -> bool:
-    """Whether our kernels take them: float32, and places that an int can count."""
-    return all(array.dtype == np.float32 and array.size < 2**31 for array in arrays)
-
-
-def blocks(count: int, size: int = THREADS) -> int:
-    """How many blocks of `size` hold `count` threads."""
-    return -(-count // size)
-
-
-# Operations on each element alone: one kernel, with a hole for the expression
+from minilib.tensor import Array, Function, Shape
 
 TEMPLATE = """
 extern "C" __global__ void elementwise({parameters}) {{
@@ -129,8 +50,8 @@ def elementwise(kind: type[Function], forward: str, backward: str, numbers: str 
     """Register kernels for `kind`, which works on each element alone, made of expressions in C.
 
     forward, such as "z = x * y", has the arguments of `kind.forward` by their names. backward, such as
-    "dx = dz * y; dy = dz * x", has their gradients in order, made of dz and what it names of x, y and z; that
-    is what forward saves. `numbers` names attributes of the operation that are numbers.
+    "dx = dz * y; dy = dz * x", has their gradients, made of dz and what it names of x, y and z, which is what
+    forward saves; other names may be given a value before. `numbers` names attributes of the operation.
     """
     DEVICE.pairs[kind] = Elementwise(kind, forward, backward, numbers)
 
@@ -141,17 +62,24 @@ class Elementwise:
     def __init__(self, kind: type[Function], forward: str, backward: str, numbers: str) -> None:
         self.inputs = list(inspect.signature(kind.forward).parameters)[1:]
         self.output, self.expression = forward.split(" = ", 1)
-        self.shares = dict(part.strip().split(" = ", 1) for part in backward.split(";"))
+        lines = dict(part.strip().split(" = ", 1) for part in backward.split(";"))
+        gradients = [f"d{name}" for name in self.inputs]
+        self.shares = {name: lines[name] for name in gradients}
+        self.before = {name: line for name, line in lines.items() if name not in gradients}
         self.numbers = numbers.split()
 
     def forward(self, f: Function, *arrays: Array) -> Array:
-        if not fits(*arrays):
+        numbers = [array for array in arrays if array.dtype != bool]
+        if not numbers or not fits(*numbers):
             return NotImplemented
         out = cp.empty(np.broadcast_shapes(*[array.shape for array in arrays]), np.float32)
         values = dict(zip(self.inputs, arrays, strict=True))
         run_elementwise(values, {self.output: out}, [f"{self.output} = {self.expression}"], self._numbers(f))
         values[self.output] = out
-        wanted = [share for i, share in enumerate(self.shares.values()) if f.needs(i)]
+        wanted = [
+            *self.before.values(),
+            *[share for i, share in enumerate(self.shares.values()) if f.needs(i)],
+        ]
         f.saved = tuple(value if mentioned(name, wanted) else None for name, value in values.items())
         return out
 
@@ -165,8 +93,9 @@ class Elementwise:
         }
         outs = {name: cp.empty(grad.shape, np.float32) for name in wanted}
         if outs:
-            reads = {name: x for name, x in values.items() if mentioned(name, list(wanted.values()))}
-            statements = [f"{name} = {share}" for name, share in wanted.items()]
+            lines = self.before | wanted
+            reads = {name: x for name, x in values.items() if mentioned(name, list(lines.values()))}
+            statements = [f"{name} = {line}" for name, line in lines.items()]
             run_elementwise(reads, outs, statements, self._numbers(f))
         passed = {name: grad for name, share in self.shares.items() if share == coming}
         return tuple((outs | passed).get(name) for name in self.shares)
@@ -194,10 +123,11 @@ def run_elementwise(
     if not count:
         return
     wide = [cp.broadcast_to(array, shape) for array in reads.values()]
-    sizes, steps = collapsed(shape, [[s // 4 for s in array.strides] for array in wide])
+    sizes, steps = collapsed(shape, [[s // array.itemsize for s in array.strides] for array in wide])
     strided = tuple(step != whole_steps(sizes) for step in steps)
+    types = tuple("bool" if array.dtype == bool else "float" for array in wide)
     kernel = elementwise_kernel(
-        tuple(reads), tuple(writes), tuple(statements), tuple(numbers), len(sizes), strided
+        tuple(reads), types, tuple(writes), tuple(statements), tuple(numbers), len(sizes), strided
     )
     places = [n for step, odd in zip(steps, strided, strict=True) if odd for n in (*sizes, *step)]
     kernel(
@@ -237,6 +167,7 @@ def whole_steps(sizes: Sequence[int]) -> list[int]:
 @functools.cache
 def elementwise_kernel(
     reads: tuple[str, ...],
+    types: tuple[str, ...],
     writes: tuple[str, ...],
     statements: tuple[str, ...],
     numbers: tuple[str, ...],
@@ -247,7 +178,7 @@ def elementwise_kernel(
     odd = [name for name, one in zip(reads, strided, strict=True) if one]
     steps = [f"int {name}_{what}{axis}" for name in odd for what in ("size", "step") for axis in range(axes)]
     parameters = [
-        *[f"const float* {name}_at" for name in reads],
+        *[f"const {kind}* {name}_at" for kind, name in zip(types, reads, strict=True)],
         *[f"float* {name}_at" for name in writes],
         *[f"float {name}" for name in numbers],
         "int n",
@@ -257,7 +188,10 @@ def elementwise_kernel(
         TEMPLATE.format(
             parameters=", ".join(parameters),
             places="".join(place_of(name, axes) for name in odd),
-            loads="".join(f"    float {x} = {x}_at[{x + '_place' if x in odd else 'i'}];\n" for x in reads),
+            loads="".join(
+                f"    {kind} {name} = {name}_at[{name + '_place' if name in odd else 'i'}];\n"
+                for kind, name in zip(types, reads, strict=True)
+            ),
             statements="".join(f"    float {statement};\n" for statement in statements),
             stores="".join(f"    {name}_at[i] = {name};\n" for name in writes),
         ),
@@ -290,3 +224,47 @@ elementwise(Tanh, "y = tanhf(x)", "dx = dy * (1.0f - y * y)")
 elementwise(Sigmoid, "y = 1.0f / (1.0f + expf(-x))", "dx = dy * (y * (1.0f - y))")
 elementwise(ReLU, "y = x < 0.0f ? 0.0f : x", "dx = y <= 0.0f ? 0.0f : dy")
 elementwise(Abs, "y = fabsf(x)", "dx = x > 0.0f ? dy : x < 0.0f ? -dy : 0.0f")
+elementwise(Clone, "y = x", "dx = dy")
+elementwise(
+    Pow,
+    "z = powf(x, y)",
+    "dx = y == 0.0f ? 0.0f : dz * y * powf(x, y - 1.0f); "
+    "dy = x == 0.0f && y >= 0.0f ? 0.0f : dz * z * logf(x)",
+)
+elementwise(
+    Maximum,
+    "z = x != x || x > y ? x : y",
+    "dx = x < y ? 0.0f : x == y ? 0.5f * dz : dz; dy = x > y ? 0.0f : x == y ? 0.5f * dz : dz",
+)
+elementwise(
+    Minimum,
+    "z = x != x || x < y ? x : y",
+    "dx = x > y ? 0.0f : x == y ? 0.5f * dz : dz; dy = x < y ? 0.0f : x == y ? 0.5f * dz : dz",
+)
+elementwise(
+    Where,
+    "z = condition ? x : y",
+    "dcondition = 0.0f; dx = condition ? dz : 0.0f; dy = condition ? 0.0f : dz",
+)
+elementwise(Erf, "y = erff(x)", "dx = dy * 1.12837917f * expf(-x * x)")
+elementwise(
+    GELU,
+    "y = 0.5f * x * (1.0f + erff(0.70710678f * x))",
+    "dx = dy * (0.5f + 0.5f * erff(0.70710678f * x) + 0.39894228f * x * expf(-0.5f * x * x))",
+)
+# The gate of the other GELU is a logistic curve of 2 u, so its slope is 2 u' gate (1 - gate).
+GATE = "1.0f / (1.0f + expf(-1.59576912f * (x + 0.044715f * x * x * x)))"
+elementwise(
+    TanhGELU,
+    f"y = x * ({GATE})",
+    f"g = {GATE}; dx = dy * (g + x * g * (1.0f - g) * 1.59576912f * (1.0f + 0.134145f * x * x))",
+)
+elementwise(
+    SiLU, "y = x / (1.0f + expf(-x))", "g = 1.0f / (1.0f + expf(-x)); dx = dy * (g + x * g * (1.0f - g))"
+)
+elementwise(
+    Softplus,
+    "y = x > threshold ? x : fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x)))",
+    "dx = x > threshold ? dy : dy / (1.0f + expf(-x))",
+    numbers="threshold",
+)

@@ -1,0 +1,15 @@
+"""Tensors on a GPU: `x.to("cuda")`, and operations that run kernels of our own, forward and backward.
+
+To import this module is to turn it on. Arrays are CuPy's where there is a GPU, and elsewhere the simulator's,
+exact and slow; `MINILIB_CUDA` decides. An operation runs our pair of kernels where one is registered and fits
+its inputs, and otherwise what the array module has: `coverage()` says which.
+"""
+
+from minilib.gpu import reductions as reductions
+from minilib.gpu import rows as rows
+from minilib.gpu.device import DEVICE as DEVICE
+from minilib.gpu.device import coverage as coverage
+from minilib.gpu.device import fits as fits
+from minilib.gpu.device import pair as pair
+from minilib.gpu.device import without as without
+from minilib.gpu.elements import elementwise as elementwise

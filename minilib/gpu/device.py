@@ -1,0 +1,98 @@
+"""The device: arrays on a GPU or its simulator, and the table of operations that run kernels of ours."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda import RawModule, backend, cp
+from minilib.engine import DEVICES, Array, Device, Function, Pair
+
+THREADS = 256  # of a block, where each thread has an element
+
+
+# The device
+
+
+def take(array: Array) -> Array:
+    """An array of NumPy's as one on the device. Says once where that device is simulated."""
+    if backend() != "gpu":
+        said_once()
+    return cp.asarray(array)
+
+
+@functools.cache
+def said_once() -> None:
+    warnings.warn('there is no GPU here: "cuda" is the simulator, exact and slow', stacklevel=2)
+
+
+DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, take, cp.asnumpy))
+
+
+# Pairs of kernels
+
+
+def pair(kind: type[Function]) -> Callable[[type[Pair]], type[Pair]]:
+    """Register a class with `forward(f, *arrays)` and `backward(f, grad)` as the kernels of `kind`.
+
+    Its forward returns NotImplemented for arrays that do not fit; then the array module takes over.
+    """
+
+    def register(kernels: type[Pair]) -> type[Pair]:
+        DEVICE.pairs[kind] = kernels()
+        return kernels
+
+    return register
+
+
+@contextmanager
+def without(*kinds: type[Function]) -> Iterator[None]:
+    """In this block the operations `kinds`, all where none is named, run by the array module."""
+    before = dict(DEVICE.pairs)
+    for kind in kinds or before:
+        DEVICE.pairs.pop(kind, None)
+    try:
+        yield
+    finally:
+        DEVICE.pairs.clear()
+        DEVICE.pairs.update(before)
+
+
+def coverage() -> str:
+    """A table of all operations: which run our kernels, which the array module's."""
+    kinds = sorted(operations(Function), key=lambda kind: kind.__name__)
+    rows = [(kind.__name__, "ours" if kind in DEVICE.pairs else cp.__name__) for kind in kinds]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {where}" for name, where in rows)
+
+
+def operations(kind: type[Function]) -> Iterator[type[Function]]:
+    """All operations of the library that have been imported: subclasses of `kind`."""
+    for one in kind.__subclasses__():
+        if one.__module__.startswith("minilib."):
+            yield one
+        yield from operations(one)
+
+
+def fits(*arrays: Array) -> bool:
+    """Whether our kernels take them: float32, and places that an int can count."""
+    return all(array.dtype == np.float32 and array.size < 2**31 for array in arrays)
+
+
+def blocks(count: int, size: int = THREADS) -> int:
+    """How many blocks of `size` hold `count` threads."""
+    return -(-count // size)
+
+
+def kernels(file: str, *names: str) -> Callable[[str], Any]:
+    """What finds a kernel of minilib/kernels/`file`.cu by its name; `names` are those with <numbers>."""
+    path = Path(__file__).parents[1] / "kernels" / f"{file}.cu"
+    module = RawModule(code=path.read_text(encoding="utf-8"), name_expressions=names or None)
+    found: Callable[[str], Any] = functools.cache(module.get_function)
+    return found

@@ -1,0 +1,108 @@
+"""Sums and extremes along any axes, in pieces that blocks can share."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda import cp
+from minilib.gpu.device import THREADS, blocks, fits, kernels, pair
+from minilib.gpu.elements import run_elementwise
+from minilib.operations import Extreme, LongSum, Sum, axes
+from minilib.tensor import Array, Function
+
+PIECE = 4096  # numbers of a row, or of a column, that a block takes
+ADD, LARGEST, SMALLEST = 0, 1, -1
+MOST = 65_535  # blocks along the second axis of a grid
+
+
+@cache
+def reduction(name: str, kind: int) -> Any:
+    return kernels("reductions", f"{name}<{kind}>")(f"{name}<{kind}>")
+
+
+def reduce_rows(x: Array, kind: int = ADD) -> Array:
+    """What each row of x (rows, columns), contiguous, gives: (rows,)."""
+    rows, columns = x.shape
+    pieces = max(1, blocks(columns, PIECE))
+    y = cp.empty((rows, pieces), np.float32)
+    if rows:
+        sizes = np.int32(rows), np.int32(columns), np.int32(PIECE)
+        reduction("reduce_rows", kind)((pieces, min(rows, MOST)), (THREADS,), (x, y, *sizes))
+    return y.reshape(rows) if pieces == 1 else reduce_rows(y, kind)
+
+
+def reduce_columns(x: Array, kind: int = ADD) -> Array:
+    """What each column of x (rows, columns), contiguous, gives: (columns,)."""
+    rows, columns = x.shape
+    length = max(PIECE // 8, blocks(rows, MOST))
+    pieces = max(1, blocks(rows, length))
+    y = cp.empty((pieces, columns), np.float32)
+    if columns:
+        sizes = np.int32(rows), np.int32(columns), np.int32(length)
+        reduction("reduce_columns", kind)((blocks(columns, 32), pieces), (32, 8), (x, y, *sizes))
+    return y.reshape(columns) if pieces == 1 else reduce_columns(y, kind)
+
+
+def reduce(x: Array, dims: tuple[int, ...], kind: int = ADD) -> Array:
+    """What the numbers along `dims` give, these axes gone. Copies x where they are neither first nor last."""
+    kept = [axis for axis in range(x.ndim) if axis not in dims]
+    shape, count = [x.shape[axis] for axis in kept], math.prod(x.shape[axis] for axis in dims)
+    size, across = math.prod(shape), x.transpose(*dims, *kept)
+    if kept and across.flags.c_contiguous:
+        return reduce_columns(across.reshape(count, size), kind).reshape(shape)
+    along = contiguous(x.transpose(*kept, *dims)).reshape(size, count)
+    return reduce_rows(along, kind).reshape(shape)
+
+
+def contiguous(x: Array) -> Array:
+    """`x` itself, or a copy whose numbers lie in order."""
+    if x.flags.c_contiguous:
+        return x
+    out = cp.empty(x.shape, np.float32)
+    run_elementwise({"x": x}, {"y": out}, ["y = x"], {})
+    return out
+
+
+class SumKernels:
+    """Forward by kernels; backward is a view that repeats the gradient."""
+
+    def forward(self, f: Any, x: Array) -> Array:
+        if not fits(x):
+            return NotImplemented
+        dims = axes(f.dim, x.ndim)
+        out = reduce(x, dims)
+        return out.reshape([1 if i in dims else n for i, n in enumerate(x.shape)]) if f.keepdim else out
+
+    def backward(self, f: Function, grad: Array) -> Any:
+        return f.backward(grad)
+
+
+pair(Sum)(SumKernels)
+pair(LongSum)(SumKernels)
+
+
+@pair(Extreme)
+class ExtremeKernels:
+    def forward(self, f: Any, x: Array) -> Array:
+        if not fits(x) or not x.size:
+            return NotImplemented
+        dims = axes(f.dim, x.ndim)
+        out = reduce(x, dims, LARGEST if f.largest else SMALLEST)
+        if f.keepdim:
+            out = out.reshape([1 if i in dims else n for i, n in enumerate(x.shape)])
+        f.saved = x, out
+        return out
+
+    def backward(self, f: Any, grad: Array) -> Array:
+        """Equal ones share the gradient."""
+        x, y = f.saved
+        best = {"x": x, "y": f.keep(y)}
+        won, dx = (cp.empty(x.shape, np.float32) for _ in range(2))
+        run_elementwise(best, {"won": won}, ["won = x == y ? 1.0f : 0.0f"], {})
+        shares = {"won": won, "grad": f.keep(grad), "count": f.keep(reduce(won, axes(f.dim, x.ndim)))}
+        run_elementwise(shares, {"dx": dx}, ["dx = won * grad / count"], {})
+        return dx

@@ -1,0 +1,271 @@
+// Kernels on rows: a block has a row at a time and keeps it in registers, EACH numbers to a thread, so that each
+// number is read once. The columns of thread t are t, t + blockDim.x, t + 2 blockDim.x, and so on.
+
+#define INFINITY __int_as_float(0x7f800000)  // its bits: kernels have no header that names it
+#define ALL 0xffffffffu                      // lanes that take part in a shuffle
+#define MOST 32                              // warps of a block
+
+__device__ float warp_sum(float x) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(ALL, x, lanes);
+    return x;
+}
+
+__device__ float warp_max(float x) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) x = fmaxf(x, __shfl_xor_sync(ALL, x, lanes));
+    return x;
+}
+
+// The sum of x over all threads of the block, known to all of them. `room` is shared, MOST floats.
+__device__ float block_sum(float x, float* room) {
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    x = warp_sum(x);
+    if (lane == 0) room[warp] = x;
+    __syncthreads();
+    x = warp_sum(lane < blockDim.x / 32 ? room[lane] : 0.0f);
+    __syncthreads();  // before room is used again
+    return x;
+}
+
+__device__ float block_max(float x, float* room) {
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    x = warp_max(x);
+    if (lane == 0) room[warp] = x;
+    __syncthreads();
+    x = warp_max(lane < blockDim.x / 32 ? room[lane] : -INFINITY);
+    __syncthreads();
+    return x;
+}
+
+// This thread's numbers of a row, `beyond` in place of those that the row does not have; and back.
+template <int EACH> __device__ void load(const float* row, float* mine, int columns, float beyond) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        int c = threadIdx.x + i * blockDim.x;
+        mine[i] = c < columns ? row[c] : beyond;
+    }
+}
+
+template <int EACH> __device__ void store(float* row, const float* mine, int columns) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        int c = threadIdx.x + i * blockDim.x;
+        if (c < columns) row[c] = mine[i];
+    }
+}
+
+// From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
+// with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
+
+// y = softmax(x). Moves 2 arrays.
+template <int EACH> __global__ void softmax(const float* x, float* y, int rows, int columns) {
+    __shared__ float room[MOST];
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top, room);
+        for (int i = 0; i < EACH; i++) {
+            mine[i] = threadIdx.x + i * blockDim.x < columns ? expf(mine[i] - top) : 0.0f;
+            sum += mine[i];
+        }
+        float scale = 1.0f / block_sum(sum, room);
+        for (int i = 0; i < EACH; i++) mine[i] *= scale;
+        store<EACH>(y + start, mine, columns);
+    }
+}
+
+// dx = y (grad - the row's sum of grad y). Moves 3 arrays.
+template <int EACH> __global__ void softmax_backward(const float* grad, const float* y, float* dx, int rows,
+                                                     int columns) {
+    __shared__ float room[MOST];
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], slope[EACH], sum = 0.0f;
+        load<EACH>(y + start, mine, columns, 0.0f);
+        load<EACH>(grad + start, slope, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) sum += mine[i] * slope[i];
+        sum = block_sum(sum, room);
+        for (int i = 0; i < EACH; i++) mine[i] *= slope[i] - sum;
+        store<EACH>(dx + start, mine, columns);
+    }
+}
+
+// y = log(softmax(x)). Moves 2 arrays.
+template <int EACH> __global__ void log_softmax(const float* x, float* y, int rows, int columns) {
+    __shared__ float room[MOST];
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top, room);
+        for (int i = 0; i < EACH; i++) {
+            mine[i] -= top;
+            if (threadIdx.x + i * blockDim.x < columns) sum += expf(mine[i]);
+        }
+        float low = logf(block_sum(sum, room));
+        for (int i = 0; i < EACH; i++) mine[i] -= low;
+        store<EACH>(y + start, mine, columns);
+    }
+}
+
+// dx = grad - exp(y) times the row's sum of grad. Moves 3 arrays.
+template <int EACH> __global__ void log_softmax_backward(const float* grad, const float* y, float* dx, int rows,
+                                                         int columns) {
+    __shared__ float room[MOST];
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], slope[EACH], sum = 0.0f;
+        load<EACH>(y + start, mine, columns, 0.0f);
+        load<EACH>(grad + start, slope, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) sum += slope[i];
+        sum = block_sum(sum, room);
+        for (int i = 0; i < EACH; i++) slope[i] -= expf(mine[i]) * sum;
+        store<EACH>(dx + start, slope, columns);
+    }
+}
+
+// p = softmax(x); losses = share * -log p at the target, 0 where share is 0. target, share and losses (rows,).
+// Moves 2 arrays.
+template <int EACH> __global__ void cross_entropy(const float* x, const long long* target, const float* share,
+                                                  float* p, float* losses, int rows, int columns) {
+    __shared__ float room[MOST], at_target;
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top, room);
+        for (int i = 0; i < EACH; i++) {
+            int c = threadIdx.x + i * blockDim.x;
+            if (c == target[row]) at_target = mine[i] - top;
+            mine[i] = c < columns ? expf(mine[i] - top) : 0.0f;
+            sum += mine[i];
+        }
+        sum = block_sum(sum, room);
+        if (threadIdx.x == 0) losses[row] = share[row] == 0.0f ? 0.0f : share[row] * (logf(sum) - at_target);
+        for (int i = 0; i < EACH; i++) mine[i] /= sum;
+        store<EACH>(p + start, mine, columns);
+        __syncthreads();  // before at_target is written again
+    }
+}
+
+// dx = grad share (p - 1 at the target). grad (rows,). Moves 2 arrays.
+template <int EACH> __global__ void cross_entropy_backward(const float* grad, const long long* target,
+                                                           const float* share, const float* p, float* dx, int rows,
+                                                           int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], scale = grad[row] * share[row];
+        load<EACH>(p + start, mine, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) {
+            bool here = threadIdx.x + i * blockDim.x == target[row];
+            mine[i] = scale * mine[i] - (here ? scale : 0.0f);
+        }
+        store<EACH>(dx + start, mine, columns);
+    }
+}
+
+// out = (x - mean) scale weight + bias, scale = 1 / sqrt(variance + eps). mean and scale (rows,), weight and bias
+// (columns,), which each block reads once. Moves 2 arrays.
+template <int EACH> __global__ void layer_norm(const float* x, const float* weight, const float* bias, float* out,
+                                               float* mean, float* scale, float eps, int rows, int columns) {
+    __shared__ float room[MOST];
+    float w[EACH], b[EACH];
+    load<EACH>(weight, w, columns, 0.0f);
+    load<EACH>(bias, b, columns, 0.0f);
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], first = x[start], sum = 0.0f, square = 0.0f;
+        load<EACH>(x + start, mine, columns, first);
+        for (int i = 0; i < EACH; i++) {  // without the first: large numbers that lie close keep their digits
+            mine[i] -= first;
+            sum += mine[i];
+        }
+        sum = block_sum(sum, room) / columns;
+        for (int i = 0; i < EACH; i++) {
+            mine[i] -= sum;
+            if (threadIdx.x + i * blockDim.x < columns) square += mine[i] * mine[i];
+        }
+        float by = rsqrtf(block_sum(square, room) / columns + eps);
+        if (threadIdx.x == 0) {
+            mean[row] = first + sum;
+            scale[row] = by;
+        }
+        for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
+        store<EACH>(out + start, mine, columns);
+    }
+}
+
+// dx, and what this block's rows add to dw and db: both (gridDim.x, columns). Moves 3 arrays.
+template <int EACH> __global__ void layer_norm_backward(const float* grad, const float* x, const float* weight,
+                                                        const float* mean, const float* scale, float* dx, float* dw,
+                                                        float* db, int rows, int columns) {
+    __shared__ float room[MOST];
+    float w[EACH], dws[EACH] = {}, dbs[EACH] = {};
+    load<EACH>(weight, w, columns, 0.0f);
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float y[EACH], mine[EACH], sum = 0.0f, dot = 0.0f, middle = mean[row], by = scale[row];
+        load<EACH>(x + start, y, columns, middle);
+        load<EACH>(grad + start, mine, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) {
+            y[i] = (y[i] - middle) * by;
+            dws[i] += mine[i] * y[i];
+            dbs[i] += mine[i];
+            mine[i] *= w[i];
+            sum += mine[i];
+            dot += mine[i] * y[i];
+        }
+        sum = block_sum(sum, room) / columns;
+        dot = block_sum(dot, room) / columns;
+        for (int i = 0; i < EACH; i++) mine[i] = (mine[i] - sum - y[i] * dot) * by;
+        store<EACH>(dx + start, mine, columns);
+    }
+    store<EACH>(dw + (long long)blockIdx.x * columns, dws, columns);
+    store<EACH>(db + (long long)blockIdx.x * columns, dbs, columns);
+}
+
+// out = x scale weight, scale = 1 / sqrt(mean of squares + eps). scale (rows,), weight (columns,). Moves 2 arrays.
+template <int EACH> __global__ void rms_norm(const float* x, const float* weight, float* out, float* scale, float eps,
+                                             int rows, int columns) {
+    __shared__ float room[MOST];
+    float w[EACH];
+    load<EACH>(weight, w, columns, 0.0f);
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float mine[EACH], square = 0.0f;
+        load<EACH>(x + start, mine, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) square += mine[i] * mine[i];
+        float by = rsqrtf(block_sum(square, room) / columns + eps);
+        if (threadIdx.x == 0) scale[row] = by;
+        for (int i = 0; i < EACH; i++) mine[i] *= by * w[i];
+        store<EACH>(out + start, mine, columns);
+    }
+}
+
+// dx, and what this block's rows add to dw, (gridDim.x, columns). Moves 3 arrays.
+template <int EACH> __global__ void rms_norm_backward(const float* grad, const float* x, const float* weight,
+                                                      const float* scale, float* dx, float* dw, int rows,
+                                                      int columns) {
+    __shared__ float room[MOST];
+    float w[EACH], dws[EACH] = {};
+    load<EACH>(weight, w, columns, 0.0f);
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float y[EACH], mine[EACH], dot = 0.0f, by = scale[row];
+        load<EACH>(x + start, y, columns, 0.0f);
+        load<EACH>(grad + start, mine, columns, 0.0f);
+        for (int i = 0; i < EACH; i++) {
+            y[i] *= by;
+            dws[i] += mine[i] * y[i];
+            mine[i] *= w[i];
+            dot += mine[i] * y[i];
+        }
+        dot = block_sum(dot, room) / columns;
+        for (int i = 0; i < EACH; i++) mine[i] = (mine[i] - y[i] * dot) * by;
+        store<EACH>(dx + start, mine, columns);
+    }
+    store<EACH>(dw + (long long)blockIdx.x * columns, dws, columns);
+}
