@@ -11,5 +11,6 @@ from minilib.gpu.device import DEVICE as DEVICE
 from minilib.gpu.device import coverage as coverage
 from minilib.gpu.device import fits as fits
 from minilib.gpu.device import pair as pair
+from minilib.gpu.device import reports as reports
 from minilib.gpu.device import without as without
 from minilib.gpu.elements import elementwise as elementwise

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from minilib.cuda import RawModule, backend, cp
-from minilib.engine import DEVICES, Array, Device, Function, Pair
+from minilib.cuda import RawModule, Report, backend, cp, profile
+from minilib.engine import DEVICES, Array, Device, Function, Pair, Shape
 
 THREADS = 256  # of a block, where each thread has an element
 
@@ -88,6 +88,29 @@ def fits(*arrays: Array) -> bool:
 def blocks(count: int, size: int = THREADS) -> int:
     """How many blocks of `size` hold `count` threads."""
     return -(-count // size)
+
+
+# Launches
+
+
+def launch(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_mem: int = 0) -> None:
+    """Run a kernel; within `reports()` profile it before."""
+    if _watching:
+        _watching[-1].append((kernel.name, profile(kernel, grid, block, args, shared_mem)))
+    kernel(grid, block, tuple(args), shared_mem=shared_mem)
+
+
+_watching: list[list[tuple[str, Report]]] = []
+
+
+@contextmanager
+def reports() -> Iterator[list[tuple[str, Report]]]:
+    """In this block each launch of our kernels is profiled by the simulator: a list of names and reports."""
+    _watching.append([])
+    try:
+        yield _watching[-1]
+    finally:
+        _watching.pop()
 
 
 def kernels(file: str, *names: str) -> Callable[[str], Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from minilib.cuda import RawKernel, cp
 from minilib.functional.activations import GELU, Erf, SiLU, Softplus, TanhGELU
-from minilib.gpu.device import DEVICE, THREADS, blocks, fits
+from minilib.gpu.device import DEVICE, THREADS, blocks, fits, launch
 from minilib.operations import (
     Abs,
     Add,
@@ -130,15 +130,9 @@ def run_elementwise(
         tuple(reads), types, tuple(writes), tuple(statements), tuple(numbers), len(sizes), strided
     )
     places = [n for step, odd in zip(steps, strided, strict=True) if odd for n in (*sizes, *step)]
-    kernel(
-        (blocks(count),),
-        (THREADS,),
-        (
-            *[array.data for array in (*wide, *writes.values())],
-            *map(np.float32, numbers.values()),
-            *map(np.int32, (count, *places)),
-        ),
-    )
+    pointers = [array.data for array in (*wide, *writes.values())]
+    sizes32 = map(np.int32, (count, *places))
+    launch(kernel, (blocks(count),), (THREADS,), (*pointers, *map(np.float32, numbers.values()), *sizes32))
 
 
 def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda import cp
-from minilib.gpu.device import THREADS, blocks, fits, kernels, pair
+from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import run_elementwise
 from minilib.operations import Extreme, LongSum, Sum, axes
 from minilib.tensor import Array, Function
@@ -31,7 +31,7 @@ def reduce_rows(x: Array, kind: int = ADD) -> Array:
     y = cp.empty((rows, pieces), np.float32)
     if rows:
         sizes = np.int32(rows), np.int32(columns), np.int32(PIECE)
-        reduction("reduce_rows", kind)((pieces, min(rows, MOST)), (THREADS,), (x, y, *sizes))
+        launch(reduction("reduce_rows", kind), (pieces, min(rows, MOST)), (THREADS,), (x, y, *sizes))
     return y.reshape(rows) if pieces == 1 else reduce_rows(y, kind)
 
 
@@ -43,7 +43,7 @@ def reduce_columns(x: Array, kind: int = ADD) -> Array:
     y = cp.empty((pieces, columns), np.float32)
     if columns:
         sizes = np.int32(rows), np.int32(columns), np.int32(length)
-        reduction("reduce_columns", kind)((blocks(columns, 32), pieces), (32, 8), (x, y, *sizes))
+        launch(reduction("reduce_columns", kind), (blocks(columns, 32), pieces), (32, 8), (x, y, *sizes))
     return y.reshape(columns) if pieces == 1 else reduce_columns(y, kind)
 
 

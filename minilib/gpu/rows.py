@@ -11,7 +11,7 @@ from minilib.cuda import cp
 from minilib.functional.activations import LogSoftmax, Softmax
 from minilib.functional.losses import CrossEntropy
 from minilib.functional.norms import LayerNorm, RMSNorm
-from minilib.gpu.device import THREADS, fits, kernels, pair
+from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
 from minilib.gpu.reductions import reduce_columns
 from minilib.tensor import Array, Function
 
@@ -28,10 +28,10 @@ def row_kernel(name: str, each: int) -> Any:
 def run(name: str, shape: tuple[int, int], *args: Any) -> None:
     """Run a kernel of rows.cu on arrays of `shape`, rows and columns."""
     count, columns = shape
-    threads = min(THREADS, 32 * -(-columns // 32))
+    threads = min(THREADS, 32 * blocks(columns, 4 * 32))  # four numbers each, where there are not more
     each = next(n for n in EACH if n * threads >= columns)
     sizes = np.int32(count), np.int32(columns)
-    row_kernel(name, each)((min(count, BLOCKS),), (threads,), (*args, *sizes))
+    launch(row_kernel(name, each), (min(count, BLOCKS),), (threads,), (*args, *sizes))
 
 
 def rows_of(*arrays: Array) -> list[Array]:

@@ -132,14 +132,14 @@ template <int EACH> __global__ void cross_entropy(const float* x, const long lon
                                                   float* p, float* losses, int rows, int columns) {
     __shared__ float room[MOST], at_target;
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        long long start = (long long)row * columns;
+        long long start = (long long)row * columns, wanted = target[row];
         float mine[EACH], top = -INFINITY, sum = 0.0f;
         load<EACH>(x + start, mine, columns, -INFINITY);
         for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
         top = block_max(top, room);
         for (int i = 0; i < EACH; i++) {
             int c = threadIdx.x + i * blockDim.x;
-            if (c == target[row]) at_target = mine[i] - top;
+            if (c == wanted) at_target = mine[i] - top;
             mine[i] = c < columns ? expf(mine[i] - top) : 0.0f;
             sum += mine[i];
         }
@@ -156,19 +156,19 @@ template <int EACH> __global__ void cross_entropy_backward(const float* grad, co
                                                            const float* share, const float* p, float* dx, int rows,
                                                            int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        long long start = (long long)row * columns;
+        long long start = (long long)row * columns, wanted = target[row];
         float mine[EACH], scale = grad[row] * share[row];
         load<EACH>(p + start, mine, columns, 0.0f);
         for (int i = 0; i < EACH; i++) {
-            bool here = threadIdx.x + i * blockDim.x == target[row];
+            bool here = threadIdx.x + i * blockDim.x == wanted;
             mine[i] = scale * mine[i] - (here ? scale : 0.0f);
         }
         store<EACH>(dx + start, mine, columns);
     }
 }
 
-// out = (x - mean) scale weight + bias, scale = 1 / sqrt(variance + eps). mean and scale (rows,), weight and bias
-// (columns,), which each block reads once. Moves 2 arrays.
+// out = (x - mean) scale weight + bias, scale = 1 / sqrt(variance + eps). weight and bias (columns,), which each
+// block reads once; mean and scale (rows,), the mean less the row's first number. Moves 2 arrays.
 template <int EACH> __global__ void layer_norm(const float* x, const float* weight, const float* bias, float* out,
                                                float* mean, float* scale, float eps, int rows, int columns) {
     __shared__ float room[MOST];
@@ -190,7 +190,7 @@ template <int EACH> __global__ void layer_norm(const float* x, const float* weig
         }
         float by = rsqrtf(block_sum(square, room) / columns + eps);
         if (threadIdx.x == 0) {
-            mean[row] = first + sum;
+            mean[row] = sum;
             scale[row] = by;
         }
         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
@@ -207,11 +207,11 @@ template <int EACH> __global__ void layer_norm_backward(const float* grad, const
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
-        float y[EACH], mine[EACH], sum = 0.0f, dot = 0.0f, middle = mean[row], by = scale[row];
-        load<EACH>(x + start, y, columns, middle);
+        float y[EACH], mine[EACH], sum = 0.0f, dot = 0.0f, first = x[start], by = scale[row];
+        load<EACH>(x + start, y, columns, first);
         load<EACH>(grad + start, mine, columns, 0.0f);
         for (int i = 0; i < EACH; i++) {
-            y[i] = (y[i] - middle) * by;
+            y[i] = (y[i] - first - mean[row]) * by;
             dws[i] += mine[i] * y[i];
             dbs[i] += mine[i];
             mine[i] *= w[i];

@@ -10,55 +10,19 @@ import functional_cases
 import numpy as np
 import pytest
 import tensor_cases
+from gpu_cases import ELEMENTWISE, agree
 from hypothesis import Phase, given, settings
 from tensor_cases import Case
 
-import minilib.functional as F
 import minilib.gpu as gpu
 import minilib.nn as nn
 import minilib.tensor as lib
-from minilib.cuda import backend, cp, profile
+from minilib.cuda import backend, cp
 from minilib.gpu import elements
 from minilib.operations import Add, Exp, Mul, Tanh
 from minilib.tensor import DEVICES, Tensor, tensor
 
 pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
-
-TOLERANCE = 1e-5  # times the largest number of the reference, at least 1
-
-
-def near(found: Any, expected: np.ndarray) -> None:
-    """The shape of `expected`, and its numbers within the tolerance."""
-    found = cp.asnumpy(found)
-    assert found.shape == expected.shape
-    finite = np.isfinite(expected)
-    scale = max(1.0, np.abs(expected[finite]).max(initial=0.0))
-    np.testing.assert_array_equal(found[~finite], expected[~finite])
-    np.testing.assert_allclose(found[finite], expected[finite], rtol=0, atol=TOLERANCE * scale)
-
-
-def agree(function: Any, arrays: list[np.ndarray]) -> None:
-    """`function` of tensors and its gradients: on the device in float32 as on the CPU in float64."""
-    floats = [array.dtype.kind == "f" for array in arrays]
-    single = [array.astype(np.float32) if one else array for array, one in zip(arrays, floats, strict=True)]
-    double = [array.astype(np.float64) if one else array for array, one in zip(single, floats, strict=True)]
-    here = [Tensor(array, requires_grad=one) for array, one in zip(double, floats, strict=True)]
-    away = [Tensor(cp.asarray(array), requires_grad=one) for array, one in zip(single, floats, strict=True)]
-    outs = [function(*here), function(*away)]
-    pairs = list(zip(*[out if isinstance(out, tuple) else (out,) for out in outs], strict=True))
-    for a, b in pairs:
-        assert b.device == "cuda"
-        near(b.data, a.data)
-    weights = np.random.default_rng(0)
-    for a, b in pairs:
-        if a.requires_grad:
-            grad = weights.normal(size=a.shape).astype(np.float32)
-            a.backward(tensor(grad.astype(np.float64)), retain_graph=True)
-            b.backward(tensor(grad).to("cuda"), retain_graph=True)
-    for p, q in zip(here, away, strict=True):
-        assert (p.grad is None) == (q.grad is None)
-        if p.grad is not None and q.grad is not None:
-            near(q.grad.data, p.grad.data)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -76,35 +40,6 @@ def test_every_operation_has_the_numbers_of_the_cpu(case: Case) -> None:
     check()
 
 
-# What each pair on elements is, as a function of tensors.
-ELEMENTWISE = {
-    "Add": lambda x, y: x + y,
-    "Sub": lambda x, y: x - y,
-    "Mul": lambda x, y: x * y,
-    "Div": lambda x, y: x / y,
-    "Pow": lambda x, y: x**y,
-    "Maximum": lambda x, y: lib.maximum(x, y),
-    "Minimum": lambda x, y: lib.minimum(x, y),
-    "Where": lambda x, y: lib.where(x > y, x, y),
-    "Neg": lambda x: -x,
-    "Sqrt": lambda x: x.sqrt(),
-    "Exp": lambda x: x.exp(),
-    "Log": lambda x: x.log(),
-    "Expm1": lambda x: x.expm1(),
-    "Log1p": lambda x: x.log1p(),
-    "Sin": lambda x: x.sin(),
-    "Cos": lambda x: x.cos(),
-    "Tanh": lambda x: (x - 1).tanh(),
-    "Sigmoid": lambda x: (8 * x - 8).sigmoid(),
-    "ReLU": lambda x: (x - 1).relu(),
-    "Abs": lambda x: (x - 1).abs(),
-    "Clone": lambda x: x.clone(),
-    "Erf": lambda x: F.erf(2 * x - 2),
-    "GELU": lambda x: F.gelu(4 * x - 4),
-    "TanhGELU": lambda x: F.gelu(4 * x - 4, approximate="tanh"),
-    "SiLU": lambda x: F.silu(8 * x - 8),
-    "Softplus": lambda x: F.softplus(40 * x - 40, threshold=10),
-}
 SHAPES = [(), (0,), (1,), (255,), (257,), (3, 0, 2), (7, 13), (2, 3, 5, 7)]
 
 
@@ -162,25 +97,12 @@ def test_axes_that_lie_in_one_row_become_one() -> None:
     """The work of finding a place shrinks with the axes; the report counts it."""
 
     def int_ops(array: Any) -> int:
-        out = cp.empty(array.shape, cp.float32)
-        calls: list[Any] = []
-        original, elements.elementwise_kernel = (
-            elements.elementwise_kernel,
-            lambda *key: spy(original(*key), calls),
-        )
-        try:
-            elements.run_elementwise({"x": array}, {"y": out}, ["y = x"], {})
-        finally:
-            elements.elementwise_kernel = original
-        kernel, (grid, block, args) = calls[0]
-        return int(profile(kernel, grid, block, args).int_ops)
+        with gpu.reports() as found:
+            elements.run_elementwise({"x": array}, {"y": cp.empty(array.shape, cp.float32)}, ["y = x"], {})
+        return int(found[0][1].int_ops)
 
     x = cp.zeros((8, 8, 8), cp.float32)
     assert int_ops(x) < int_ops(x.transpose(0, 2, 1)) and int_ops(x[::2]) < int_ops(x.transpose(2, 1, 0)[::2])
-
-
-def spy(kernel: Any, calls: list[Any]) -> Any:
-    return lambda *launch: calls.append((kernel, launch)) or kernel(*launch)
 
 
 def test_numbers_of_another_dtype_are_left_to_the_array_module() -> None:
