@@ -174,8 +174,16 @@ def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any
     return first if first is None else sum(rest, first)
 
 
+# By the type of an array and a function on such arrays: a kernel of that device with the same arguments. It
+# returns NotImplemented where it does not fit.
+KERNELS: dict[tuple[type, Callable[..., Any]], Callable[..., Any]] = {}
+
+
 def elementwise(f: Callable[..., Any], *arrays: Any) -> None:
-    """f on flat pieces of the arrays (None stays None), for what it writes into them."""
+    """f on flat pieces of the arrays (None stays None), for what it writes into them; or its kernel."""
+    kernel = KERNELS.get((type(arrays[0]), getattr(f, "func", f)))
+    if kernel is not None and kernel(*arrays, **getattr(f, "keywords", {})) is not NotImplemented:
+        return
 
     def write(*pieces: Any) -> None:
         f(*pieces)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from minilib.functional.counted import CountedDropout
 from minilib.functional.rows import as_rows, column_sum
 from minilib.parallel import CHUNK, chunked
 from minilib.tensor import (
@@ -513,8 +514,12 @@ def dropout(
         raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
     if not training or p == 0:
         return input
-    mask = dropout_mask(input.shape, p, input.dtype, generator)
-    return apply(Dropout(), input, Tensor(array_module(input.data).asarray(mask)))
+    on_cpu, by_sample = type(input.data) is np.ndarray, _keyed.key is not None and generator is None
+    if on_cpu or by_sample:
+        mask = dropout_mask(input.shape, p, input.dtype, generator)
+        return apply(Dropout(), input, Tensor(array_module(input.data).asarray(mask)))
+    key = (generator or default_generator).numbers.integers(2**64, dtype=np.uint64)
+    return apply(CountedDropout(p, int(key)), input)
 
 
 def dropout_mask(shape: Shape, p: float, dtype: DTypeLike, generator: Generator | None = None) -> Array:

@@ -5,8 +5,10 @@ exact and slow; `MINILIB_CUDA` decides. An operation runs our pair of kernels wh
 its inputs, and otherwise what the array module has: `coverage()` says which.
 """
 
+from minilib.gpu import attention as attention
 from minilib.gpu import reductions as reductions
 from minilib.gpu import rows as rows
+from minilib.gpu import steps as steps
 from minilib.gpu.device import DEVICE as DEVICE
 from minilib.gpu.device import coverage as coverage
 from minilib.gpu.device import fits as fits

@@ -128,7 +128,7 @@ def test_views_are_summed_without_being_misread() -> None:
     agree(lambda x: x[0, :1].expand(7, 4).sum(0), [x])
 
 
-# ------------------------------------------------------------------------------------- what the reports say
+# -------------------------------------------------------------------------------------- what the reports say
 
 
 def reported(name: str, count: int, width: int) -> tuple[Any, Any]:

@@ -49,7 +49,7 @@ ROOMS = {
     "pretrained": "numpy safetensors huggingface_hub tensor nn gpt mamba",
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
-    "gpu/": "numpy cuda/ engine operations tensor functional/ optim",
+    "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }
 

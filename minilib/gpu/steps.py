@@ -1,0 +1,67 @@
+"""Dropout without a mask, and the optimiser's step as one kernel."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda import cp
+from minilib.functional.counted import CountedDropout
+from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
+from minilib.gpu.reductions import contiguous
+from minilib.optim import adam, bias_corrected
+from minilib.parallel import KERNELS
+from minilib.tensor import Array
+
+
+@cache
+def kernel(file: str, name: str) -> Any:
+    return kernels(file)(name)
+
+
+@pair(CountedDropout)
+class DropoutKernels:
+    def forward(self, f: Any, x: Array) -> Array:
+        return self.run(f, x) if fits(x) else NotImplemented
+
+    def backward(self, f: Any, grad: Array) -> Array:
+        return self.run(f, grad)
+
+    def run(self, f: Any, x: Array) -> Array:
+        y = cp.empty(x.shape, np.float32)
+        if x.size:
+            key = np.uint32(f.key % 2**32), np.uint32(f.key >> 32)
+            settings = (*key, np.uint32(f.limit), np.float32(f.scale), np.int32(x.size))
+            grid = (blocks(blocks(x.size, 4)),)
+            launch(kernel("dropout", "dropout"), grid, (THREADS,), (contiguous(x), y, *settings))
+        return y
+
+
+def adam_by_kernel(
+    x: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    *,
+    step: int,
+    lr: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+) -> Any:
+    """`minilib.optim.adam` in one kernel: x, mean and square (contiguous) change in place."""
+    if not fits(x, grad, mean, square):
+        return NotImplemented
+    scale, eps = bias_corrected(lr, betas, eps, step)
+    shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
+    numbers = shrink, decay, betas[0], 1 - betas[0], betas[1], 1 - betas[1], scale, eps
+    if x.size:
+        args = (x, contiguous(grad), mean, square, *map(np.float32, numbers), np.int32(x.size))
+        launch(kernel("adamw", "adamw"), (blocks(x.size),), (THREADS,), args)
+    return None
+
+
+KERNELS[cp.ndarray, adam] = adam_by_kernel

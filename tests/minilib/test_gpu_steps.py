@@ -1,0 +1,198 @@
+"""Attention, scans, dropout and whole training steps on the device, beside the CPU's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu_cases import agree, near
+
+import minilib.functional as F
+import minilib.gpu as gpu
+import minilib.nn as nn
+import minilib.optim as optim
+import minilib.tensor as lib
+from minilib.functional.counted import counted
+from minilib.gpt import GPT, GPTConfig
+from minilib.mamba import Mamba, MambaConfig
+from minilib.tensor import Generator, Tensor, manual_seed, tensor
+
+pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
+
+# ------------------------------------------------------------------------------------------------- attention
+
+
+@pytest.mark.parametrize(
+    ("batch", "time", "heads", "d"),
+    [(1, 1, 1, 1), (2, 15, 2, 8), (1, 16, 1, 64), (2, 17, 3, 5), (1, 70, 2, 33)],
+)
+def test_attention_of_a_sequence_to_itself(batch: int, time: int, heads: int, d: int) -> None:
+    x = np.random.default_rng(0).normal(size=(batch, time, 3 * heads * d))
+    with gpu.reports() as found:
+        agree(lambda x: F.causal_self_attention(x, heads), [x])
+    assert [name for name, _ in found if name.startswith("flash")] == ["flash", "flash_dq", "flash_dkv"]
+
+
+@pytest.mark.parametrize(("time", "seen"), [(1, 40), (5, 5), (20, 33), (3, 16), (17, 18)])
+def test_attention_of_the_last_positions(time: int, seen: int) -> None:
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.normal(size=(2, n, 3 * 6)) for n in (time, seen, seen))
+    agree(lambda q, k, v: F.causal_attention(q, k, v, 3), [q, k, v])
+
+
+def test_scores_without_a_bound_do_not_overflow() -> None:
+    x = 100 * np.random.default_rng(2).normal(size=(1, 20, 3 * 4))
+    here, away = (
+        F.causal_self_attention(tensor(x.astype(t), device=d), 1) for t, d in (("f8", "cpu"), ("f4", "cuda"))
+    )
+    near(away.data, here.data)
+
+
+def test_attention_that_does_not_fit_goes_to_the_array_module() -> None:
+    agree(lambda x: F.causal_self_attention(x, 1), [np.random.default_rng(0).normal(size=(1, 4, 3 * 65))])
+    x = lib.rand(1, 4, 12, device="cuda", requires_grad=True)
+    y = F.causal_self_attention(x, 2, p=0.5, generator=Generator(0))
+    y.sum().backward()
+    assert "pair" not in vars(y.function) and x.grad is not None and x.grad.device == "cuda"
+
+
+def test_attention_has_no_findings_and_no_conflicts() -> None:
+    x = lib.rand(2, 37, 3 * 2 * 32, device="cuda", requires_grad=True)
+    with gpu.reports() as found:
+        F.causal_self_attention(x, 2).square().sum().backward()
+    flash = [report for name, report in found if name.startswith("flash")]
+    assert len(flash) == 3
+    for report in flash:
+        assert report.ok and not report.races, report
+        assert report.bank_conflicts == 0
+
+
+# --------------------------------------------------------------------------------------- dropout by counting
+
+
+def test_numbers_that_are_counted_are_those_of_the_paper() -> None:
+    """Of Random123's table of known answers, counter and key 0, and of a key with both halves."""
+    assert counted(0, 4).tolist() == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    assert len(set(counted(2**40 + 3, 1000).tolist())) == 1000
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 1023, 4097])
+def test_dropout_drops_the_same_numbers_in_both_ways_and_everywhere(size: int) -> None:
+    x = lib.ones(size, device="cuda", requires_grad=True)
+    y = F.dropout(x, 0.3, generator=Generator(4))
+    y.sum().backward()
+    assert x.grad is not None and y.tolist() == x.grad.tolist()
+    with gpu.without():
+        again = F.dropout(x, 0.3, generator=Generator(4))
+    assert again.tolist() == y.tolist()
+    assert set(np.unique(np.float32(y.tolist()))) <= {np.float32(0), np.float32(1 / 0.7)}
+
+
+def test_dropout_keeps_its_part_and_changes_from_call_to_call() -> None:
+    manual_seed(0)
+    x = lib.ones(20_000, device="cuda")
+    one, other = F.dropout(x, 0.25), F.dropout(x, 0.25)
+    for y in (one, other):
+        assert abs((y == 0).float().mean().item() - 0.25) < 0.02
+    assert ((one == 0) & (other == 0)).float().mean().item() < 0.08
+    assert F.dropout(x, 1.0).sum().item() == 0 and F.dropout(x, 0.5, training=False) is x
+
+
+# ------------------------------------------------------------------------------------------------ optimisers
+
+
+@pytest.mark.parametrize("kind", [optim.AdamW, optim.Adam])
+@pytest.mark.parametrize("shape", [(1,), (257,), (3, 5)], ids=str)
+def test_a_step_of_adam_is_one_kernel(kind: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    start, grads = rng.normal(size=shape), rng.normal(size=(4, *shape))
+    ends = []
+    for dtype, device in ((np.float64, "cpu"), (np.float32, "cuda")):
+        p = tensor(start.astype(dtype), device=device, requires_grad=True)
+        optimizer = kind([p], lr=0.1, weight_decay=0.1)
+        with gpu.reports() as found:
+            for grad in grads:
+                p.grad = tensor(grad.astype(dtype), device=device)
+                optimizer.step()
+        ends.append(p.data)
+    assert [name for name, _ in found] == 4 * ["adamw"]
+    near(ends[1], ends[0])
+
+
+def test_a_step_of_adam_moves_seven_arrays() -> None:
+    p = lib.rand(4096, device="cuda", requires_grad=True)
+    p.grad = lib.rand(4096, device="cuda")
+    with gpu.reports() as found:
+        optim.AdamW([p]).step()
+    ((_, report),) = found
+    assert report.ok and report.bytes_moved == 7 * 4 * 4096
+
+
+def test_sgd_runs_on_the_device_too() -> None:
+    p = tensor([1.0, 2.0], device="cuda", requires_grad=True)
+    p.grad = tensor([1.0, -1.0], device="cuda")
+    optim.SGD([p], lr=0.5, momentum=0.9).step()
+    assert p.tolist() == [0.5, 2.5]
+
+
+# --------------------------------------------------------------------------------------------- models, whole
+
+
+def trained(
+    model: Any, x: np.ndarray, loss: Any, device: str, steps: int, make: Any
+) -> dict[str, np.ndarray]:
+    """The parameters after some steps."""
+    model.to(device)
+    optimizer = make(model.parameters())
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss(model, tensor(x, device=device)).backward()
+        optimizer.step()
+    return {name: p.cpu().numpy().copy() for name, p in model.named_parameters()}
+
+
+def same_steps(build: Any, x: np.ndarray, loss: Any, steps: int, make: Any) -> None:
+    """The same steps on both devices end at the same parameters, to 1e-4."""
+    here, away = (trained(build(), x, loss, device, steps, make) for device in ("cpu", "cuda"))
+    for name, expected in here.items():
+        np.testing.assert_allclose(
+            away[name], expected, rtol=0, atol=1e-4 * max(1, np.abs(expected).max()), err_msg=name
+        )
+
+
+def next_token_loss(model: Any, x: Tensor) -> Tensor:
+    logits = model(x[:, :-1])
+    logits = logits[0] if isinstance(logits, tuple) else logits
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), x[:, 1:].reshape(-1))
+
+
+NO_DROPOUT = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), 0.0)
+
+
+def tiny_gpt() -> GPT:
+    manual_seed(0)
+    return GPT(GPTConfig(vocab_size=11, block_size=12, n_layer=2, n_head=2, n_embd=16, **NO_DROPOUT))
+
+
+def tiny_mamba() -> Mamba:
+    manual_seed(0)
+    return Mamba(MambaConfig(vocab_size=11, d_model=8, n_layer=2, d_state=4))
+
+
+@pytest.mark.parametrize("build", [tiny_gpt, tiny_mamba])
+def test_a_language_model_takes_the_same_step(build: Any) -> None:
+    x = np.random.default_rng(0).integers(0, 11, (2, 13))
+    same_steps(build, x, next_token_loss, 2, lambda params: optim.SGD(params, lr=0.1))
+
+
+def test_a_network_with_norms_and_curves_takes_the_same_steps_of_adamw() -> None:
+    def build() -> nn.Sequential:
+        manual_seed(0)
+        return nn.Sequential(nn.Linear(6, 20), nn.LayerNorm(20), nn.GELU(), nn.Linear(20, 7))
+
+    def loss(model: Any, x: Tensor) -> Tensor:
+        return F.cross_entropy(model(x), tensor([1, 2, 3, 4, 5], device=x.device))
+
+    x = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
+    same_steps(build, x, loss, 1, lambda params: optim.AdamW(params, lr=1e-3))
