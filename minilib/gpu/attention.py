@@ -53,7 +53,7 @@ class FlashKernels:
         grads = [cp.empty(array.shape, np.float32) for array in arrays]
         dq, dk, dv = self.parts(f, grads)
         product = cp.empty(out.shape, np.float32)
-        run_elementwise({"x": grad, "y": out}, {"z": product}, ["z = x * y"], {})
+        run_elementwise({"x": grad, "y": out}, {"z": product}, ["z = x * y"])
         by_head = product.reshape(*out.shape[:2], f.n_head, -1).swapaxes(1, 2)
         dots = reduce_rows(contiguous(by_head).reshape(lse.size, -1))
         self.run(f, "flash_dq", (grad, q, k, v, lse, dots, dq), (q, k, f.n_head))

@@ -7,6 +7,7 @@ import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,12 +39,109 @@ from minilib.operations import (
 )
 from minilib.tensor import Array, Function, Shape
 
+# A kernel with a hole
+
 TEMPLATE = """
 extern "C" __global__ void elementwise({parameters}) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-{places}{loads}{statements}{stores}}}
+{lines}}}
 """
+
+
+@dataclass(frozen=True)
+class Read:
+    """An array that a kernel reads: its name, its type in C, and along how many axes it has steps of its own.
+
+    Without any it lies in order, and number i is at i.
+    """
+
+    name: str
+    kind: str = "float"
+    axes: int = 0
+
+    @property
+    def parameters(self) -> list[str]:
+        """The pointer, and size and step of each axis."""
+        steps = [f"int {self.name}_{what}{axis}" for axis in range(self.axes) for what in ("size", "step")]
+        return [f"const {self.kind}* {self.name}_at", *steps]
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines of C that find number i, from the last axis on, and load it."""
+        x = self.name
+        if not self.axes:
+            return [f"{self.kind} {x} = {x}_at[i];"]
+        found = [f"int {x}_rest = i, {x}_place = 0;"]
+        for axis in reversed(range(self.axes)):
+            found += [f"{x}_place += {x}_rest % {x}_size{axis} * {x}_step{axis};"]
+            found += [f"{x}_rest /= {x}_size{axis};"]
+        return [*found, f"{self.kind} {x} = {x}_at[{x}_place];"]
+
+
+@functools.cache
+def elementwise_kernel(
+    reads: tuple[Read, ...], writes: tuple[str, ...], statements: tuple[str, ...], numbers: tuple[str, ...]
+) -> RawKernel:
+    """The template filled in: loads, `statements` such as "z = x * y", stores; compiled once."""
+    parameters = [parameter for read in reads for parameter in read.parameters]
+    parameters += [f"float* {name}_at" for name in writes] + [f"float {name}" for name in numbers] + ["int n"]
+    lines = [line for read in reads for line in read.lines]
+    lines += [f"float {statement};" for statement in statements]
+    lines += [f"{name}_at[i] = {name};" for name in writes]
+    indented = "".join(f"    {line}\n" for line in lines)
+    return RawKernel(TEMPLATE.format(parameters=", ".join(parameters), lines=indented), "elementwise")
+
+
+# Arrays of one shape and many strides
+
+
+def run_elementwise(
+    reads: Mapping[str, Array],
+    writes: Mapping[str, Array],
+    statements: Sequence[str],
+    numbers: Mapping[str, float] | None = None,
+) -> None:
+    """Run `statements` for each element of the arrays `writes`, contiguous and of one shape.
+
+    `reads` have that shape or one that broadcasts to it, and any strides.
+    """
+    shape, numbers = next(iter(writes.values())).shape, numbers or {}
+    count = math.prod(shape)
+    if not count:
+        return
+    wide = [cp.broadcast_to(array, shape) for array in reads.values()]
+    sizes, steps = collapsed(shape, [[s // array.itemsize for s in array.strides] for array in wide])
+    in_order = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    sheet, args = [], []
+    for name, array, step in zip(reads, wide, steps, strict=True):
+        walk = [n for pair in zip(sizes, step, strict=True) for n in pair] if step != in_order else []
+        sheet.append(Read(name, "bool" if array.dtype == bool else "float", len(walk) // 2))
+        args += [array.data, *map(np.int32, walk)]
+    args += [*writes.values(), *map(np.float32, numbers.values()), np.int32(count)]
+    kernel = elementwise_kernel(tuple(sheet), tuple(writes), tuple(statements), tuple(numbers))
+    launch(kernel, (blocks(count),), (THREADS,), args)
+
+
+def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Fewer axes for the same places: those of length 1 go, neighbours that lie in one row become one."""
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        if sizes and all(s[-1] == stride[axis] * size for s, stride in zip(steps, strides, strict=True)):
+            sizes[-1] *= size
+            for s, stride in zip(steps, strides, strict=True):
+                s[-1] = stride[axis]
+            continue
+        sizes.append(size)
+        for s, stride in zip(steps, strides, strict=True):
+            s.append(stride[axis])
+    return sizes, steps
+
+
+# Forward and backward
 
 
 def elementwise(kind: type[Function], forward: str, backward: str, numbers: str = "") -> None:
@@ -108,99 +206,7 @@ def mentioned(name: str, expressions: Sequence[str]) -> bool:
     return any(re.search(rf"\b{name}\b", expression) for expression in expressions)
 
 
-def run_elementwise(
-    reads: Mapping[str, Array],
-    writes: Mapping[str, Array],
-    statements: Sequence[str],
-    numbers: Mapping[str, float],
-) -> None:
-    """Run `statements` for each element of the arrays `writes`, contiguous and of one shape.
-
-    `reads` have that shape or one that broadcasts to it, and any strides.
-    """
-    shape = next(iter(writes.values())).shape
-    count = math.prod(shape)
-    if not count:
-        return
-    wide = [cp.broadcast_to(array, shape) for array in reads.values()]
-    sizes, steps = collapsed(shape, [[s // array.itemsize for s in array.strides] for array in wide])
-    strided = tuple(step != whole_steps(sizes) for step in steps)
-    types = tuple("bool" if array.dtype == bool else "float" for array in wide)
-    kernel = elementwise_kernel(
-        tuple(reads), types, tuple(writes), tuple(statements), tuple(numbers), len(sizes), strided
-    )
-    places = [n for step, odd in zip(steps, strided, strict=True) if odd for n in (*sizes, *step)]
-    pointers = [array.data for array in (*wide, *writes.values())]
-    sizes32 = map(np.int32, (count, *places))
-    launch(kernel, (blocks(count),), (THREADS,), (*pointers, *map(np.float32, numbers.values()), *sizes32))
-
-
-def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Fewer axes for the same places: those of length 1 go, neighbours that lie in one row become one."""
-    sizes: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(s[-1] == stride[axis] * size for s, stride in zip(steps, strides, strict=True)):
-            sizes[-1] *= size
-            for s, stride in zip(steps, strides, strict=True):
-                s[-1] = stride[axis]
-            continue
-        sizes.append(size)
-        for s, stride in zip(steps, strides, strict=True):
-            s.append(stride[axis])
-    return sizes, steps
-
-
-def whole_steps(sizes: Sequence[int]) -> list[int]:
-    """The strides of a contiguous array, in elements."""
-    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-
-
-@functools.cache
-def elementwise_kernel(
-    reads: tuple[str, ...],
-    types: tuple[str, ...],
-    writes: tuple[str, ...],
-    statements: tuple[str, ...],
-    numbers: tuple[str, ...],
-    axes: int,
-    strided: tuple[bool, ...],
-) -> RawKernel:
-    """The template filled in. An array that is `strided` has the sizes and its steps along all `axes`."""
-    odd = [name for name, one in zip(reads, strided, strict=True) if one]
-    steps = [f"int {name}_{what}{axis}" for name in odd for what in ("size", "step") for axis in range(axes)]
-    parameters = [
-        *[f"const {kind}* {name}_at" for kind, name in zip(types, reads, strict=True)],
-        *[f"float* {name}_at" for name in writes],
-        *[f"float {name}" for name in numbers],
-        "int n",
-        *steps,
-    ]
-    return RawKernel(
-        TEMPLATE.format(
-            parameters=", ".join(parameters),
-            places="".join(place_of(name, axes) for name in odd),
-            loads="".join(
-                f"    {kind} {name} = {name}_at[{name + '_place' if name in odd else 'i'}];\n"
-                for kind, name in zip(types, reads, strict=True)
-            ),
-            statements="".join(f"    float {statement};\n" for statement in statements),
-            stores="".join(f"    {name}_at[i] = {name};\n" for name in writes),
-        ),
-        "elementwise",
-    )
-
-
-def place_of(name: str, axes: int) -> str:
-    """Lines of C that find where element i of the result lies in the array `name`, from the last axis on."""
-    lines = [f"    int {name}_rest = i, {name}_place = 0;\n"]
-    for axis in reversed(range(axes)):
-        lines.append(f"    {name}_place += {name}_rest % {name}_size{axis} * {name}_step{axis};\n")
-        lines.append(f"    {name}_rest /= {name}_size{axis};\n")
-    return "".join(lines[:-1] if axes else lines)
-
+# The operations
 
 elementwise(Add, "z = x + y", "dx = dz; dy = dz")
 elementwise(Sub, "z = x - y", "dx = dz; dy = -dz")

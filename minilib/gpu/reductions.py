@@ -63,7 +63,7 @@ def contiguous(x: Array) -> Array:
     if x.flags.c_contiguous:
         return x
     out = cp.empty(x.shape, np.float32)
-    run_elementwise({"x": x}, {"y": out}, ["y = x"], {})
+    run_elementwise({"x": x}, {"y": out}, ["y = x"])
     return out
 
 
@@ -102,7 +102,7 @@ class ExtremeKernels:
         x, y = f.saved
         best = {"x": x, "y": f.keep(y)}
         won, dx = (cp.empty(x.shape, np.float32) for _ in range(2))
-        run_elementwise(best, {"won": won}, ["won = x == y ? 1.0f : 0.0f"], {})
+        run_elementwise(best, {"won": won}, ["won = x == y ? 1.0f : 0.0f"])
         shares = {"won": won, "grad": f.keep(grad), "count": f.keep(reduce(won, axes(f.dim, x.ndim)))}
-        run_elementwise(shares, {"dx": dx}, ["dx = won * grad / count"], {})
+        run_elementwise(shares, {"dx": dx}, ["dx = won * grad / count"])
         return dx

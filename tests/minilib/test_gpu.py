@@ -98,7 +98,7 @@ def test_axes_that_lie_in_one_row_become_one() -> None:
 
     def int_ops(array: Any) -> int:
         with gpu.reports() as found:
-            elements.run_elementwise({"x": array}, {"y": cp.empty(array.shape, cp.float32)}, ["y = x"], {})
+            elements.run_elementwise({"x": array}, {"y": cp.empty(array.shape, cp.float32)}, ["y = x"])
         return int(found[0][1].int_ops)
 
     x = cp.zeros((8, 8, 8), cp.float32)

@@ -220,8 +220,11 @@ def test_the_digits_network_takes_the_same_ten_steps_and_one_of_adamw() -> None:
         x, target = images[at : at + 8].to(start.device), labels[at : at + 8].to(start.device)
         return F.cross_entropy(model(x), target)
 
-    # A bias before a norm has no gradient but rounding, which Adam with a small eps would make a whole step of.
-    for steps, make in ((10, lambda p: optim.SGD(p, lr=0.05)), (1, lambda p: optim.AdamW(p, lr=1e-3, eps=1e-4))):
+    # A bias before a norm has no gradient but rounding; Adam with a small eps would make a whole step of it.
+    for steps, make in (
+        (10, lambda p: optim.SGD(p, lr=0.05)),
+        (1, lambda p: optim.AdamW(p, lr=1e-3, eps=1e-4)),
+    ):
         ends = []
         for device in ("cpu", "cuda"):
             counter = itertools.count()
