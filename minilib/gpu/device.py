@@ -81,8 +81,8 @@ def operations(kind: type[Function]) -> Iterator[type[Function]]:
 
 
 def fits(*arrays: Array) -> bool:
-    """Whether our kernels take them: float32, and places that an int can count."""
-    return all(array.dtype == np.float32 and array.size < 2**31 for array in arrays)
+    """Whether our kernels take them: at least one, float32, and places that an int can count."""
+    return bool(arrays) and all(array.dtype == np.float32 and array.size < 2**31 for array in arrays)
 
 
 def blocks(count: int, size: int = THREADS) -> int:

@@ -6,8 +6,9 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -79,18 +80,23 @@ class Read:
         return [*found, f"{self.kind} {x} = {x}_at[{x}_place];"]
 
 
-@functools.cache
-def elementwise_kernel(
-    reads: tuple[Read, ...], writes: tuple[str, ...], statements: tuple[str, ...], numbers: tuple[str, ...]
-) -> RawKernel:
-    """The template filled in: loads, `statements` such as "z = x * y", stores; compiled once."""
+def elementwise_source(
+    reads: Sequence[Read], writes: Sequence[str], statements: Sequence[str], numbers: Sequence[str] = ()
+) -> str:
+    """The template filled in: loads, `statements` such as "z = x * y", stores."""
     parameters = [parameter for read in reads for parameter in read.parameters]
     parameters += [f"float* {name}_at" for name in writes] + [f"float {name}" for name in numbers] + ["int n"]
     lines = [line for read in reads for line in read.lines]
     lines += [f"float {statement};" for statement in statements]
     lines += [f"{name}_at[i] = {name};" for name in writes]
     indented = "".join(f"    {line}\n" for line in lines)
-    return RawKernel(TEMPLATE.format(parameters=", ".join(parameters), lines=indented), "elementwise")
+    return TEMPLATE.format(parameters=", ".join(parameters), lines=indented)
+
+
+@functools.cache
+def elementwise_kernel(source: str) -> RawKernel:
+    """The kernel of a source, compiled once."""
+    return RawKernel(source, "elementwise")
 
 
 # Arrays of one shape and many strides
@@ -119,8 +125,8 @@ def run_elementwise(
         sheet.append(Read(name, "bool" if array.dtype == bool else "float", len(walk) // 2))
         args += [array.data, *map(np.int32, walk)]
     args += [*writes.values(), *map(np.float32, numbers.values()), np.int32(count)]
-    kernel = elementwise_kernel(tuple(sheet), tuple(writes), tuple(statements), tuple(numbers))
-    launch(kernel, (blocks(count),), (THREADS,), args)
+    source = elementwise_source(sheet, list(writes), statements, list(numbers))
+    launch(elementwise_kernel(source), (blocks(count),), (THREADS,), args)
 
 
 def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
@@ -159,51 +165,48 @@ class Elementwise:
 
     def __init__(self, kind: type[Function], forward: str, backward: str, numbers: str) -> None:
         self.inputs = list(inspect.signature(kind.forward).parameters)[1:]
-        self.output, self.expression = forward.split(" = ", 1)
+        self.line, self.output = forward, forward.split(" = ")[0]
         lines = dict(part.strip().split(" = ", 1) for part in backward.split(";"))
         gradients = [f"d{name}" for name in self.inputs]
         self.shares = {name: lines[name] for name in gradients}
         self.before = {name: line for name, line in lines.items() if name not in gradients}
         self.numbers = numbers.split()
 
-    def forward(self, f: Function, *arrays: Array) -> Array:
-        numbers = [array for array in arrays if array.dtype != bool]
-        if not numbers or not fits(*numbers):
-            return NotImplemented
-        out = cp.empty(np.broadcast_shapes(*[array.shape for array in arrays]), np.float32)
-        values = dict(zip(self.inputs, arrays, strict=True))
-        run_elementwise(values, {self.output: out}, [f"{self.output} = {self.expression}"], self._numbers(f))
-        values[self.output] = out
-        wanted = [
-            *self.before.values(),
-            *[share for i, share in enumerate(self.shares.values()) if f.needs(i)],
-        ]
-        f.saved = tuple(value if mentioned(name, wanted) else None for name, value in values.items())
-        return out
-
-    def backward(self, f: Function, grad: Array) -> tuple[Array | None, ...]:
-        coming = f"d{self.output}"
-        values = dict(zip([*self.inputs, self.output], f.saved, strict=True)) | {coming: grad}
+    def lines(self, f: Function) -> dict[str, str]:
+        """What backward works out, by name: no gradient that nobody asks for, or that passes as it comes."""
         wanted = {
             name: share
             for i, (name, share) in enumerate(self.shares.items())
-            if f.needs(i) and share != coming
+            if f.needs(i) and share != f"d{self.output}"
         }
-        outs = {name: cp.empty(grad.shape, np.float32) for name in wanted}
-        if outs:
-            lines = self.before | wanted
-            reads = {name: x for name, x in values.items() if mentioned(name, list(lines.values()))}
-            statements = [f"{name} = {line}" for name, line in lines.items()]
-            run_elementwise(reads, outs, statements, self._numbers(f))
-        passed = {name: grad for name, share in self.shares.items() if share == coming}
-        return tuple((outs | passed).get(name) for name in self.shares)
+        return self.before | wanted if wanted else {}
+
+    def forward(self, f: Any, *arrays: Array) -> Array:
+        if not fits(*[array for array in arrays if array.dtype != bool]):
+            return NotImplemented
+        reads = dict(zip(self.inputs, arrays, strict=True))
+        out = cp.empty(np.broadcast_shapes(*[array.shape for array in arrays]), np.float32)
+        run_elementwise(reads, {self.output: out}, [self.line], self._numbers(f))
+        f.lines = self.lines(f)
+        values = reads | {self.output: out}
+        f.saved = tuple(x if mentioned(name, f.lines.values()) else None for name, x in values.items())
+        return out
+
+    def backward(self, f: Any, grad: Array) -> tuple[Array | None, ...]:
+        coming = f"d{self.output}"
+        values = dict(zip([*self.inputs, self.output], f.saved, strict=True)) | {coming: grad}
+        made = {name: cp.empty(grad.shape, np.float32) for name in self.shares if name in f.lines}
+        if made:
+            reads = {name: x for name, x in values.items() if mentioned(name, f.lines.values())}
+            run_elementwise(reads, made, [f"{x} = {line}" for x, line in f.lines.items()], self._numbers(f))
+        return tuple(grad if share == coming else made.get(x) for x, share in self.shares.items())
 
     def _numbers(self, f: Function) -> dict[str, float]:
         return {name: float(getattr(f, name)) for name in self.numbers}
 
 
-def mentioned(name: str, expressions: Sequence[str]) -> bool:
-    return any(re.search(rf"\b{name}\b", expression) for expression in expressions)
+def mentioned(name: str, lines: Iterable[str]) -> bool:
+    return any(re.search(rf"\b{name}\b", line) for line in lines)
 
 
 # The operations
