@@ -11,10 +11,13 @@ What the box guarantees, where the kernel of the operating system keeps its word
 - nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
 - two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
 - limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader
-  also watches the memory of all processes of the box together, the amount of output, and the clock.
+  also watches the memory of all processes, files and sockets of the box together, the amount of output, and
+  the clock, between its requests too;
+- a session keyring of its own, and a filter of system calls (`coursekit.grading.syscalls`): none for keys,
+  other processes, namespaces, file systems, or for memory that belongs to no process.
 
-What it does not: a hole in the Linux kernel is a hole in the box. Memory that belongs to no process (System V
-segments, memfd) is bounded per call, not in total. Boxes share the machine's cores: one can slow others down.
+What it does not: a hole in the Linux kernel is a hole in the box. The watch looks some times a second, and a
+box may hold more in between. Boxes share the machine's cores: one can slow others down.
 A hidden test is visible to the answer that it tests, and one line (the message of an error) comes back.
 """
 
@@ -70,6 +73,9 @@ LIMITS = {
     "MSGQUEUE": MEGABYTE,
 }
 TMPFS = 64 * MEGABYTE
+INODE = 1024  # bytes that a file takes in the Linux kernel, its name included
+SOCKET = 212_992  # bytes that wait in a socket at most, where its size cannot be set
+TCP_SOCKET = 5 * MEGABYTE  # a pair of them has 4 MB to send and 6 MB to read
 NOBODY = "65534"
 
 HOME = "/home/student"
@@ -169,7 +175,13 @@ def filtered(command: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a kernel and, in a box, everything that it ever started.
+    """End a kernel and, in a box, everything that it ever started."""
+    stop(process)
+    process.wait()
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """As `kill`, and leave it to others to wait for its end.
 
     The end of the first process of a namespace ends all others there, and bubblewrap takes note and follows.
     """
@@ -180,12 +192,34 @@ def kill(process: subprocess.Popen[bytes]) -> None:
                 process.wait(2)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
-def memory(process: subprocess.Popen[bytes]) -> int:
-    """Bytes that `process` and all below it hold, files aside; 0 where the system has no /proc."""
-    return sum(resident(pid) for pid in family(process.pid))
+def memory(process: subprocess.Popen[bytes], boxed: bool = True) -> int:
+    """Bytes that `process` and all below it hold; 0 where the system has no /proc.
+
+    In a box, also what they keep in files and sockets, of which no process is told. Shared memory without a
+    file, pipes of more than a few pages and memory of other kinds are refused by the filter of system calls.
+    """
+    pids = [*family(process.pid)]
+    first = next(filter(is_first, pids), None) if boxed else None
+    return sum(map(resident, pids)) + (beside_processes(first) if first else 0)
+
+
+def beside_processes(first: int) -> int:
+    """Bytes in the files and, at most, in the sockets of a box whose first process is `first`."""
+    held = 0
+    with contextlib.suppress(OSError, ValueError):
+        for folder in ("/tmp", "/dev/shm", HOME):
+            system = os.statvfs(f"/proc/{first}/root{folder}")
+            if system.f_blocks * system.f_frsize != TMPFS:
+                continue  # the machine's: the box is not yet made
+            held += (system.f_blocks - system.f_bfree) * system.f_frsize
+            held += (system.f_files - system.f_ffree) * INODE
+        text = Path(f"/proc/{first}/net/sockstat").read_text(encoding="utf-8")
+        of_all, tcp = re.search(r"sockets: used (\d+)", text), re.search(r"TCP: inuse (\d+)", text)
+        held += int(of_all[1]) * SOCKET if of_all else 0
+        held += int(tcp[1]) * TCP_SOCKET if tcp else 0
+    return held
 
 
 def resident(pid: int | str) -> int:

@@ -246,8 +246,27 @@ while True:
     print("x", flush=True)
     time.sleep(0.02)""",
     ),
+    "memory_in_sockets": (
+        "died",
+        """
+import os, socket, time
+for _ in range(60):
+    if os.fork() == 0:
+        pairs = []
+        try:
+            while True: pairs.append(socket.socketpair())
+        except OSError: pass
+        for one in sum(pairs, ()):
+            one.setblocking(False)
+            try:
+                while True: one.send(bytes(65536))
+            except OSError: pass
+        time.sleep(60)
+time.sleep(60)""",
+    ),
+    "memory_in_a_file_without_a_name": ("error", "import os\nos.memfd_create('hoard')"),
     "memory_bomb_in_shared_memory": (
-        "died, timeout",
+        "error",
         """
 import mmap, time
 maps = [mmap.mmap(-1, 10**9) for _ in range(3)]
