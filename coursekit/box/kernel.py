@@ -206,15 +206,17 @@ class State:
         """Modules and classes whose attributes an answer might replace."""
         seen: set[int] = set()
         named = [module for name, module in self.modules.items() if CHANGEABLE(name)]
-        shell = self.shell
-        parts = (shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session)
-        classes = [one for part in parts for one in type(part).__mro__[:4]]
-        for thing in (*named, *classes, *self.names.values()):
+        for thing in (*named, *self.classes_of_the_shell(), *self.names.values()):
             own_class = isinstance(thing, type) and thing.__module__ != "builtins"
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield thing
-        yield from parts[:3]
+        yield from (self.shell, self.shell.display_pub, self.shell.displayhook)
+
+    def classes_of_the_shell(self) -> list[type]:
+        shell = self.shell
+        parts = (shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session)
+        return [one for part in parts for one in type(part).__mro__[:4]]
 
     def all_functions(self) -> Iterator[FunctionType]:
         seen: set[int] = set()
@@ -289,7 +291,6 @@ class State:
         Of the answer's it finds those that the set-up has not, and those that the exercise is `about`.
         `binds` are the names that the test binds.
         """
-        stop_watching()
         self.take_back(self.kept)
         if self.answers:
             space = vars(self.answers)
@@ -307,12 +308,15 @@ class State:
     def left_to_answers(self) -> Iterator[Any]:
         """What an answer may change for its own tests: the course's modules, the classes that it sees."""
         unseen = {id(self.names[name]) for name in self.hidden_set_up if name in self.names}
+        unseen |= set(map(id, self.classes_of_the_shell()))
         for thing, _ in self.saved:
             home = getattr(thing, "__name__" if isinstance(thing, ModuleType) else "__module__", None)
             if str(home).startswith(("__main__", *OF_THE_COURSE)) and id(thing) not in unseen:
                 yield thing
 
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
+        """Undo what was done to functions, the shell, what watches and rings, and the things `saved`."""
+        stop_watching()
         for function, parts in self.functions:
             for part, value in zip(PARTS, parts, strict=True):
                 if getattr(function, part) is not value:

@@ -72,6 +72,7 @@ module.probe.__globals__["encode"] = lambda value: True""",
     "the publisher": """
 publisher = get_ipython().display_pub
 publisher.publish = type(publisher).publish = lambda *args, **named: None
+get_ipython().__class__.transform_cell = lambda shell, code: "pass"
 get_ipython().displayhook.__class__.__call__ = lambda *args: None""",
     "a trace": """
 import sys, threading
