@@ -35,7 +35,12 @@ CHANGEABLE = re.compile(  # the modules that answers are likely to patch
 ).fullmatch
 OF_THE_COURSE = ("cudasim", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
-WATCHES: tuple[Any, ...] = (sys.settrace, sys.setprofile, threading.settrace, threading.setprofile)
+WATCHES: tuple[Any, ...] = (
+    (sys.gettrace, sys.settrace),
+    (sys.getprofile, sys.setprofile),
+    (threading.gettrace, threading.settrace),
+    (threading.getprofile, threading.setprofile),
+)
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, each can be replaced
 
 
@@ -155,14 +160,23 @@ def refusal(error: Exception) -> dict[str, Any]:
 
 
 class Guard:
-    """Refuses audit hooks, and remembers that something happened which cannot be taken back."""
+    """Refuses audit hooks, and remembers that something happened which cannot be taken back.
+
+    Also that parts of some function were replaced, or could have been: to look at all takes milliseconds.
+    """
 
     def __init__(self) -> None:
         self.alarm = ""
+        self.functions_changed = False
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event.startswith(NOT_TAKEN_BACK):
+        reads = (
+            event == "object.__getattr__" and arguments[1] == "__kwdefaults__"
+        )  # it can be filled in place
+        if reads or event == "object.__setattr__":
+            self.functions_changed = True
+        elif event.startswith(NOT_TAKEN_BACK):
             self.alarm = event
             if event == "sys.addaudithook":
                 raise RuntimeError("no other hook here")  # the answer that asks is not told
@@ -199,7 +213,7 @@ class State:
         self.folder = os.getcwd()
         self.tasks = tasks()
         self.answers: ModuleType | None = None
-        self.guard.alarm = ""
+        self.guard.alarm, self.guard.functions_changed = "", False
         self.seed(0)
 
     def things(self) -> Iterator[Any]:
@@ -317,14 +331,8 @@ class State:
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
         """Undo what was done to functions, the shell, what watches and rings, and the things `saved`."""
         stop_watching()
-        for function, parts in self.functions:
-            for part, value in zip(PARTS, parts, strict=True):
-                if getattr(function, part) is not value:
-                    setattr(function, part, value)
-        for function, named in self.named_defaults:
-            now = function.__kwdefaults__ or {}
-            if list(map(id, now.values())) != list(map(id, named.values())):
-                function.__kwdefaults__ = dict(named)
+        if self.guard.functions_changed:
+            self.put_back_functions()
         for thing, attributes in saved:
             put_back(thing, attributes)
         for items, content in self.lists:
@@ -333,6 +341,17 @@ class State:
         for number, handler in self.handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
+
+    def put_back_functions(self) -> None:
+        for function, parts in self.functions:
+            for part, value in zip(PARTS, parts, strict=True):
+                if getattr(function, part) is not value:
+                    setattr(function, part, value)
+        for function, named in self.named_defaults:
+            now = function.__kwdefaults__ or {}
+            if list(map(id, now.values())) != list(map(id, named.values())):
+                function.__kwdefaults__ = dict(named)
+        self.guard.functions_changed = False
 
     def back_to_set_up(self) -> None:
         names = vars(self.main)
@@ -372,8 +391,9 @@ def functions_of(value: Any) -> Iterator[FunctionType]:
 
 def stop_watching() -> None:
     """End what an answer had called at each line or call."""
-    for watch in WATCHES:
-        watch(None)
+    for present, put in WATCHES:
+        if present() is not None:
+            put(None)
     monitoring = getattr(sys, "monitoring", None)  # Python 3.12 and newer
     if monitoring:
         for tool in range(6):
