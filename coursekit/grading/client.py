@@ -7,8 +7,10 @@ import math
 import re
 import socket
 import subprocess
+import threading
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,14 +22,15 @@ from coursekit.box.probe import MIME
 from coursekit.grading import sandbox
 from coursekit.grading.model import Probe
 
-MAX_FRAME = 8 * 2**20  # what ZeroMQ accepts before it hangs up
-MAX_BYTES = 2 * 2**20  # of all messages during one cell
+MAX_BYTES = 2 * 2**20  # of all messages during one cell; of a longer one ZeroMQ hangs up at once
 MAX_MESSAGES = 2000
-MAX_BACKLOG = 256 * 2**20  # by which ZeroMQ's buffers may let this process grow
+MAX_WAITING = 64  # messages that ZeroMQ reads ahead; then the kernel waits
+MAX_BACKLOG = 256 * 2**20  # by which a message without an end may let this process grow
 MAX_PROBE = 2**20
 MAX_DEPTH = 64
 MAX_LINE = 200
 START_TIMEOUT = 60.0
+SEND_TIMEOUT = 5.0
 TICK = 0.05  # seconds between looks at the process
 DELIMITER = b"<IDS|MSG>"
 
@@ -60,6 +63,10 @@ class Kernel:
         self.context: zmq.Context[Any] = zmq.Context()
         self.context.linger = 0
         self.own_memory = sandbox.resident("self")
+        self.lost = ""  # "died" or "flood" once it was ended for what it held or sent
+        self.why = ""
+        self.student = False  # whether it has run an answer
+        self.closed = threading.Event()
         with listen(folder / "shell") as shell, listen(folder / "iopub") as iopub:
             self.process = launch.spawn(library, folder, shell.fileno(), iopub.fileno(), key)
         # closed here, open in the kernel alone: so its end is noticed
@@ -69,10 +76,23 @@ class Kernel:
         self.hang_ups = [one.get_monitor_socket(zmq.EVENT_DISCONNECTED) for one in (self.shell, self.iopub)]
         for one in (self.shell, self.iopub, *self.hang_ups):
             self.poller.register(one, zmq.POLLIN)
+        threading.Thread(target=self.watch, args=(bool(launch.wrapper),), daemon=True).start()
+
+    def watch(self, boxed: bool) -> None:
+        """End the kernel where it holds or sends too much, also while nobody has asked for anything."""
+        while not self.closed.wait(TICK):
+            if sandbox.memory(self.process, boxed) > sandbox.MEMORY:
+                self.lost, self.why = "died", "used more memory than is allowed"
+            elif self.student and sandbox.resident("self") > self.own_memory + MAX_BACKLOG:
+                self.lost = "flood"
+            if self.lost and not self.closed.is_set():
+                return sandbox.stop(self.process)
 
     def connect(self, kind: int, path: Path) -> zmq.Socket[Any]:
         one: zmq.Socket[Any] = self.context.socket(kind)
-        one.setsockopt(zmq.MAXMSGSIZE, MAX_FRAME)
+        one.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES)
+        one.setsockopt(zmq.RCVHWM, MAX_WAITING)
+        one.setsockopt(zmq.SNDTIMEO, int(1000 * SEND_TIMEOUT))  # where nobody listens any more
         one.setsockopt(zmq.RECONNECT_IVL, -1)
         if kind == zmq.SUB:
             one.setsockopt(zmq.SUBSCRIBE, b"")
@@ -87,16 +107,21 @@ class Kernel:
             if shown.status != "timeout" or time.monotonic() > start + START_TIMEOUT:
                 return shown
 
-    def execute(self, code: str, timeout: float, *, silent: bool = False) -> Shown:
-        """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards."""
+    def execute(self, code: str, timeout: float, *, first: Sequence[Any] = ()) -> Shown:
+        """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards.
+
+        `first` is a request to `coursekit.box.kernel`, with its arguments, that comes before the code.
+        """
         content = {
             "code": code,
-            "silent": silent,
+            "silent": not code,
             "store_history": False,
-            "user_expressions": {},
+            "user_expressions": {"coursekit": list(first)} if first else {},
             "allow_stdin": False,
             "stop_on_error": False,
         }
+        if not self.student and first[:1] == ["answer"]:
+            self.student, self.own_memory = True, sandbox.resident("self")
         shown = self.request("execute_request", content, timeout)
         if shown.lost:
             self.close()
@@ -108,16 +133,20 @@ class Kernel:
         start = time.monotonic()
         conversation = Conversation(message["header"]["msg_id"])
         try:
-            self.session.send(self.shell, message)
-            self.listen(conversation, start + timeout)
+            if self.lost or self.process.poll() is not None:
+                conversation.shown.status = "died"
+            else:
+                self.session.send(self.shell, message)
+                self.listen(conversation, start + timeout)
         except zmq.ZMQError:
             conversation.shown.status = "died"
+        if self.lost and not conversation.complete:
+            conversation.shown.status, conversation.shown.error = self.lost, self.why
         conversation.shown.seconds = time.monotonic() - start
         return conversation.shown
 
     def listen(self, conversation: Conversation, deadline: float) -> None:
         """Read messages into `conversation` until it is complete, too much, too late, or the kernel died."""
-        look = time.monotonic() + TICK
         while not conversation.complete:
             ready = dict(self.poller.poll(int(1000 * TICK)))
             for channel in (self.iopub, self.shell):
@@ -125,15 +154,6 @@ class Kernel:
                     conversation.read(channel.recv_multipart())
             if conversation.shown.lost or conversation.complete:
                 return
-            if time.monotonic() > look:
-                look = time.monotonic() + TICK
-                if sandbox.memory(self.process) > sandbox.MEMORY:
-                    conversation.shown.status = "died"
-                    conversation.shown.error = "used more memory than is allowed"
-                    return
-                if sandbox.resident("self") > self.own_memory + MAX_BACKLOG:  # a message without an end
-                    conversation.shown.status = "flood"
-                    return
             if self.process.poll() is not None:
                 conversation.shown.status = "died"
                 return
@@ -153,6 +173,7 @@ class Kernel:
 
     def close(self) -> None:
         """Kill it with all that it started."""
+        self.closed.set()
         sandbox.kill(self.process)
         if not self.context.closed:
             for one in (self.shell, self.iopub):

@@ -11,10 +11,13 @@ What the box guarantees, where the kernel of the operating system keeps its word
 - nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
 - two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
 - limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader
-  also watches the memory of all processes of the box together, the amount of output, and the clock.
+  also watches the memory of all processes, files and sockets of the box together, the amount of output, and
+  the clock, between its requests too;
+- a session keyring of its own, and a filter of system calls (`coursekit.grading.syscalls`): none for keys,
+  other processes, namespaces, file systems, or for memory that belongs to no process.
 
-What it does not: a hole in the Linux kernel is a hole in the box. Memory that belongs to no process (System V
-segments, memfd) is bounded per call, not in total. Boxes share the machine's cores: one can slow others down.
+What it does not: a hole in the Linux kernel is a hole in the box. The watch looks some times a second, and a
+box may hold more in between. Boxes share the machine's cores: one can slow others down.
 A hidden test is visible to the answer that it tests, and one line (the message of an error) comes back.
 """
 
@@ -22,9 +25,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
+import platform
 import py_compile
 import re
 import shlex
@@ -33,12 +38,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import cudasim
 from coursekit.errors import CourseError
+from coursekit.grading import syscalls
 
 PACKAGES = (
     "ipykernel",
@@ -67,6 +73,9 @@ LIMITS = {
     "MSGQUEUE": MEGABYTE,
 }
 TMPFS = 64 * MEGABYTE
+INODE = 1024  # bytes that a file takes in the Linux kernel, its name included
+SOCKET = 212_992  # bytes that wait in a socket at most, where its size cannot be set
+TCP_SOCKET = 5 * MEGABYTE  # a pair of them has 4 MB to send and 6 MB to read
 NOBODY = "65534"
 
 HOME = "/home/student"
@@ -119,16 +128,19 @@ class Launch:
         folder, door = self.door
         placeholder, source = f"{door}/{ANY}", str(library).replace(folder, door, 1)
         wrapper = [source if part == placeholder else part for part in self.wrapper]
-        return subprocess.Popen(
-            [*wrapper, *self.python, json.dumps(settings)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(shell, iopub),
-            start_new_session=True,
-            env=self.environment | orphaned,
-            cwd=cwd,
-        )
+        if wrapper:
+            syscalls.join_new_keyring()  # the box's alone: the next one gets another
+        with filtered(wrapper) as (command, handles):
+            return subprocess.Popen(
+                [*command, *self.python, json.dumps(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(shell, iopub, *handles),
+                start_new_session=True,
+                env=self.environment | orphaned,
+                cwd=cwd,
+            )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -145,8 +157,31 @@ class Launch:
         )
 
 
+@contextlib.contextmanager
+def filtered(command: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
+    """`command` with its `FILTER` filled in, and the open files that it then needs."""
+    if FILTER not in command:
+        yield list(command), []
+        return
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, syscalls.seccomp_filter(platform.machine()))
+    finally:
+        os.close(writing)
+    try:
+        yield [str(reading) if part == FILTER else part for part in command], [reading]
+    finally:
+        os.close(reading)
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a kernel and, in a box, everything that it ever started.
+    """End a kernel and, in a box, everything that it ever started."""
+    stop(process)
+    process.wait()
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """As `kill`, and leave it to others to wait for its end.
 
     The end of the first process of a namespace ends all others there, and bubblewrap takes note and follows.
     """
@@ -157,12 +192,34 @@ def kill(process: subprocess.Popen[bytes]) -> None:
                 process.wait(2)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
-def memory(process: subprocess.Popen[bytes]) -> int:
-    """Bytes that `process` and all below it hold, files aside; 0 where the system has no /proc."""
-    return sum(resident(pid) for pid in family(process.pid))
+def memory(process: subprocess.Popen[bytes], boxed: bool = True) -> int:
+    """Bytes that `process` and all below it hold; 0 where the system has no /proc.
+
+    In a box, also what they keep in files and sockets, of which no process is told. Shared memory without a
+    file, pipes of more than a few pages and memory of other kinds are refused by the filter of system calls.
+    """
+    pids = [*family(process.pid)]
+    first = next(filter(is_first, pids), None) if boxed else None
+    return sum(map(resident, pids)) + (beside_processes(first) if first else 0)
+
+
+def beside_processes(first: int) -> int:
+    """Bytes in the files and, at most, in the sockets of a box whose first process is `first`."""
+    held = 0
+    with contextlib.suppress(OSError, ValueError):
+        for folder in ("/tmp", "/dev/shm", HOME):
+            system = os.statvfs(f"/proc/{first}/root{folder}")
+            if system.f_blocks * system.f_frsize != TMPFS:
+                continue  # the machine's: the box is not yet made
+            held += (system.f_blocks - system.f_bfree) * system.f_frsize
+            held += (system.f_files - system.f_ffree) * INODE
+        text = Path(f"/proc/{first}/net/sockstat").read_text(encoding="utf-8")
+        of_all, tcp = re.search(r"sockets: used (\d+)", text), re.search(r"TCP: inuse (\d+)", text)
+        held += int(of_all[1]) * SOCKET if of_all else 0
+        held += int(tcp[1]) * TCP_SOCKET if tcp else 0
+    return held
 
 
 def resident(pid: int | str) -> int:
@@ -202,6 +259,7 @@ class Box:
     bubblewrap: str | None = None
     root: bool = False  # the grader is root, and must not stay so
     closes_namespaces: bool = True  # bubblewrap 0.8 and newer
+    filters: bool = True  # system calls, by seccomp
 
     @staticmethod
     def required() -> Box:
@@ -210,14 +268,27 @@ class Box:
         if bubblewrap is None:
             raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
         usage = subprocess.run([bubblewrap, "--help"], capture_output=True, encoding="utf-8").stdout
-        box = Box(bubblewrap, is_root(), "--disable-userns" in usage)
-        binds = [(str(KERNEL_SOURCE), KERNEL)]
-        trial = [*box.wrapper(Layout(Path("/usr"), binds, is_root())), "/usr/bin/test", "-e", KERNEL]
-        done = subprocess.run(trial, capture_output=True, encoding="utf-8", env=PLAIN)
-        if done.returncode:
-            reason = " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
+        box = Box(bubblewrap, is_root(), "--disable-userns" in usage, syscalls.supported())
+        reason = box.trial()
+        if reason and box.filters:
+            box = replace(box, filters=False)
+            reason = box.trial()
+        if reason:
             raise CourseError(f"bubblewrap is installed but does not work here ({reason}); {HINT}")
+        if not box.filters:
+            say_once("the sandbox works without its filter of system calls, which this machine does not have")
         return box
+
+    def trial(self) -> str:
+        """What is wrong with this box, "" where it works."""
+        layout = Layout(Path("/usr"), [(str(KERNEL_SOURCE), KERNEL)], self.root)
+        with filtered([*self.wrapper(layout), "/usr/bin/test", "-e", KERNEL]) as (command, handles):
+            done = subprocess.run(
+                command, capture_output=True, encoding="utf-8", env=PLAIN, pass_fds=tuple(handles)
+            )
+        if not done.returncode:
+            return ""
+        return " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
 
     @staticmethod
     def off() -> Box:
@@ -272,22 +343,44 @@ class Box:
         if self.closes_namespaces:
             yield "--disable-userns"
         yield from layout.arguments()
-        yield from ("--proc", "/proc", *MEMORY_FOLDERS, "--remount-ro", "/", "--chdir", HOME, "--clearenv")
+        yield from (
+            "--proc",
+            "/proc",
+            *UNSEEN,
+            *MEMORY_FOLDERS,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            HOME,
+            "--clearenv",
+        )
         libraries = {"LD_LIBRARY_PATH": f"{layout.prefix}/lib"}  # some builds of Python need it
         for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT, **libraries}.items():
             yield from ("--setenv", name, value)
+        if self.filters:
+            yield from ("--seccomp", FILTER)
         yield "--"
 
 
+FILTER = "any-filter"  # stands in a command line for the open file with the filter
 ANY = "any-library"  # stands in a command line for the library of one notebook
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
 UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
 SMALL = ("--size", str(TMPFS), "--tmpfs")
-MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
+MEMORY_FOLDERS = (
+    *("--dev", "/dev", "--ro-bind", "/dev/null", "/dev/zero", *SMALL, "/dev/shm", "--remount-ro", "/dev"),
+    *(*SMALL, "/tmp", *SMALL, HOME),
+)
+UNSEEN = tuple(part for name in ("keys", "key-users") for part in ("--ro-bind", "/dev/null", f"/proc/{name}"))
 
 
 FOLDERS = ("/etc", "/tmp", "/home", HOME, "/box", SITE, f"{SITE}/packages")
 DOORS = "/mnt"
+
+
+@functools.cache
+def say_once(line: str) -> None:
+    print(f"note: {line}", file=sys.stderr)
 
 
 def is_root() -> bool:

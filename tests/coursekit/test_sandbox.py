@@ -29,8 +29,8 @@ from coursekit.grading import client, sandbox
 from coursekit.grading.assemble import Chapter, assemble, load_chapter
 from coursekit.grading.flow import entropy
 from coursekit.grading.model import CellRun, NotebookRun, Probe
-from coursekit.grading.run import run_notebooks
-from coursekit.grading.sandbox import Box
+from coursekit.grading.run import private_folder, run_notebooks
+from coursekit.grading.sandbox import Box, make_library
 
 pytestmark = pytest.mark.slow
 
@@ -300,6 +300,50 @@ def test_plain_kernels_show_what_boxed_ones_show(
     assert done == names
     cases = ElementTree.parse(junit).getroot().iter("testcase")
     assert [len(case) for case in cases] == [0] * 4 + [1] * 4  # a child element says what failed
+
+
+FLOODS = {
+    "a message without an end": """
+    one.setblocking(True)
+    while True: one.sendall(b"\\x03" + (1 << 20).to_bytes(8, "big") + bytes(1 << 20))""",
+    "messages without an end": """
+    while True: kernel.session.send(kernel.iopub_socket, "stream", {"text": "x" * 2**20})""",
+}
+LATER = """
+import os, socket, threading, time
+kernel = get_ipython().kernel
+def find():
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            one = socket.socket(fileno=os.dup(int(name)))
+            if str(one.getsockname()).endswith("iopub") and one.getpeername() is not None: return one
+        except OSError: pass
+def later():
+    one = find()
+    time.sleep(0.5){flood}
+threading.Thread(target=later, daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_after_the_end_of_a_test_does_not_fill_the_grader(box: Box, name: str) -> None:
+    with private_folder() as folder:
+        library = make_library(folder / "library" / "0", folder, [])
+        kernel = client.Kernel(box.prepare(folder), library, folder / "k")
+        try:
+            assert kernel.wait_until_ready().status == "ok"
+            assert kernel.execute("", 30, first=["mark"]).status == "ok"
+            assert kernel.execute(LATER.format(flood=FLOODS[name]), 30, first=["answer"]).status == "ok"
+            before, most = sandbox.resident("self"), 0
+            for _ in range(60):  # six seconds in which nobody asks for anything
+                time.sleep(0.1)
+                most = max(most, sandbox.resident("self") - before)
+            assert most < 2 * client.MAX_BACKLOG
+            if name == "a message without an end":
+                assert kernel.process.poll() is not None
+                assert kernel.execute("1", 10).status == "flood"
+        finally:
+            kernel.close()
 
 
 SCRIPT = """
