@@ -269,7 +269,7 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
     answers = {key: "\n".join(sources) for key, sources in parts.items()}
     if sum(map(len, answers.values())) > MOST_CODE:
         raise Refused(
-            f"its answers hold more than {MOST_CODE // 1_000_000} million characters; keep the code alone in them"
+            f"its answers hold more than {MOST_CODE // 1_000_000} million characters; keep code alone in them"
         )
     kernels = {exercise.number for exercise in chapter.exercises if exercise.cuda}
     return {

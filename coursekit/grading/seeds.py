@@ -1,0 +1,87 @@
+"""`python3 -m coursekit.grading.seeds NN ... --seeds 50`: do the hidden tests hold at every seed?
+
+A class is graded at one seed, and `grade` tries the tests at that one before it begins. Here they are tried at
+many, without a box: the reference must pass beside itself, the empty answer must pass nowhere, and each known
+mistake must be noticed. A line for each that is not so; the exit code is 1 where there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from coursekit import light  # noqa: F401 (before anything else imports nbformat)
+from coursekit.course import Course, find_course
+from coursekit.grading.assemble import Chapter, Exercise, assemble, find_notebook, load_chapter
+from coursekit.grading.compare import Judge, load_judges, verdict
+from coursekit.grading.control import judges_of, mistaken
+from coursekit.grading.live import Live
+from coursekit.grading.misconceptions import Misconception
+
+FIRST = 1000  # seed
+
+
+def failures(live: Live, seeds: Sequence[int]) -> Iterator[tuple[str, str, int]]:
+    """What does not hold: the exercise or hidden test, in words what, and at which seed."""
+    judges = load_judges(judges_of(live.chapter))
+    for exercise in live.chapter.exercises:
+        known = [one for one in live.misconceptions if one.exercise == exercise.number]
+        for seed in seeds:
+            yield from ((*found, seed) for found in _at(live, exercise, known, judges, seed))
+
+
+def _at(
+    live: Live, exercise: Exercise, known: Sequence[Misconception], judges: dict[str, Judge], seed: int
+) -> Iterator[tuple[str, str]]:
+    chapter, points = live.chapter, {test.grade_id: test.points for test in exercise.tests}
+    reference = assemble(chapter, chapter.reference())
+    first = live.run(exercise, reference, seed).cells
+    for right, again in zip(first, live.run(exercise, reference, seed).cells, strict=True):
+        why = right.error or right.status if right.status != "ok" else None
+        why = why or verdict(right, again, judges.get(right.grade_id))
+        if why:
+            yield right.grade_id, f"the reference does not pass beside itself: {why}"
+    for right, empty in zip(first, live.run(exercise, assemble(chapter, {}), seed).cells, strict=True):
+        if points[right.grade_id] and verdict(right, empty, judges.get(right.grade_id)) is None:
+            yield right.grade_id, "the empty answer passes"
+    for one in known:
+        shown = live.run(exercise, mistaken(chapter, {exercise.number: one}), seed).cells
+        pairs = zip(first, shown, strict=True)
+        if not any(verdict(right, wrong, judges.get(right.grade_id)) for right, wrong in pairs):
+            yield exercise.number, f'a known mistake earns full points: "{one.hint}"'
+
+
+def report(chapter: Chapter, course: Course, seeds: Sequence[int]) -> list[str]:
+    """A line for each kind of failure, with its seeds."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    with Live.opened(chapter, course, seeds[0]) as live:
+        for place, what, seed in failures(live, seeds):
+            found[place, what].append(seed)
+    return [
+        f"{chapter.number} {place}: {what} (at {len(at)} of {len(seeds)} seeds: {', '.join(map(str, at[:5]))})"
+        for (place, what), at in found.items()
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m coursekit.grading.seeds", description=__doc__)
+    parser.add_argument("chapters", nargs="+", metavar="NN", help="such as 01")
+    parser.add_argument("--seeds", type=int, default=20, help="how many (default: 20)")
+    parser.add_argument("--first", type=int, default=FIRST, help=f"the first of them (default: {FIRST})")
+    args = parser.parse_args()
+    course, anything = find_course(), False
+    for number in args.chapters:
+        started = time.monotonic()
+        chapter = load_chapter(find_notebook(course.solutions, number))
+        lines = report(chapter, course, range(args.first, args.first + args.seeds))
+        anything |= bool(lines)
+        summary = f"{number}: {len(lines)} findings at {args.seeds} seeds, {time.monotonic() - started:.0f} s"
+        print("\n".join([*lines, summary]), flush=True)
+    return int(anything)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
