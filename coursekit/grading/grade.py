@@ -217,7 +217,7 @@ def _run_all(
 def _slow(results: Sequence[Result], budget: float | None) -> list[str]:
     """A remark on each student whose notebook took what it may take."""
     return [
-        f"{one.submission.student}: took {one.seconds:.0f} of the {budget:g} s that a notebook has (three times "
+        f"{one.submission.student}: took {one.seconds:.0f} of the {budget:g} s a notebook has (three times "
         "the reference's and a minute); what was left of it was not run"
         for one in results
         if budget and one.seconds > budget - LEAST

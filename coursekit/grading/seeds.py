@@ -1,7 +1,7 @@
 """`python3 -m coursekit.grading.seeds NN ... --seeds 50`: do the hidden tests hold at every seed?
 
-A class is graded at one seed, and `grade` tries the tests at that one before it begins. Here they are tried at
-many, without a box: the reference must pass beside itself, the empty answer must pass nowhere, and each known
+A class is graded at one seed, and `grade` tries the tests at that one before it begins. Here they are tried
+at many, without a box: the reference must pass beside itself, the empty answer must pass nowhere, and each known
 mistake must be noticed. A line for each that is not so; the exit code is 1 where there is one.
 """
 
@@ -61,7 +61,7 @@ def report(chapter: Chapter, course: Course, seeds: Sequence[int]) -> list[str]:
         for place, what, seed in failures(live, seeds):
             found[place, what].append(seed)
     return [
-        f"{chapter.number} {place}: {what} (at {len(at)} of {len(seeds)} seeds: {', '.join(map(str, at[:5]))})"
+        f"{chapter.number} {place}: {what} ({len(at)} of {len(seeds)} seeds: {', '.join(map(str, at[:5]))})"
         for (place, what), at in found.items()
     ]
 
