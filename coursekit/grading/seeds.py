@@ -1,8 +1,8 @@
 """`python3 -m coursekit.grading.seeds NN ... --seeds 50`: do the hidden tests hold at every seed?
 
 A class is graded at one seed, and `grade` tries the tests at that one before it begins. Here they are tried
-at many, without a box: the reference must pass beside itself, the empty answer must pass nowhere, and each known
-mistake must be noticed. A line for each that is not so; the exit code is 1 where there is one.
+at many, without a box: the reference must pass beside itself, the empty answer must pass nowhere, and each
+known mistake must be noticed. A line for each that is not so; the exit code is 1 where there is one.
 """
 
 from __future__ import annotations
