@@ -27,6 +27,7 @@ from coursekit.grading.gradebook import long, wide
 from coursekit.grading.imports import hidden_imports
 from coursekit.grading.model import NotebookRun
 from coursekit.grading.overrides import Overrides
+from coursekit.grading.pointers import pointers
 from coursekit.grading.report import Run, junit, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals
@@ -134,6 +135,7 @@ def _grade(
     remarks += [
         *_slow(results, conditions.budget),
         *hidden_imports(course, chapter, submissions),
+        *pointers(chapter, submissions),
         *overrides.unused(results),
     ]
     earlier, answers = Earlier(args.out, state.answers), _keys(submissions, lambda one: one.student)
