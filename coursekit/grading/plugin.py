@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +20,10 @@ import nbformat
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from coursekit.grading import sandbox
 from coursekit.grading.client import Kernel
 from coursekit.grading.flow import Budget, Flow, info, nothing
 from coursekit.grading.model import CellRun, NotebookRun, save_run
+from coursekit.grading.run import end_group
 from coursekit.grading.sandbox import Launch
 
 SETTINGS = "--coursekit-settings"
@@ -77,13 +75,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def end_with(grader: int, folder: Path) -> None:
     """Clean up and end when the process `grader`, our parent, was killed: it could do neither."""
+    pytest_itself = os.getpid()
     while os.getppid() == grader:
         time.sleep(1)
-    for pid in [*sandbox.family(os.getpid())][1:]:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
+    if not os.fork():  # one outside ends us all
+        os.setsid()
+        end_group(pytest_itself)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -65,6 +65,8 @@ def _of(node: ast.AST) -> Iterator[str]:
         yield node.id
     elif isinstance(node, ast.Attribute):
         yield node.attr
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -82,7 +84,7 @@ def _elsewhere(chapter: Chapter, one: Submission) -> Iterator[str]:
             if sign:
                 yield (
                     f"{exercise.number} is not done in its answer cell, but another cell {sign}; only answer "
-                    "cells are graded, so look at it"
+                    "cells are graded, so look"
                 )
 
 

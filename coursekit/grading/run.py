@@ -196,18 +196,25 @@ def environment() -> dict[str, str]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End pytest and its workers; the boxes die with the workers, and kernels without a box here."""
-    family = [*sandbox.family(process.pid)] if process.poll() is None else []
-    for kind in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, kind)
-            try:
-                process.wait(3)
-            except subprocess.TimeoutExpired:
-                continue
+    """End pytest, its workers and their kernels."""
+    if process.poll() is None:
+        end_group(process.pid)
+        process.wait()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # workers that outlived it
-    for pid in family:
+
+
+def end_group(leader: int) -> None:
+    """End a group of processes, and what its leader has below itself in other groups.
+
+    They are stopped first: a kernel that was just being started would not know yet with whom to die.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGSTOP)
+    below = [pid for pid in sandbox.family(leader) if pid != os.getpid()]
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+    for pid in below:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
