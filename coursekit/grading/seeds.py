@@ -11,47 +11,46 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.course import Course, find_course
-from coursekit.grading.assemble import Chapter, Exercise, assemble, find_notebook, load_chapter
+from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.compare import Judge, load_judges, verdict
 from coursekit.grading.control import judges_of, mistaken
 from coursekit.grading.live import Live
-from coursekit.grading.misconceptions import Misconception
+from coursekit.grading.model import CellRun, NotebookRun
 
 FIRST = 1000  # seed
 
 
 def failures(live: Live, seeds: Sequence[int], mistakes: bool = True) -> Iterator[tuple[str, str, int]]:
     """What does not hold: the exercise or hidden test, in words what, and at which seed."""
-    judges = load_judges(judges_of(live.chapter))
-    for exercise in live.chapter.exercises:
+    chapter, judges = live.chapter, load_judges(judges_of(live.chapter))
+    reference, empty = assemble(chapter, chapter.reference()), assemble(chapter, {})
+    for exercise in chapter.exercises:
         known = [one for one in live.misconceptions if mistakes and one.exercise == exercise.number]
+        wrong = {f'a known mistake, "{one.hint}"': mistaken(chapter, {exercise.number: one}) for one in known}
         for seed in seeds:
-            yield from ((*found, seed) for found in _at(live, exercise, known, judges, seed))
+            right = live.run(exercise, reference, seed).cells
+            again = _verdicts(right, live.run(exercise, reference, seed), judges)
+            for test, cell, why in zip(exercise.tests, right, again, strict=True):
+                why = (cell.error or cell.status) if cell.status != "ok" else why
+                if why:
+                    yield test.grade_id, f"the reference does not pass beside itself: {why}", seed
+            passed = _verdicts(right, live.run(exercise, empty, seed), judges)
+            for test, why in zip(exercise.tests, passed, strict=True):
+                if test.points and why is None:
+                    yield test.grade_id, "the empty answer passes", seed
+            for what, notebook in wrong.items():
+                if not any(_verdicts(right, live.run(exercise, notebook, seed), judges)):
+                    yield exercise.number, f"{what}, earns full points", seed
 
 
-def _at(
-    live: Live, exercise: Exercise, known: Sequence[Misconception], judges: dict[str, Judge], seed: int
-) -> Iterator[tuple[str, str]]:
-    chapter, points = live.chapter, {test.grade_id: test.points for test in exercise.tests}
-    reference = assemble(chapter, chapter.reference())
-    first = live.run(exercise, reference, seed).cells
-    for right, again in zip(first, live.run(exercise, reference, seed).cells, strict=True):
-        why = right.error or right.status if right.status != "ok" else None
-        why = why or verdict(right, again, judges.get(right.grade_id))
-        if why:
-            yield right.grade_id, f"the reference does not pass beside itself: {why}"
-    for right, empty in zip(first, live.run(exercise, assemble(chapter, {}), seed).cells, strict=True):
-        if points[right.grade_id] and verdict(right, empty, judges.get(right.grade_id)) is None:
-            yield right.grade_id, "the empty answer passes"
-    for one in known:
-        shown = live.run(exercise, mistaken(chapter, {exercise.number: one}), seed).cells
-        pairs = zip(first, shown, strict=True)
-        if not any(verdict(right, wrong, judges.get(right.grade_id)) for right, wrong in pairs):
-            yield exercise.number, f'a known mistake earns full points: "{one.hint}"'
+def _verdicts(right: Sequence[CellRun], shown: NotebookRun, judges: Mapping[str, Judge]) -> list[str | None]:
+    """What is wrong with each hidden test, None where nothing is."""
+    pairs = zip(right, shown.cells, strict=True)
+    return [verdict(want, have, judges.get(want.grade_id)) for want, have in pairs]
 
 
 def report(chapter: Chapter, course: Course, seeds: Sequence[int], mistakes: bool = True) -> list[str]:
