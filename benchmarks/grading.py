@@ -57,7 +57,7 @@ kept = []
 while True: kept.append(np.ones(10**6))""",
     "shows much": """
 show = probe
-def probe(name, value, **more): show(name, [[]] * 74_000)""",
+def probe(name, value, **more): show(name, [[]] * 50_000)""",
 }
 
 
