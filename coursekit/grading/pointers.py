@@ -34,7 +34,7 @@ def pointers(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
     given = {key: set(_telling(source)) for key, source in chapter.reference().items()}
     remarks = []
     for one in submissions:
-        for key, source in one.answers.items():
+        for key, source in (*one.answers.items(), *(("a cell that was added", each) for each in one.added)):
             names = [f"`{name}`" for name in _telling(source) if name not in given.get(key, ())]
             if names:
                 where = "the helpers" if key == HELPERS else key

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,7 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
             key = cell.key
         if key is not None:
             parts.setdefault(key, []).append(cell.source)
-        elif not cell.grade_id and cell.source.strip() not in given and len(cell.source) < MOST_CODE:
+        elif not cell.grade_id and cell.source.strip() not in given:
             added.append(cell.source)
     answers = {key: "\n".join(sources) for key, sources in parts.items()}
     if sum(map(len, answers.values())) > MOST_CODE:
@@ -274,7 +275,13 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
     kernels = {exercise.number for exercise in chapter.exercises if exercise.cuda}
     return {
         key: _one_kernel(key, answer) if key in kernels else answer for key, answer in answers.items()
-    }, tuple(added)
+    }, _fitting(added)
+
+
+def _fitting(sources: list[str]) -> tuple[str, ...]:
+    """Those of the added cells that are not too much together: who stores data there loses nothing else."""
+    ends = accumulate(map(len, sources))
+    return tuple(source for source, end in zip(sources, ends, strict=True) if end <= MOST_CODE)
 
 
 def _one_kernel(key: str, answer: str) -> str:

@@ -419,6 +419,12 @@ def test_an_answer_that_names_what_few_need_is_pointed_at(
     assert _pointed_at(chapter, REFERENCE | {"1.1": f"# exercise: 1.1\n{source}"}) == expected
 
 
+def test_a_cell_that_was_added_is_read_as_well(chapter: Chapter) -> None:
+    assert _pointed_at(chapter, REFERENCE, "x = 1", "import gc") == [
+        "ada: a cell that was added names `gc`; read the answer"
+    ]
+
+
 def test_an_answer_in_another_cell_is_pointed_at(chapter: Chapter) -> None:
     others = {number: source for number, source in REFERENCE.items() if number != "1.1"}
     told = (
