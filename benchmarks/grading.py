@@ -2,6 +2,7 @@
 
     python -m benchmarks.grading                  # 120 submissions of chapter 01
     python -m benchmarks.grading --chapter 04a    # a chapter whose answers are CUDA C
+    python -m benchmarks.grading --worst          # seconds and memory that one student can cost
 
 Writes its part of benchmarks/results/grading.json.
 
@@ -33,6 +34,31 @@ from coursekit.grading.misconceptions import Misconception
 
 RESULTS = Path(__file__).parent / "results" / "grading.json"
 GOAL = 60  # submissions a minute on 2 cores
+LATE = 28  # seconds: a cell has 30
+
+# What one student writes into each answer cell to cost the most; helpers run before each of them.
+WORST = {
+    "waits below each limit": f"""
+import time
+import numpy as np
+time.sleep({LATE})
+get_ipython().events.register("pre_run_cell", lambda *_: time.sleep({LATE}))
+np.random.seed = lambda *_: time.sleep(9)
+class Slow:
+    def __del__(self): time.sleep(9)
+slow = Slow()""",
+    "ends its kernel late": f"""
+import os, time
+time.sleep({LATE})
+get_ipython().events.register("pre_run_cell", lambda *_: time.sleep({LATE}) or os._exit(0))""",
+    "fills the memory": """
+import numpy as np
+kept = []
+while True: kept.append(np.ones(10**6))""",
+    "shows much": """
+show = probe
+def probe(name, value, **more): show(name, [[]] * 50_000)""",
+}
 
 
 def draw(chapter: Chapter, mistakes: Sequence[Misconception], rng: random.Random) -> dict[str, str]:
@@ -54,6 +80,37 @@ def submission(exercises: NotebookNode, chapter: Chapter, answers: dict[str, str
         if cell.is_answer and cell.exercise in answers:
             cell.node.source = answers[cell.exercise]
     return made
+
+
+def worst(chapter: Chapter, exercises: NotebookNode, root: Path, options: Sequence[str]) -> None:
+    """Print what each of the worst students costs: seconds, and the memory of the largest process of ours."""
+    for what, body in WORST.items():
+        wait = f"import time\ntime.sleep({LATE})" if "time" in body else ""
+        answers = {one.number: f"# exercise: {one.number}{body}" for one in chapter.exercises}
+        made = submission(exercises, chapter, answers)
+        for cell in notebooks.cells(chapter.path, made):
+            if cell.grade_id == "helpers":
+                cell.node.source = f"# helpers\n{wait}"
+        place = root / what.replace(" ", "-")
+        notebooks.write(place / "submissions" / "one.ipynb", made)
+        _print_cost(what, chapter, place, options)
+    place = root / "large"
+    empty = '{"nbformat": 4, "cells": [], "metadata": {"x": [%s 0]}}' % ('"ab",' * 1_970_000)
+    for number in range(19):
+        notebooks.write_text(place / "submissions" / "one" / f"{number}.ipynb", empty)
+    _print_cost("hands in 19 notebooks of 9.9 MB", chapter, place, options)
+
+
+def _print_cost(what: str, chapter: Chapter, place: Path, options: Sequence[str]) -> None:
+    command = [sys.executable, "-m", "coursekit", "grade", chapter.number, str(place / "submissions")]
+    measured = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    command = [sys.executable, "-c", measured, *command, "--out", str(place / "grades"), *options]
+    started = time.monotonic()
+    peak = int(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1])
+    print(f"one who {what}: {time.monotonic() - started:.0f} s, {peak / 1000:.0f} MB", flush=True)
 
 
 def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> float:
@@ -87,6 +144,7 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="write submissions and grades here, and keep them"
     )
+    parser.add_argument("--worst", action="store_true", help="what one student can cost, at worst")
     args = parser.parse_args()
     course = find_course(Path(__file__).parent)
     chapter = load_chapter(find_notebook(course.solutions, args.chapter))
@@ -94,6 +152,9 @@ def main() -> int:
     mistakes, rng = misconceptions_of(chapter), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         root = args.keep or Path(folder)
+        if args.worst:
+            worst(chapter, exercises, root, ["--sandbox", args.sandbox])
+            return 0
         for number in range(args.count):
             made = submission(exercises, chapter, draw(chapter, mistakes, rng))
             notebooks.write(root / "submissions" / f"student-{number:03}" / chapter.path.name, made)

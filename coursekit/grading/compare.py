@@ -66,10 +66,10 @@ def _stopped(run: CellRun) -> str:
     if run.status == "error" and run.error.startswith("CompileError: "):
         return f"does not compile: {run.error.removeprefix('CompileError: ')}"
     return {
-        "timeout": "took too long and was stopped",
+        "timeout": run.error or "took too long and was stopped",
         "died": "the kernel died",
         "flood": "showed too much output and was stopped",
-        "missing": "did not run",
+        "missing": run.error or "did not run",
     }.get(run.status, f"stopped with {run.error}" if run.error else "stopped with an error")
 
 

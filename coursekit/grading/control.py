@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble
 from coursekit.grading.compare import against, load_judges
-from coursekit.grading.flow import info
+from coursekit.grading.flow import DEFAULT_TIMEOUT, info
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.misconceptions import Misconception, load_misconceptions
 from coursekit.grading.model import CellRun, NotebookRun
@@ -22,6 +23,8 @@ from coursekit.grading.sandbox import Box
 
 REFERENCE, AGAIN, EMPTY = "reference", "reference-again", "empty"
 WORTH_A_WORKER = 6  # notebooks
+SLOWER = 3  # how many times the reference's time a notebook may take, and a minute
+STEP = 10  # seconds to which a budget is rounded up, so that it seldom differs from run to run
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Conditions:
     seed: int
     box: Box
     workers: int
-    timeout: float | None = None
+    timeout: float | None = None  # seconds for a cell
+    budget: float | None = None  # seconds for a notebook
 
     def run(
         self,
@@ -48,6 +52,7 @@ class Conditions:
             box=self.box,
             workers=max(1, min(self.workers, len(made) // WORTH_A_WORKER)),
             timeout=self.timeout,
+            budget=self.budget,
             expected=expected,
             on_done=on_done,
         )
@@ -87,6 +92,13 @@ def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Meas
     _check_empty(measure, runs[EMPTY])
     mistakes = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
     return runs[REFERENCE], Measure(chapter, measure.decide, measure.reference, mistakes)
+
+
+def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -> float:
+    """The seconds that a notebook may take in all. A minute, or two cells that take as long as they may."""
+    cell = timeout or chapter.notebook.metadata.get("coursekit", {}).get("timeout") or DEFAULT_TIMEOUT
+    seconds = SLOWER * sum(one.seconds for one in reference.cells) + max(60.0, 2 * float(cell))
+    return float(STEP * math.ceil(seconds / STEP))
 
 
 def measured(chapter: Chapter, run: NotebookRun) -> Measure:

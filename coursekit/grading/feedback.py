@@ -7,6 +7,7 @@ of any kernel, no hidden test, no input and no expected value: those are not eve
 from __future__ import annotations
 
 import functools
+import re
 
 from markupsafe import Markup
 from pygments import highlight  # type: ignore[import-untyped]
@@ -20,6 +21,8 @@ from coursekit.grading.results import Result
 from coursekit.notebooks import cuda_line
 
 LONGEST = 20_000  # characters of an answer that a page shows
+
+_BLANK = re.compile(r"(?m)^[^\S\n]+$")  # of many such lines the lexer makes quadratic work
 
 
 def feedback(chapter: Chapter, result: Result) -> str:
@@ -40,13 +43,13 @@ def feedback(chapter: Chapter, result: Result) -> str:
 def _helpers(result: Result) -> str:
     """The helpers cell, where a student wrote something into it."""
     source = result.submission.answers.get(HELPERS, "")
-    own = "".join(line for line in source.splitlines() if not line.startswith("#")).strip()
+    own = "".join(line for line in source.split("\n") if not line.startswith("#")).strip()
     return source if own else ""
 
 
 def _coloured(source: str) -> Markup:
-    cut = source[:LONGEST].strip("\n")
-    long = any(len(line) > 500 for line in cut.splitlines())  # which would keep the lexer busy for minutes
+    cut = _BLANK.sub("", source[:LONGEST].strip("\n"))
+    long = any(len(line) > 500 for line in cut.split("\n"))  # which would keep the lexer busy for minutes
     long |= bool(cuda_line(source)) and len(cut) > 5000  # that of CUDA C goes back and forth over white space
     lexer = CudaLexer() if cuda_line(source) else PythonLexer()
     return Markup((words(cut) if long else highlight(cut, lexer, HtmlFormatter(nowrap=True))).rstrip())

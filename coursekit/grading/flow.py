@@ -3,11 +3,16 @@
 Each exercise is run as if the notebook held nothing else: set-up cells, helpers, its answer, its hidden
 tests. One kernel serves them all; between exercises it goes back to the state after the set-up cells. A
 kernel that was lost, or that cannot go back, is replaced, and what lost it is left out from then on.
+
+All of it together has a budget. One cell gets at most half of what is left, so that what hangs leaves time
+for the exercises after it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +30,40 @@ STARTS = 3  # tries to get through the set-up cells
 PATIENCE = (
     4  # cells that may wait for their full timeout; then one notebook has kept the others waiting enough
 )
+LEAST = 1.0  # second, without which nothing is begun
+
+
+class Budget:
+    """The seconds that one notebook may take, whatever it spends them on; None: as many as it likes.
+
+    The time spent in `with budget:` counts.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = math.inf if seconds is None else seconds
+        self._used = 0.0
+        self._since: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} seconds"
+
+    def __enter__(self) -> None:
+        self._since = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._used, self._since = self.used, None
+
+    @property
+    def used(self) -> float:
+        return self._used + (time.monotonic() - self._since if self._since is not None else 0.0)
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.seconds - self.used)
+
+    @property
+    def over(self) -> bool:
+        return self.left < LEAST
 
 
 class Flow:
@@ -41,6 +80,7 @@ class Flow:
         *,
         seed: int,
         timeout: float | None = None,
+        budget: Budget | None = None,
         python: bool = True,
         spare: list[Kernel] | None = None,
     ) -> None:
@@ -49,6 +89,7 @@ class Flow:
         self.spare = spare  # kernels after their set-up cells, from notebooks graded before
         self.seed = seed
         self.timeout = timeout
+        self.budget = budget or Budget()
         self.notebook_timeout = info(notebook).get("timeout")
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         self.kernel: Kernel | None = None
@@ -67,27 +108,33 @@ class Flow:
         self.verdicts.clear()
 
     def run(self, cell: NotebookNode) -> CellRun:
-        """Run one hidden test."""
+        """Run one hidden test. Its seconds are all that passed: those of set-up, restarts, retries too."""
         exercise, grade_id = str(info(cell).get("exercise")), str(info(cell).get("grade_id"))
+        before = self.budget.used
+        with self.budget:
+            shown = self.tried(cell, exercise, grade_id)
+        seconds = round(self.budget.used - before, 3)
+        return CellRun(grade_id, exercise, status(shown), tuple(shown.probes), self.error(shown), seconds)
+
+    def tried(self, cell: NotebookNode, exercise: str, grade_id: str) -> Shown:
+        """What one hidden test shows; where its kernel was lost, perhaps by another answer, in a new one."""
+        if self.budget.over and exercise not in self.verdicts:
+            return Shown("missing", error=f"not run: the notebook had used up its {self.budget}")
         shown = self.attempt(cell, exercise, grade_id)
         lost = shown.status in ("died", "flood") or shown.error_type == "MemoryError"
-        if lost and self.used:  # perhaps by something that another answer left
+        if lost and self.used and not self.budget.over:
             self.close()
             self.verdicts.pop(exercise, None)
             shown = self.attempt(cell, exercise, grade_id)
-        return CellRun(
-            grade_id, exercise, status(shown), tuple(shown.probes), self.error(shown), round(shown.seconds, 3)
-        )
+        return shown
 
     def attempt(self, cell: NotebookNode, exercise: str, grade_id: str) -> Shown:
         shown = self.load(exercise)
         if shown.status == "ok" and self.kernel:
-            spent = shown.seconds
             about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
             shown = self.execute(
                 cell, "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
             )
-            shown.seconds += spent
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
         return shown
@@ -112,15 +159,13 @@ class Flow:
         answers = self.of("answer", exercise)
         if not answers:
             return Shown("missing")
-        seconds = 0.0
         for number, cell in enumerate([*self.helpers(), *answers]):
             shown = self.execute(cell, *([] if number else ["answer"]))
-            seconds += shown.seconds
             owner = HELPERS if is_helper(cell) else exercise
             if shown.lost or (shown.status == "error" and owner == exercise):
                 self.verdicts[owner] = shown
                 return shown if owner == exercise else self.load(exercise)
-        return Shown(seconds=seconds)
+        return Shown()
 
     def helpers(self) -> list[NotebookNode]:
         left_out = HELPERS in self.verdicts or not self.python
@@ -136,7 +181,7 @@ class Flow:
             self.kernel = self.spare.pop()
         self.loaded, self.used = None, self.kernel is not None
         if self.kernel:
-            if self.kernel.execute("", QUICK, first=["restore"]).status == "ok":
+            if self.ask("restore").status == "ok":
                 return Shown()
             self.close()
         self.used, why = False, ""
@@ -160,10 +205,13 @@ class Flow:
                 return shown
             if shown.status == "error":
                 self.setup_error = self.setup_error or shown.error
-        assert self.kernel is not None
         unseen = [cell for cell in self.of("setup", None) if info(cell).get("grade_id") == HIDDEN_SET_UP]
-        names = [name for cell in unseen for name in info(cell).get("binds", ())]
-        return self.kernel.execute("", QUICK, first=["mark", names])
+        return self.ask("mark", [name for cell in unseen for name in info(cell).get("binds", ())])
+
+    def ask(self, *request: Any) -> Shown:
+        """A request of the grader's own."""
+        assert self.kernel is not None
+        return self.kernel.execute("", min(QUICK, self.budget.left), first=request)
 
     def execute(self, cell: NotebookNode, *first: Any, minimum: float = 0.0) -> Shown:
         """Run `cell`, after the request `first` to the kernel."""
@@ -172,7 +220,12 @@ class Flow:
         timeout = self.timeout or info(cell).get("timeout") or self.notebook_timeout or DEFAULT_TIMEOUT
         if self.timeouts >= PATIENCE:
             timeout = min(float(timeout), QUICK / 2)
-        shown = self.kernel.execute(cell.source, max(float(timeout), minimum), first=first)
+        timeout = max(float(timeout), minimum)
+        granted = max(minimum, min(timeout, self.budget.left / 2))
+        shown = self.kernel.execute(cell.source, granted, first=first)
+        if shown.status == "timeout":  # what the student's process said before is no reason
+            early = f"stopped early: the notebook had used up most of its {self.budget}"
+            shown.error = early if granted < timeout else ""
         self.timeouts += shown.status == "timeout"
         self.trouble |= shown.status != "ok"
         if shown.lost:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,15 +19,18 @@ from coursekit.errors import CourseError
 from coursekit.files import write_text
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
 from coursekit.grading.compare import save_expected
-from coursekit.grading.control import Conditions, control, judges_of, unnoticed
+from coursekit.grading.control import Conditions, budget_of, control, judges_of, unnoticed
 from coursekit.grading.earlier import LONG, Earlier
 from coursekit.grading.feedback import feedback
+from coursekit.grading.flow import LEAST
 from coursekit.grading.gradebook import long, wide
 from coursekit.grading.imports import hidden_imports
 from coursekit.grading.model import NotebookRun
 from coursekit.grading.overrides import Overrides
+from coursekit.grading.pointers import pointers
 from coursekit.grading.report import Run, junit, report
 from coursekit.grading.results import Measure, Result, number
+from coursekit.grading.run import ended_by_signals
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import State, answers_key, fingerprint
 from coursekit.grading.submissions import Submission, collect
@@ -96,24 +100,44 @@ def run(course: Course, args: argparse.Namespace) -> int:
     Overrides(chapter, args.overrides)  # a mistake in it is told before anything runs
     box = Box.required() if args.sandbox == "required" else Box.off()
     settings = (args.sandbox, args.timeout)
-    state = State(args.out, chapter.number, fingerprint(course, chapter, settings), args.seed)
+    key = fingerprint(course, chapter, settings)
+    with ended_by_signals(), closing(State(args.out, chapter.number, key, args.seed)) as state:
+        return _grade(course, chapter, submissions, remarks, box, state, args, started)
+
+
+def _grade(
+    course: Course,
+    chapter: Chapter,
+    submissions: Sequence[Submission],
+    remarks: list[str],
+    box: Box,
+    state: State,
+    args: argparse.Namespace,
+    started: float,
+) -> int:
     overrides = Overrides(chapter, _kept(state.overrides(args.overrides)))
     if state.continued:
         _say(f"continuing the run with seed {state.seed} that was interrupted")
     conditions = Conditions(course, state.seed, box, max(1, args.workers or cores()), args.timeout)
     _say(f"control: the reference, the empty notebook and the known mistakes of {chapter.path.name}")
     reference, measure = control(chapter, conditions)
+    conditions = replace(conditions, budget=budget_of(chapter, reference, args.timeout))
     remarks += [
         f'{one.exercise}: a known mistake earns full points at this seed; mend the hidden test ("{one.hint}")'
         for one in unnoticed(measure)
     ]
     try:
-        runs = _run_all(chapter, submissions, reference, conditions, state)
+        tested = _run_all(submissions, reference, measure, conditions, state)
     except KeyboardInterrupt:
         _say("\nthe same command goes on from here")
         raise
-    results = [overrides.applied(_result(one, runs, measure)) for one in submissions]
-    remarks += [*hidden_imports(course, chapter, submissions), *overrides.unused(results)]
+    results = [overrides.applied(tested[one.slug]) for one in submissions]
+    remarks += [
+        *_slow(results, conditions.budget),
+        *hidden_imports(course, chapter, submissions),
+        *pointers(chapter, submissions),
+        *overrides.unused(results),
+    ]
     earlier, answers = Earlier(args.out, state.answers), _keys(submissions, lambda one: one.student)
     graded = Run(
         chapter,
@@ -125,6 +149,7 @@ def run(course: Course, args: argparse.Namespace) -> int:
         remarks,
         earlier.when if earlier else "",
         earlier.changes(long(chapter, results), answers),
+        conditions.budget or 0.0,
     )
     _write(args.out, graded, earlier)
     state.finish(answers)
@@ -156,38 +181,49 @@ def _keep_apart(submissions: Path, out: Path) -> None:
 
 
 def _run_all(
-    chapter: Chapter,
     submissions: Sequence[Submission],
     reference: NotebookRun,
+    measure: Measure,
     conditions: Conditions,
     state: State,
-) -> dict[str, NotebookRun]:
-    """The runs by student's slug; those that an interrupted run has finished are read back."""
+) -> dict[str, Result]:
+    """The results by student's slug; what an interrupted run has finished is read back.
+
+    A run is dropped as soon as it is measured: what strangers show is large.
+    """
+    chapter = measure.chapter
     keys = _keys(submissions, lambda one: one.slug)
-    runs = {slug: run for slug, key in keys.items() if (run := state.load(f"{slug}-{key}"))}
+    results = {one.slug: Result(one, refused=one.refused) for one in submissions if one.refused}
+    for one in submissions:
+        if one.slug in keys and (run := state.load(f"{one.slug}-{keys[one.slug]}")):
+            results[one.slug] = measure.result(one, run)
     # what the box sees of a name is a number
-    left = {f"n{i:05}": one for i, one in enumerate(submissions) if one.slug in keys and one.slug not in runs}
-    with (
-        tempfile.TemporaryDirectory(prefix="coursekit-") as private,
-        tqdm(total=len(keys), initial=len(runs), unit="notebook", desc="grading", disable=None) as bar,
-    ):
-        expected = Path(private) / "expected.json"
-        save_expected(expected, reference, judges_of(chapter).resolve())
+    left = {f"n{i:05}": one for i, one in enumerate(submissions) if one.slug not in results}
+    with tqdm(
+        total=len(keys), initial=len(keys) - len(left), unit="notebook", desc="grading", disable=None
+    ) as bar:
 
         def done(run: NotebookRun) -> None:
-            slug = left[run.name].slug
-            state.save(f"{slug}-{keys[slug]}", run)
+            one = left[run.name]
+            if any(cell.status != "missing" for cell in run.cells):  # else it is tried again
+                state.save(f"{one.slug}-{keys[one.slug]}", run)
+            results[one.slug] = measure.result(one, run)
             bar.update()
 
-        made = {name: assemble(chapter, one.answers) for name, one in left.items()}
-        found = conditions.run(made, expected, done)
-    return runs | {left[name].slug: run for name, run in found.items()}
+        expected = state.folder / "expected.json"
+        save_expected(expected, reference, judges_of(chapter).resolve())
+        conditions.run({name: assemble(chapter, one.answers) for name, one in left.items()}, expected, done)
+    return results
 
 
-def _result(submission: Submission, runs: Mapping[str, NotebookRun], measure: Measure) -> Result:
-    if submission.refused:
-        return Result(submission, refused=submission.refused)
-    return measure.result(submission, runs.get(submission.slug, NotebookRun(submission.slug)))
+def _slow(results: Sequence[Result], budget: float | None) -> list[str]:
+    """A remark on each student whose notebook took what it may take."""
+    return [
+        f"{one.submission.student}: took {one.seconds:.0f} of the {budget:g} s a notebook has (three times "
+        "the reference's and a minute); what was left of it was not run"
+        for one in results
+        if budget and one.seconds > budget - LEAST
+    ]
 
 
 def _write(out: Path, graded: Run, earlier: Earlier) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations, zip_longest
 from typing import Any
@@ -23,7 +22,6 @@ from coursekit.grading.compare import Judge, judged, load_judges
 from coursekit.grading.control import judges_of
 from coursekit.grading.live import Live
 from coursekit.grading.model import CellRun, Probe
-from coursekit.grading.run import private_folder
 
 SEEDS = (11, 12, 13, 14)
 OFTEN = 0.5  # of the other seeds: a constant that passes so often earns points by luck
@@ -55,7 +53,7 @@ class Guesses:
 def guesses(chapter: Chapter, course: Course, seeds: Sequence[int] = SEEDS) -> list[Guesses]:
     """Each hidden test of `chapter`, in order. Runs the reference at each of the `seeds`, without a box."""
     judges = load_judges(judges_of(chapter))
-    with private_folder() as folder, closing(Live(chapter, course, folder, seeds[0])) as live:
+    with Live.opened(chapter, course, seeds[0]) as live:
         reference = assemble(chapter, chapter.reference())
         found = []
         for exercise in chapter.exercises:

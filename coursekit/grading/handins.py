@@ -167,6 +167,7 @@ def read_file(path: Path) -> bytes:
     """The bytes of a regular file that is no symbolic link and not too large. Raises Refused."""
     name = printable(path.name)
     try:
+        _check_is_file(name, path.lstat().st_mode)  # before it is opened: a device may act on that
         handle = os.open(
             path,
             os.O_RDONLY
@@ -174,14 +175,24 @@ def read_file(path: Path) -> bytes:
             | getattr(os, "O_NONBLOCK", 0)
             | getattr(os, "O_BINARY", 0),
         )
+        try:
+            _check_is_file(name, os.fstat(handle).st_mode)  # again: it may have been exchanged
+        except Refused:
+            os.close(handle)
+            raise
+        with open(handle, "rb") as file:
+            return _limited(name, file.read(LARGEST + 1))
     except OSError as error:
-        if path.is_symlink():
-            raise Refused(f"{name} is a symbolic link; expected the notebook itself") from None
         raise Refused(f"{name} cannot be read ({error.strerror})") from None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise Refused(f"{name} is not a file; expected the notebook itself")
-        return _limited(name, file.read(LARGEST + 1))
+
+
+def _check_is_file(name: str, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise Refused(f"{name} is a symbolic link; expected the notebook itself")
+    if stat.S_ISDIR(mode):
+        raise Refused(f"{name} is a folder; expected the notebook itself")
+    if not stat.S_ISREG(mode):
+        raise Refused(f"{name} is not a file; expected the notebook itself")
 
 
 def _limited(name: str, content: bytes) -> bytes:

@@ -13,7 +13,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +59,13 @@ class Live:
         self.measures: dict[str, Measure] = {}
         self.misconceptions = [] if chapter.visible else misconceptions_of(chapter)
         self.mistakes: dict[Misconception, NotebookRun] = {}
+
+    @classmethod
+    @contextmanager
+    def opened(cls, chapter: Chapter, course: Course, seed: int) -> Iterator[Live]:
+        """One with a folder of its own; both are gone afterwards."""
+        with private_folder() as folder, closing(cls(chapter, course, folder, seed)) as live:
+            yield live
 
     @cached_property
     def flows(self) -> dict[str, Flow]:
@@ -194,7 +201,7 @@ def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
     except CourseError:
         return _serve(requests, send, _alone, iter(()))
     seed = secrets.randbelow(2**32)
-    with private_folder() as folder, closing(Live(chapter, course, folder, seed)) as live:
+    with Live.opened(chapter, course, seed) as live:
         _serve(requests, send, live.answer, live.prepare())
 
 

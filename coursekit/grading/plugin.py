@@ -7,6 +7,10 @@ comments and tags, and its way of running cells are not used.
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +21,9 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from coursekit.grading.client import Kernel
-from coursekit.grading.flow import Flow, info, nothing
+from coursekit.grading.flow import Budget, Flow, info, nothing
 from coursekit.grading.model import CellRun, NotebookRun, save_run
+from coursekit.grading.run import end_group
 from coursekit.grading.sandbox import Launch
 
 SETTINGS = "--coursekit-settings"
@@ -34,6 +39,8 @@ class Settings:
         self.launch = Launch.from_json(data["launch"])
         self.seed: int = data["seed"]
         self.timeout: float | None = data["timeout"]
+        self.budget: float | None = data["budget"]
+        self.grader: int = data["grader"]
         self.notebooks: dict[str, dict[str, str]] = data["notebooks"]  # file name -> name and library
         self.expected: str | None = data["expected"]
 
@@ -58,10 +65,24 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = Settings(Path(config.getoption(SETTINGS)))
     config.stash[settings_key] = settings
     config.stash[spare_key] = {}
+    if not hasattr(config, "workerinput"):
+        threading.Thread(target=end_with, args=(settings.grader, settings.folder), daemon=True).start()
     if settings.launch.wrapper:  # whatever a box sends, this process does not eat the machine
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (OWN_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def end_with(grader: int, folder: Path) -> None:
+    """Clean up and end when the process `grader`, our parent, was killed: it could do neither."""
+    pytest_itself = os.getpid()
+    while os.getppid() == grader:
+        time.sleep(1)
+    if not os.fork():  # one outside ends us all
+        os.setsid()
+        end_group(pytest_itself)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -88,12 +109,14 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         notebook = nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
         self.settings = self.config.stash[settings_key]
         self.entry = self.settings.notebooks[self.path.name]
-        seed, timeout = self.settings.seed, self.settings.timeout
+        about: dict[str, Any] = {
+            "seed": self.settings.seed,
+            "timeout": self.settings.timeout,
+            "budget": Budget(self.settings.budget),  # of both together
+        }
         self.flows = {
-            "python": Flow(notebook, self.start, seed=seed, timeout=timeout),
-            "cuda": Flow(
-                notebook, self.start, seed=seed, timeout=timeout, python=False, spare=self.spare(notebook)
-            ),
+            "python": Flow(notebook, self.start, **about),
+            "cuda": Flow(notebook, self.start, **about, python=False, spare=self.spare(notebook)),
         }
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
@@ -120,6 +143,7 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
             flow.end()
         run = NotebookRun(self.entry["name"], tuple(self.runs.values()))
         save_run(self.settings.folder / "results" / f"{self.path.stem}.json", run)
+        self.runs.clear()  # pytest keeps this object to the end
 
 
 class GradedCell(IPyNbCell):  # type: ignore[misc]

@@ -32,6 +32,7 @@ class Run:
     remarks: Sequence[str] = ()
     before: str = ""  # when the run before was, "" where there was none
     changes: Sequence[Change] = ()
+    budget: float = 0.0  # the seconds that each notebook had
 
     @property
     def graded(self) -> list[Result]:

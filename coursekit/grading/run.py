@@ -1,4 +1,8 @@
-"""Run many notebooks: one pytest over a private folder, one JSON for each notebook as it ends."""
+"""Run many notebooks: one pytest over a private folder, one JSON for each notebook as it ends.
+
+Whatever ends this process, nothing of a run stays: where it can still act (Ctrl-C, SIGTERM, SIGHUP) it cleans
+up itself, else pytest does (see `plugin`).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import nbformat
 from nbformat import NotebookNode
 
 from coursekit.course import Course
@@ -37,33 +41,76 @@ def run_notebooks(
     box: Box,
     workers: int,
     timeout: float | None = None,
+    budget: float | None = None,
     expected: Path | None = None,
     on_done: Callable[[NotebookRun], None] | None = None,
     junit: Path | None = None,
 ) -> dict[str, NotebookRun]:
     """Run the hidden tests of all `notebooks` (name -> as `assemble` built it); one result for each name.
 
-    `on_done` is called as each notebook ends. `timeout` (seconds for a cell) overrides what notebooks say.
+    With `on_done`, each result goes there as its notebook ends, and none is kept: strangers may show much.
+    `timeout` (seconds for a cell) overrides what notebooks say; `budget` is the seconds for a whole notebook.
     """
     if not notebooks:
         return {}
+    runs: dict[str, NotebookRun] = {}
+    done: set[str] = set()
+
+    def take(run: NotebookRun) -> None:
+        done.add(run.name)
+        if on_done:
+            on_done(run)
+        else:
+            runs[run.name] = run
+
     with private_folder() as folder:
         files = write_notebooks(folder, notebooks)
         settings = {
             "launch": box.prepare(folder, hide=[course.root]).to_json(),
             "seed": seed,
             "timeout": timeout,
+            "budget": budget,
+            "grader": os.getpid(),
             "expected": str(expected.resolve()) if expected else None,
             "notebooks": libraries(folder, files, notebooks, course),
         }
         (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-        found = follow(pytest(folder, min(workers, len(notebooks)), junit), folder, files, on_done)
-    return {name: found.get(name) or nothing(name, notebook) for name, notebook in notebooks.items()}
+        follow(pytest(folder, min(workers, len(notebooks)), junit), folder, files, take)
+    for name in notebooks.keys() - done:
+        take(nothing(name, notebooks[name]))
+    return runs
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the body as Ctrl-C does, and once: what cleans up is not disturbed."""
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        kinds = []  # Python leaves signals to the main thread
+    mine = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]  # nohup ignores SIGHUP
+
+    def stop(*_: object) -> NoReturn:
+        for kind in mine:
+            signal.signal(kind, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for kind in mine:
+        signal.signal(kind, stop)
+    try:
+        yield
+    finally:
+        for kind in mine:
+            signal.signal(kind, signal.SIG_DFL)
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A new folder that only this user can enter, gone afterwards. Its path is short: sockets need that."""
+    with ended_by_signals():
+        yield from _private_folder()
+
+
+def _private_folder() -> Iterator[Path]:
     base = tempfile.gettempdir()
     folder = Path(tempfile.mkdtemp(prefix="coursekit-", dir="/tmp" if len(base) > 60 else base)).resolve()
     for name in ("notebooks", "results", "library", "k"):
@@ -84,7 +131,7 @@ def write_notebooks(folder: Path, notebooks: Mapping[str, NotebookNode]) -> dict
     for number, (name, notebook) in enumerate(notebooks.items(), 1):
         plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,80}", name)
         file = f"{number:05}-{name if plain else 'notebook'}.ipynb"
-        nbformat.write(notebook, folder / "notebooks" / file)  # type: ignore[no-untyped-call]
+        (folder / "notebooks" / file).write_text(json.dumps(notebook), encoding="utf-8")
         files[file] = name
     return files
 
@@ -149,46 +196,47 @@ def environment() -> dict[str, str]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End pytest and its workers; the boxes die with the workers, and kernels without a box here."""
-    family = [*sandbox.family(process.pid)] if process.poll() is None else []
-    for kind in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, kind)
-            try:
-                process.wait(3)
-            except subprocess.TimeoutExpired:
-                continue
+    """End pytest, its workers and their kernels."""
+    if process.poll() is None:
+        end_group(process.pid)
+        process.wait()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # workers that outlived it
-    for pid in family:
+
+
+def end_group(leader: int) -> None:
+    """End a group of processes, and what its leader has below itself in other groups.
+
+    They are stopped first: a kernel that was just being started would not know yet with whom to die.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGSTOP)
+    below = [pid for pid in sandbox.family(leader) if pid != os.getpid()]
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+    for pid in below:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def follow(
-    running: Any, folder: Path, files: Mapping[str, str], on_done: Callable[[NotebookRun], None] | None
-) -> dict[str, NotebookRun]:
-    """Wait for pytest to end; take up each result as it comes."""
-    found: dict[str, NotebookRun] = {}
+def follow(running: Any, folder: Path, files: Mapping[str, str], take: Callable[[NotebookRun], None]) -> None:
+    """Wait for pytest to end; `take` each result as it comes."""
     with running as process:
         ended = False
         while not ended:
             ended = process.poll() is not None
-            for run in new_results(folder, files, found):
-                found[run.name] = run
-                if on_done:
-                    on_done(run)
+            for run in new_results(folder, files):
+                take(run)
             if not ended:
                 time.sleep(TICK)
         if process.returncode not in (0, 1):
             tail = " ".join((folder / "log").read_text(encoding="utf-8", errors="replace").split())[-300:]
             raise CourseError(f"grading stopped: pytest ended with code {process.returncode}: {tail}")
-    return found
 
 
-def new_results(
-    folder: Path, files: Mapping[str, str], found: Mapping[str, NotebookRun]
-) -> Iterator[NotebookRun]:
+def new_results(folder: Path, files: Mapping[str, str]) -> Iterator[NotebookRun]:
+    """The results that have come, each once."""
     for path in sorted((folder / "results").glob("*.json")):
-        if files[f"{path.stem}.ipynb"] not in found:
+        if f"{path.stem}.ipynb" in files:
             yield load_run(path)
+            path.unlink()

@@ -1,22 +1,28 @@
-"""What a run has done so far, kept in its output folder: an interrupted run continues where it stopped."""
+"""What a run has done so far, kept in its output folder: an interrupted run continues where it stopped.
+
+One run at a time writes into a folder: it holds a lock, which the system takes back when the process ends.
+What is saved says at which seed and by which tests it was made, and is read back at the same alone.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import cudasim
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.files import read_record, write_record
+from coursekit.files import read_record, write_record, write_text, writing
 from coursekit.grading.assemble import Chapter
-from coursekit.grading.model import NotebookRun, load_run, save_run
+from coursekit.grading.model import NotebookRun, from_json, to_json
 from coursekit.machine import installed
 
 FOLDER = ".coursekit"
@@ -42,12 +48,14 @@ def answers_key(answers: Mapping[str, str]) -> str:
 
 
 class State:
-    """The runs of one grading, below OUT/.coursekit."""
+    """The runs of one grading, below OUT/.coursekit. Close it: nobody else can open it before."""
 
     def __init__(self, out: Path, chapter: str, key: str, seed: int | None) -> None:
-        self.out, self.folder = out, out / FOLDER
+        self.out, self.folder, self.key = out, out / FOLDER, key
         self.about = self._read()
         self._check_folder(chapter)
+        self._lock = self._locked()
+        self.about = self._read()  # again: another run may have ended just now
         same = not self.about.get("done") and self.about.get("key") == key
         if same and (seed is None or seed == self.about.get("seed")):
             self.seed, self.continued = int(self.about["seed"]), True
@@ -58,6 +66,32 @@ class State:
         kept = {name: self.about[name] for name in (ANSWERS, OVERRIDES) if name in self.about}
         self.about = {**kept, "chapter": chapter, "key": key, "seed": self.seed, "done": False}
         self._write()
+
+    def _locked(self) -> IO[str]:
+        """The lock of the folder, an open file. CourseError where another grading has it."""
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = open(self.folder / "lock", "a+", encoding="utf-8")  # noqa: SIM115 (closed with the state)
+        with contextlib.suppress(ImportError, OSError):  # Windows and some shared disks have no such lock
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                owner = file.read(20).strip()
+                file.close()
+                raise CourseError(
+                    f"{self.out}: another grading (process {owner}) is writing into this folder; wait until "
+                    "it ends, or choose another folder"
+                ) from None
+        file.truncate(0)
+        print(os.getpid(), file=file, flush=True)
+        return file
+
+    def close(self) -> None:
+        """Let others write into the folder."""
+        self._lock.close()
 
     def _read(self) -> dict[str, Any]:
         about = read_record(self.folder / "run.json")
@@ -78,14 +112,18 @@ class State:
             raise CourseError(f"{self.out}: holds other files than grades; choose a new or an empty folder")
 
     def load(self, name: str) -> NotebookRun | None:
-        """The run that was saved under `name`, None where there is none."""
+        """The run that was saved under `name` at this seed and by these tests, None where there is none."""
+        kept = read_record(self._run_file(name))
+        if (kept.get("seed"), kept.get("key")) != (self.seed, self.key):
+            return None
         try:
-            return load_run(self._run_file(name))
-        except (OSError, ValueError, KeyError, TypeError):
+            return from_json(kept["run"])
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def save(self, name: str, run: NotebookRun) -> None:
-        save_run(self._run_file(name), run)
+        made = {"seed": self.seed, "key": self.key, "run": to_json(run)}
+        write_text(self._run_file(name), json.dumps(made))
 
     def _run_file(self, name: str) -> Path:
         return self.folder / "runs" / f"{name}.json"
@@ -108,4 +146,5 @@ class State:
         """The results are written: the next run begins afresh."""
         self.about |= {"done": True, ANSWERS: dict(answers or {})}
         self._write()
+        (self.folder / "expected.json").unlink(missing_ok=True)
         shutil.rmtree(self.folder / "runs", ignore_errors=True)

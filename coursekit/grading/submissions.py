@@ -1,7 +1,8 @@
 """Submissions of strangers: one a student, the newest, read with limits, and reduced to its answer cells.
 
 Nothing here writes or believes a file. What is wrong with one submission becomes one line for that student;
-the class goes on.
+the class goes on. Of a notebook only the code is kept, and never two whole notebooks at a time: JSON takes
+twenty times its bytes in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,14 @@ from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter
 from coursekit.grading.handins import HandIn, handed_in, printable, read_file
 from coursekit.grading.handins import Refused as Refused
-from coursekit.notebooks import first_line
+from coursekit.notebooks import exercise_of, first_line
 
 MOST_NOTEBOOKS = 50  # of one student
-MOST_PARTS = 200_000  # objects in its JSON: each takes a hundred times its bytes in memory
+MOST_PARTS = 200_000  # objects and lists in its JSON: each takes twenty times its bytes in memory
+MOST_CODE = 1_000_000  # characters of all answers
 
 _EXERCISE = re.compile(r"(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)  # of JSON
 
 
 class Elsewhere(Refused):
@@ -35,9 +39,8 @@ class Elsewhere(Refused):
 
 @dataclass(frozen=True)
 class RawCell:
-    """A cell of a stranger's notebook: all that the grader reads of it."""
+    """A code cell of a stranger's notebook: all that the grader reads of it."""
 
-    kind: str
     source: str
     grade_id: str | None
 
@@ -151,24 +154,28 @@ def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCe
     """The newest notebook of this chapter among a student's files, and what to say of the others."""
     if len(entries) > MOST_NOTEBOOKS:
         raise Refused(f"{len(entries)} notebooks; keep the one to grade")
-    read: list[tuple[HandIn, list[RawCell]]] = []
-    refused: list[Refused] = []
+    chosen: tuple[HandIn, list[RawCell]] | None = None
+    older: list[str] = []
+    refused: list[
+        tuple[bool, str]
+    ] = []  # whether it belongs elsewhere, and why: an exception holds on to all
     newer = ""
     for entry in sorted(entries, key=lambda one: one.age, reverse=True):
         try:
-            read.append((entry, parse(entry.name, entry.read(), chapter)))
+            cells = parse(entry.name, entry.read(), chapter)
         except Refused as reason:
-            refused.append(reason)
-            if not (read or isinstance(reason, Elsewhere) or newer):
+            elsewhere = isinstance(reason, Elsewhere)
+            refused.append((elsewhere, str(reason)))
+            if not (chosen or elsewhere or newer):
                 newer = f"a newer one was passed over: {reason}"
-    if not read:
-        raise next((one for one in refused if not isinstance(one, Elsewhere)), refused[0])
-    chosen, cells = read[0]
-    older = [f"{one.where} ({_when(one)})" for one, _ in read[1:]]
-    notes = (
-        [f"graded is the newest, {chosen.where} ({_when(chosen)}), not {', '.join(older)}"] if older else []
-    )
-    return chosen, cells, "; ".join([*notes, newer] if newer else notes)
+        else:
+            if chosen:
+                older.append(f"{entry.where} ({_when(entry)})")
+            chosen = chosen or (entry, cells)
+    if not chosen:
+        raise Refused(next((why for elsewhere, why in refused if not elsewhere), refused[0][1]))
+    graded = f"graded is the newest, {chosen[0].where} ({_when(chosen[0])}), not {', '.join(older)}"
+    return *chosen, "; ".join(filter(None, [graded if older else "", newer]))
 
 
 def _when(one: HandIn) -> str:
@@ -181,14 +188,14 @@ def answers_of(path: Path, chapter: Chapter) -> tuple[dict[str, str], tuple[str,
 
 
 def read_cells(path: Path, chapter: Chapter) -> list[RawCell]:
-    """The cells of the notebook at `path`, of any nbformat 4.x. Raises Refused."""
+    """The code cells of the notebook at `path`, of any nbformat 4.x. Raises Refused."""
     return parse(printable(path.name), read_file(path), chapter)
 
 
 def parse(name: str, content: bytes, chapter: Chapter) -> list[RawCell]:
-    """The cells of the notebook `content`, called `name` in messages. Raises Refused."""
+    """The code cells of the notebook `content`, called `name` in messages. Raises Refused."""
     try:
-        if content.count(b"{") > MOST_PARTS:
+        if _parts(content) > MOST_PARTS:
             raise Refused(
                 f"{name} is not a notebook that JupyterLab wrote (too many parts); save it again there"
             )
@@ -201,9 +208,19 @@ def parse(name: str, content: bytes, chapter: Chapter) -> list[RawCell]:
         raise Refused(f"{name} has nbformat {str(data['nbformat'])[:9]}, not 4; save it again in JupyterLab")
     if not isinstance(data.get("cells"), list):
         raise Refused(f"{name} is not a notebook (no cells); save it again in JupyterLab")
-    cells = [_raw(cell) for cell in data["cells"] if isinstance(cell, dict)]
+    code = (cell for cell in data["cells"] if isinstance(cell, dict) and cell.get("cell_type") == "code")
+    cells = [_raw(cell) for cell in code]
     _check_chapter(name, data, cells, chapter)
     return cells
+
+
+def _parts(content: bytes) -> int:
+    """How many objects and lists JSON has, at least where they are many: brackets in texts do not count."""
+    parts = content.count(b"{") + content.count(b"[")
+    if parts > MOST_PARTS:
+        content = _STRING.sub(b"", content)
+        parts = content.count(b"{") + content.count(b"[")
+    return parts
 
 
 def _raw(cell: dict[str, Any]) -> RawCell:
@@ -217,7 +234,7 @@ def _raw(cell: dict[str, Any]) -> RawCell:
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
     # a lone surrogate is valid in JSON and cannot be written as UTF-8
     source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-    return RawCell(str(cell.get("cell_type")), source, grade_id if isinstance(grade_id, str) else None)
+    return RawCell(source, grade_id if isinstance(grade_id, str) else None)
 
 
 def _check_chapter(name: str, data: dict[str, Any], cells: list[RawCell], chapter: Chapter) -> None:
@@ -239,11 +256,10 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
     """
     ids = chapter.answer_ids
     given = {cell.source.strip() for cell in chapter.notebook.cells}
-    code = [cell for cell in cells if cell.kind == "code"]
-    named = {ids[cell.grade_id] for cell in code if cell.grade_id in ids}
+    named = {ids[cell.grade_id] for cell in cells if cell.grade_id in ids}
     parts: dict[str, list[str]] = {}
     added = []
-    for cell in code:
+    for cell in cells:
         key = ids.get(cell.grade_id or "")
         if key is None and not cell.grade_id and cell.key in chapter.reference() and cell.key not in named:
             key = cell.key
@@ -251,7 +267,31 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
             parts.setdefault(key, []).append(cell.source)
         elif not cell.grade_id and cell.source.strip() not in given:
             added.append(cell.source)
-    return {key: "\n".join(sources) for key, sources in parts.items()}, tuple(added)
+    answers = {key: "\n".join(sources) for key, sources in parts.items()}
+    if sum(map(len, answers.values())) > MOST_CODE:
+        raise Refused(
+            f"its answers hold more than {MOST_CODE // 1_000_000} million characters; keep code alone in them"
+        )
+    kernels = {exercise.number for exercise in chapter.exercises if exercise.cuda}
+    return {
+        key: _one_kernel(key, answer) if key in kernels else answer for key, answer in answers.items()
+    }, _fitting(added)
+
+
+def _fitting(sources: list[str]) -> tuple[str, ...]:
+    """Those of the added cells that are not too much together: who stores data there loses nothing else."""
+    ends = accumulate(map(len, sources))
+    return tuple(source for source, end in zip(sources, ends, strict=True) if end <= MOST_CODE)
+
+
+def _one_kernel(key: str, answer: str) -> str:
+    """Of an answer in CUDA C that holds several whole cells the last one, as in Python it would be.
+
+    A copy that was pasted below, or a cell of another exercise, would not compile beside it.
+    """
+    whole = [f"%%cuda{text}" for text in re.split(r"(?m)^%%cuda\b", answer)[1:]]
+    mine = [text for text in whole if exercise_of(text) == key]
+    return next(reversed(mine or whole)).rstrip("\n") if len(whole) > 1 else answer
 
 
 # Names

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -471,18 +472,49 @@ def test_a_folder_of_other_files_is_left_alone(graded: Graded, tmp_path: Path, c
 
 
 def test_the_grades_of_another_chapter_are_left_alone(tmp_path: Path) -> None:
-    State(tmp_path, "01", "key", None).finish()
+    with closing(State(tmp_path, "01", "key", None)) as state:
+        state.finish()
     with pytest.raises(CourseError, match="holds the grades of chapter 01"):
         State(tmp_path, "02", "key", None)
 
 
+def _saved_run(out: Path, key: str, seed: int | None) -> NotebookRun | None:
+    with closing(State(out, "01", key, seed)) as state:
+        return state.load("x")
+
+
 def test_a_finished_run_begins_afresh_and_a_changed_solution_too(tmp_path: Path) -> None:
-    first = State(tmp_path, "01", "key", 5)
-    first.save("x", NotebookRun("x"))
-    assert State(tmp_path, "01", "key", None).load("x") == NotebookRun("x")
-    assert State(tmp_path, "01", "other key", 5).load("x") is None
-    first.finish()
-    assert not State(tmp_path, "01", "key", 5).continued
+    with closing(State(tmp_path, "01", "key", 5)) as first:
+        first.save("x", NotebookRun("x"))
+    assert _saved_run(tmp_path, "key", None) == NotebookRun("x")
+    assert _saved_run(tmp_path, "other key", 5) is None
+    with closing(State(tmp_path, "01", "key", None)) as second:
+        second.finish()
+    with closing(State(tmp_path, "01", "key", 5)) as third:
+        assert not third.continued
+
+
+@pytest.mark.parametrize("key, seed", [("key", 6), ("other key", 5)])
+def test_a_saved_run_is_read_back_at_its_own_seed_and_tests_alone(
+    tmp_path: Path, key: str, seed: int
+) -> None:
+    with closing(State(tmp_path, "01", "key", 5)) as state:
+        state.save("x", NotebookRun("x"))
+        state.seed, state.key = seed, key  # as if another run had left its files here
+        assert state.load("x") is None
+
+
+def test_one_grading_at_a_time_writes_into_a_folder(tmp_path: Path) -> None:
+    with closing(State(tmp_path, "01", "key", 5)) as state:
+        state.save("x", NotebookRun("x"))
+        with pytest.raises(CourseError) as refused:
+            State(tmp_path, "01", "key", 6)
+        assert str(refused.value) == (
+            f"{tmp_path}: another grading (process {os.getpid()}) is writing into this folder; wait until it "
+            "ends, or choose another folder"
+        )
+        assert state.load("x") == NotebookRun("x")
+    assert _saved_run(tmp_path, "key", 6) is None
 
 
 # The control

@@ -13,6 +13,7 @@ from coursekit import notebooks
 from coursekit.grading.assemble import assemble, load_chapter
 from coursekit.grading.control import Conditions, control
 from coursekit.grading.flow import Flow
+from coursekit.grading.pointers import pointers
 from coursekit.grading.sandbox import Box
 from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
@@ -233,6 +234,37 @@ def test_answers_are_found_by_their_line_where_the_metadata_is_lost(course, chap
     path = save(tmp_path / "04_kernels.ipynb", f"%%cuda flip\n// exercise: 4.1\n{RIGHT}")
     answers, _ = answers_of(path, chapter)
     assert RIGHT in answers["4.1"]
+
+
+CELL = f"%%cuda flip\n// exercise: 4.1\n{RIGHT}"
+OTHER = "%%cuda other\n// exercise: 4.9\n__global__ void other() {}"
+COPIES = {
+    "a cell that was copied": [CELL, CELL],
+    "an older one above": [CELL.replace("x[i]", "0"), CELL],
+    "a copy in the same cell": [f"{CELL}\n\n{CELL}"],
+    "another exercise's below it": [f"{CELL}\n{OTHER}"],
+    "another exercise's above it": [f"{OTHER}\n\n{CELL}\n"],
+}
+
+
+@pytest.mark.parametrize("sources", COPIES.values(), ids=COPIES)
+def test_of_several_kernels_in_one_answer_its_last_one_counts(chapter, tmp_path, sources):
+    """As it would be in Python, where a definition may stand twice."""
+    path = save(tmp_path / "04_kernels.ipynb", *(answer(source, "flip") for source in sources))
+    answers, _ = answers_of(path, chapter)
+    assert answers["4.1"] == CELL
+
+
+def test_a_kernel_in_two_halves_is_joined(chapter, tmp_path):
+    first, second = CELL.split("\n", 2)[0], CELL.split("\n", 1)[1]
+    path = save(tmp_path / "04_kernels.ipynb", answer(first, "flip"), answer(second, "flip"))
+    assert answers_of(path, chapter)[0]["4.1"] == CELL
+
+
+def test_a_kernel_in_a_cell_that_was_added_is_pointed_at(chapter):
+    stub = chapter.exercises[0].stub
+    (told,) = pointers(chapter, [Submission("ada", "ada", "", {"4.1": stub}, (RIGHT,))])
+    assert told.startswith("ada: 4.1 is not done in its answer cell, but another cell defines `flip`")
 
 
 def test_a_solution_without_markers_would_show_its_answer(course):

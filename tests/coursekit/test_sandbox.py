@@ -291,13 +291,13 @@ def test_a_time_limit_comes_from_the_notebook(boxed: dict[str, NotebookRun]) -> 
 def test_plain_kernels_show_what_boxed_ones_show(
     course: Course, boxed: dict[str, NotebookRun], tmp_path: Path
 ) -> None:
-    done: list[str] = []
+    plain: dict[str, NotebookRun] = {}
     junit = tmp_path / "junit.xml"
     names = ["name with / and \n", "=cmd()"]
     answers = {name: ANSWERS[name] for name in names}
-    plain = run(course, Box.off(), answers, on_done=lambda one: done.append(one.name), junit=junit)
+    run(course, Box.off(), answers, on_done=lambda one: plain.update({one.name: one}), junit=junit)
     assert [timeless(plain[name]) for name in names] == [timeless(boxed[name]) for name in names]
-    assert done == names
+    assert list(plain) == names
     cases = ElementTree.parse(junit).getroot().iter("testcase")
     assert [len(case) for case in cases] == [0] * 4 + [1] * 4  # a child element says what failed
 
