@@ -12,6 +12,16 @@ from typing import Any
 MIME = "application/vnd.coursekit.probe+json"
 
 
+PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
+    (int, int.__int__),
+    (float, float.__float__),
+    (str, str.__str__),
+    (list, lambda value: [*list.__iter__(value)]),
+    (tuple, lambda value: (*tuple.__iter__(value),)),
+    (dict, lambda value: dict(dict.items(value))),
+)
+
+
 def encode(value: Any) -> Any:
     """`value` as plain JSON data that says its type: numbers as hex floats, arrays with shape and dtype.
 
@@ -34,6 +44,9 @@ def encode(value: Any) -> Any:
             "shape": list(value.shape),
             "dtype": str(value.dtype),
         }
+    for base, plain in PLAIN:
+        if issubclass(kind, base):
+            return encode(plain(value))
     return {"object": kind.__name__}
 
 

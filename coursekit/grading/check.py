@@ -147,7 +147,7 @@ def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: b
     """The hidden tests; where an answer is wrong, the known mistakes too, at the same seed."""
     own = assemble(chapter, mine.answers)
     runs = conditions.run({REFERENCE: assemble(chapter, chapter.reference()), MINE: own})
-    measure = measured(chapter, runs[REFERENCE])
+    measure = measured(chapter, runs[REFERENCE], own=True)
     result = _result(measure, mine, runs[MINE])
     wrong = {one.exercise.number for one in result.exercises if not (one.passed or one.unsolved or one.hint)}
     made = bundles(one for one in misconceptions_of(chapter) if one.exercise in wrong)

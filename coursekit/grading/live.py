@@ -112,7 +112,9 @@ class Live:
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:
             run = self.run(exercise, assemble(self.chapter, self.chapter.reference()))
-            self.measures[exercise.number] = measured(replace(self.chapter, exercises=(exercise,)), run)
+            self.measures[exercise.number] = measured(
+                replace(self.chapter, exercises=(exercise,)), run, own=True
+            )
         return self.measures[exercise.number]
 
     def known(self, exercise: Exercise) -> list[Known]:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
 from coursekit.grading.compare import share
-from coursekit.grading.hints import Known, helper_hint, hint, told
+from coursekit.grading.hints import Known, helper_hint, hint
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
 
@@ -94,7 +95,7 @@ class Measure:
         ]
         answer = "\n".join(submission.answers.get(key, "") for key in (exercise.number, HELPERS))
         safe = own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
-        public = shown if safe else [replace(cell, error=told(cell.error, answer)) for cell in shown]
+        public = shown if safe else [replace(cell, error=wording.error(cell.error, answer)) for cell in shown]
         messages = [self.decide(cell) for cell in public]
         if exercise.left_alone(submission.answers.get(exercise.number)):
             messages = [message and UNSOLVED for message in messages]

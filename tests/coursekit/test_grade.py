@@ -23,7 +23,7 @@ from replay import Replay
 from coursekit import __main__ as command
 from coursekit import notebooks
 from coursekit.errors import CourseError
-from coursekit.grading import control, gradebook, hints, submissions
+from coursekit.grading import control, gradebook, hints, submissions, wording
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
 from coursekit.grading.compare import against
 from coursekit.grading.misconceptions import Misconception
@@ -403,7 +403,7 @@ def test_feedback_shows_no_hidden_source_input_or_output(graded: Graded) -> None
         "stopped with ValueError",
         "broadcast: expected an array of shape (4,), got an object of another type; "
         "same: expected an array of shape (2, 5), got an object of another type",
-        "stopped with an exception that is not one of Python's",
+        "stopped with an exception that is not one of Python's usual ones",
     ]
 
 
@@ -700,16 +700,42 @@ def test_misconceptions_share_notebooks(graded: Graded) -> None:
         ("NameError: name 'secret' is not defined", "q + 1", "NameError"),
         ("ModuleNotFoundError: No module named 'torch.nn'", "import torch.nn", None),
         ("ModuleNotFoundError: No module named 'secret'", "__import__(rng)", "ModuleNotFoundError"),
-        ("ValueError: what I say", 'raise ValueError("what I say")', "ValueError: what I say"),
+        ("ValueError: what I say", 'raise ValueError("what I say")', None),
+        ("KeyError: what I say", 'raise ValueError("what I say")', "KeyError"),
+        ("AssertionError: so", 'assert x, "so"', None),
         ("ValueError: what it holds", "raise ValueError(x)", "ValueError"),
-        ("TypeError: f() missing 1 required positional argument: 'x'", "def f(x)", None),
-        ("TypeError: unsupported operand type(s) for +: 'int' and 'str'", "", None),
-        ("Leak: x", "", "an exception that is not one of Python's"),
-        ("print: x", "", "an exception that is not one of Python's"),
-        ("", "", "an exception that is not one of Python's"),
+        (
+            "AttributeError: 'NoneType' object has no attribute 'data'",
+            "%time\ndef f(x): return x.data",
+            None,
+        ),
+        (
+            "AttributeError: 'Value' object has no attribute 'data'",
+            "x.data",
+            "AttributeError: an object has no attribute 'data'",
+        ),
+        (
+            "TypeError: f() missing 1 required positional argument: 'x'",
+            "def f(x): pass",
+            "TypeError: f() misses an argument",
+        ),
+        (
+            "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+            "",
+            "TypeError: unsupported operand types: 'int' and 'str'",
+        ),
+        ("TypeError: unsupported operand type(s) for +: 'int' and 'secret'", "", "TypeError"),
+        (
+            "UnboundLocalError: cannot access local variable 'x' where it is not associated with a value",
+            "def f():\n    x += 1",
+            "UnboundLocalError: 'x' is used before it has a value",
+        ),
+        ("Leak: x", "", "an exception that is not one of Python's usual ones"),
+        ("print: x", "", "an exception that is not one of Python's usual ones"),
+        ("", "", "an exception that is not one of Python's usual ones"),
         ("ValueError: expected a positive input, got 7.0", "", "ValueError: expected a positive input"),
         ("ZeroDivisionError: division by zero, secret", "", "ZeroDivisionError: division by zero"),
     ],
 )
 def test_of_an_error_only_known_sentences_are_told(error: str, answer: str, told: str | None) -> None:
-    assert hints.told(error, answer) == (told or error)
+    assert wording.error(error, answer) == (told or error)

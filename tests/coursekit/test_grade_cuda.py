@@ -169,7 +169,10 @@ def test_a_right_kernel_earns_all_points(results, name):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("no guard", "n = 1: line 4: thread (1,0,0) reads x[-1], which lies before the first element"),
+        (
+            "no guard",
+            "n = 1: line 4: a thread reads x[-1], which lies before the first element; x has 1 element",
+        ),
         ("the same way", "n = 33: array y: values differ from the expected by up to "),
         ("writes nothing", "n = 1: array y: nothing was written to it"),
         ("writes its input", "n = 1: array x: was changed, and should not be"),
