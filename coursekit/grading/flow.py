@@ -52,7 +52,8 @@ class Flow:
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         self.kernel: Kernel | None = None
         self.loaded: str | None = None  # the exercise whose answer the kernel has run
-        self.verdicts: dict[str, Shown] = {}  # answers that did not run to their end
+        self.verdicts: dict[str, Shown] = {}  # answers that lost the kernel, or are stubs
+        self.stopped: Shown | None = None  # the loaded answer, where an error ended its cell
         self.setup_error = ""
         self.starts_left = STARTS
         self.timeouts = 0
@@ -83,7 +84,7 @@ class Flow:
         if shown.status == "ok" and self.kernel:
             spent = shown.seconds
             self.kernel.execute(f"# coursekit: rng {entropy(self.seed, grade_id)}", QUICK, silent=True)
-            shown = self.execute(cell)
+            shown = after(self.stopped, self.execute(cell))
             shown.seconds += spent
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
@@ -105,18 +106,24 @@ class Flow:
         return shown
 
     def answer(self, exercise: str) -> Shown:
-        """Run the helpers and the answer. Helpers that lose the kernel are left out afterwards."""
+        """Run what the answer borrows, the helpers and the answer.
+
+        Helpers that lose the kernel are left out afterwards. An error in the answer's cell is no verdict: what
+        it defined before, the hidden tests decide on.
+        """
         answers = self.of("answer", exercise)
         if not answers:
             return Shown("missing")
-        seconds = 0.0
-        for cell in [*self.helpers(), *answers]:
-            shown = self.execute(cell)
+        seconds, self.stopped = 0.0, None
+        for cell in [*self.of("borrowed", exercise), *self.helpers(), *answers]:
+            shown = self.execute(cell, loud=True)
             seconds += shown.seconds
             owner = HELPERS if is_helper(cell) else exercise
-            if shown.lost or (shown.status == "error" and owner == exercise):
+            if shown.lost or (status(shown) == "unsolved" and cell in answers):
                 self.verdicts[owner] = shown
                 return shown if owner == exercise else self.load(exercise)
+            if shown.status == "error" and cell in answers:
+                self.stopped = shown
         return Shown(seconds=seconds)
 
     def helpers(self) -> list[NotebookNode]:
@@ -160,13 +167,13 @@ class Flow:
         assert self.kernel is not None
         return self.kernel.execute("# coursekit: mark", QUICK, silent=True)
 
-    def execute(self, cell: NotebookNode, minimum: float = 0.0) -> Shown:
+    def execute(self, cell: NotebookNode, minimum: float = 0.0, loud: bool = False) -> Shown:
         if self.kernel is None:
             return Shown("died")
         timeout = self.timeout or info(cell).get("timeout") or self.notebook_timeout or DEFAULT_TIMEOUT
         if self.timeouts >= PATIENCE:
             timeout = min(float(timeout), QUICK / 2)
-        shown = self.kernel.execute(cell.source, max(float(timeout), minimum))
+        shown = self.kernel.execute(cell.source, max(float(timeout), minimum), loud=loud)
         self.timeouts += shown.status == "timeout"
         self.trouble |= shown.status != "ok"
         if shown.lost:
@@ -198,6 +205,13 @@ def info(thing: NotebookNode) -> dict[str, Any]:
 
 def is_helper(cell: NotebookNode) -> bool:
     return info(cell).get("role") == "answer" and info(cell).get("exercise") in (None, HELPERS)
+
+
+def after(stopped: Shown | None, shown: Shown) -> Shown:
+    """What a hidden test showed after an answer that an error had `stopped`, if one had."""
+    if stopped and shown.status in ("ok", "error"):  # the first error is the one to mend
+        shown.error, shown.error_type = stopped.error, stopped.error_type
+    return shown
 
 
 def status(shown: Shown) -> str:

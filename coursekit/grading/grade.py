@@ -141,7 +141,11 @@ def _kept(overrides: Path | None) -> Path | None:
 
 
 def _keys(submissions: Sequence[Submission], name: Callable[[Submission], str]) -> dict[str, str]:
-    return {name(one): answers_key(one.answers) for one in submissions if not one.refused}
+    return {
+        name(one): answers_key({**one.answers, "added": "\n".join(one.added)})
+        for one in submissions
+        if not one.refused
+    }
 
 
 def _say(words: str) -> None:
@@ -179,7 +183,7 @@ def _run_all(
             state.save(f"{slug}-{keys[slug]}", run)
             bar.update()
 
-        made = {name: assemble(chapter, one.answers) for name, one in left.items()}
+        made = {name: assemble(chapter, one.answers, one.added) for name, one in left.items()}
         found = conditions.run(made, expected, done)
     return runs | {left[name].slug: run for name, run in found.items()}
 

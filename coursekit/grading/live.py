@@ -103,7 +103,7 @@ class Live:
         cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
-        run = self.run(exercise, assemble(self.chapter, answers))
+        run = self.run(exercise, assemble(self.chapter, answers, own))
         result = measure.result(mine, run, own=True).exercises[0]
         if result.passed or result.unsolved or result.hint:
             return result
@@ -150,10 +150,10 @@ def _without_call(source: str) -> str:
 def in_words(result: ExerciseResult) -> str:
     """The lines below an answer."""
     points = f"{number(result.points)} of {number(result.exercise.points)} points"
-    if result.passed:
-        return f"{result.exercise.number} passed: {points}"
-    lines = [f"{result.exercise.number} is not right yet: {points}", *result.messages]
-    return "\n".join([*lines, f"Hint: {result.hint}"] if result.hint else lines)
+    verdict = "passed" if result.passed else "is not right yet"
+    hint = f"Hint: {result.hint}" if result.hint and not result.passed else ""
+    lines = [f"{result.exercise.number} {verdict}: {points}", *result.messages, hint, result.note]
+    return "\n".join(filter(None, lines))
 
 
 def here() -> Course:

@@ -1,0 +1,185 @@
+"""What an answer needs of the reader's other cells: an own answer to another exercise, a helper, an import.
+
+Each exercise is graded alone, but in the reader's notebook everything stood together. So of the names that an
+answer and its hidden tests use, those that neither they nor the set-up cells nor Python have are looked for
+in the reader's other cells. What binds such a name, and what that needs in turn, runs before the answer;
+nothing else of these cells does. An own answer takes nobody's place: what the set-up gives is not looked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import re
+import symtable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+LONGEST = 20_000  # characters of a cell: more could be too deep for Python's parser
+MOST = 100  # cells that are looked into
+
+_GIVEN = {*vars(builtins), "get_ipython", "display", "exit", "quit", "In", "Out", "_", "__", "___"}
+_TIME = re.compile(r"(?m)^([ \t]*)%time[ \t]+(?=\S)")  # its statement stays
+_MAGIC = re.compile(r"(?m)^([ \t]*)(?:!|%%?[ \t]*(?:pip|conda|mamba|timeit|time|capture|prun)\b).*$")
+_OTHER_MAGIC = re.compile(r"(?m)^([ \t]*)%%?[a-zA-Z]\w*.*$")
+
+ADDED = "a cell that you added"
+
+
+def without_magics(source: str) -> str:
+    """`source` without what installs, times or hides: not wanted where it is graded."""
+    return _MAGIC.sub(lambda found: f"{found[1]}pass" if found[1] else "", _TIME.sub(r"\1", source))
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a piece of code needs and gives: names, and members that `add_to` puts into classes."""
+
+    free: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
+    used: frozenset[str] = frozenset()  # attributes, of what is no module
+    members: frozenset[str] = frozenset()
+
+
+@functools.lru_cache(maxsize=1024)
+def names_of(source: str) -> Names:
+    """The names in a cell; none where it cannot be read."""
+    try:
+        source = _python(source)
+        return _names(ast.parse(source), symtable.symtable(source, "cell", "exec"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Names()
+
+
+def _python(source: str) -> str:
+    """A cell of at most `LONGEST` characters as Python, without magics. Raises ValueError for a longer one."""
+    if len(source) > LONGEST:
+        raise ValueError("too long to look at")
+    return _OTHER_MAGIC.sub(lambda found: f"{found[1]}pass" if found[1] else "", without_magics(source))
+
+
+def _names(tree: ast.Module, table: symtable.SymbolTable) -> Names:
+    bound = {one.get_name() for one in table.get_symbols() if _binds(one)}
+    free = {one.get_name() for one in table.get_symbols() if one.is_referenced()}
+    for inner in _below(table):
+        for one in inner.get_symbols():
+            if one.is_global() and one.is_referenced():
+                free.add(one.get_name())
+            if one.is_declared_global() and one.is_assigned():
+                bound.add(one.get_name())
+    nodes = list(ast.walk(tree))
+    modules = {"np", *(name for one in nodes if isinstance(one, ast.Import) for name in _imported(one))}
+    used = {one.attr for one in nodes if isinstance(one, ast.Attribute) and not _of(one, modules)}
+    members = {member for one in nodes for member in _members(one)}
+    return Names(*map(frozenset, (free - bound, bound, used, members)))
+
+
+def _binds(one: symtable.Symbol) -> bool:
+    return one.is_assigned() or one.is_imported() or one.is_namespace()
+
+
+def _below(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for child in table.get_children():
+        yield child
+        yield from _below(child)
+
+
+def _imported(statement: ast.Import) -> Iterator[str]:
+    return ((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
+
+
+def _of(attribute: ast.Attribute, modules: set[str]) -> bool:
+    return isinstance(attribute.value, ast.Name) and attribute.value.id in modules
+
+
+def _members(node: ast.AST) -> Iterator[str]:
+    """`tanh` of a function that is decorated with `add_to(Value)`."""
+    if isinstance(node, ast.FunctionDef):
+        for one in node.decorator_list:
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "add_to":
+                yield node.name
+
+
+@functools.lru_cache(maxsize=256)
+def statements(source: str) -> tuple[tuple[str, Names], ...]:
+    """The statements of a cell, each with its names; none where the cell cannot be read."""
+    try:
+        texts = [ast.unparse(one) for one in ast.parse(_python(source)).body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple((text, names_of(text)) for text in texts)
+
+
+@dataclass(frozen=True)
+class Loan:
+    """Code of the reader's other cells that runs before an answer, and where it is from."""
+
+    code: str = ""
+    owners: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # cell ("1.2") -> names
+
+    @property
+    def words(self) -> str:
+        """What the reader is told of it."""
+        told = [
+            f"{' and '.join(f'`{name}`' for name in names)} of "
+            + (owner if owner == ADDED else f"your answer to {owner}")
+            for owner, names in self.owners.items()
+        ]
+        return f"It ran together with {', and '.join(told)}." if told else ""
+
+
+def loan(
+    needing: Iterable[str], given: Iterable[str], cells: Sequence[tuple[str, str]], after: Iterable[str] = ()
+) -> Loan:
+    """What the sources `needing` lack beside the sources `given`, from `cells` (owner, source).
+
+    `after` run between the loan and those that need it: hidden tests, which no answer's names are kept from.
+    """
+    found = _Search(given, cells)
+    wanted = [names_of(source) for source in needing]
+    tested = [names_of(source) for source in after]
+    own = {name for one in wanted for name in one.bound}
+    for one in (*wanted, *tested):
+        for name in sorted(one.free - own - {name for test in tested for name in test.bound}):
+            found.name(name)
+    for one in wanted:
+        for name in sorted(one.used - {name for other in wanted for name in other.members}):
+            found.member(name)
+    return Loan("\n".join(found.code), {owner: tuple(names) for owner, names in found.owners.items()})
+
+
+class _Search:
+    def __init__(self, given: Iterable[str], cells: Sequence[tuple[str, str]]) -> None:
+        given = list(given)
+        self.seen = {*_GIVEN, *(name for source in given for name in names_of(source).bound)}
+        self.classes = "\n".join(given)
+        self.cells = cells[:MOST]
+        self.code: list[str] = []
+        self.owners: dict[str, list[str]] = {}
+
+    def name(self, name: str) -> None:
+        """Take up what binds `name`, after what that needs."""
+        if name not in self.seen:
+            self.seen.add(name)
+            self.take(
+                name, [(owner, source) for owner, source in self.cells if name in names_of(source).bound]
+            )
+
+    def member(self, name: str) -> None:
+        """Take up what adds a member to a class, where the class as given has none of this name."""
+        if f".{name}" not in self.seen and not re.search(rf"\bdef {re.escape(name)}\b", self.classes):
+            self.seen.add(f".{name}")
+            self.take(name, [(o, source) for o, source in self.cells if name in names_of(source).members])
+
+    def take(self, name: str, cells: Sequence[tuple[str, str]]) -> None:
+        for owner, source in cells[:1]:
+            for text, names in statements(source):
+                if name in names.bound and text not in self.code:
+                    self.seen |= names.bound
+                    for other in sorted(names.free):
+                        self.name(other)
+                    for other in sorted(names.used):
+                        self.member(other)
+                    self.code.append(text)
+            self.owners.setdefault(owner, []).append(name)
