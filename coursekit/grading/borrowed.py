@@ -21,14 +21,15 @@ MOST = 100  # cells that are looked into
 
 _GIVEN = {*vars(builtins), "get_ipython", "display", "exit", "quit", "In", "Out", "_", "__", "___"}
 _TIME = re.compile(r"(?m)^([ \t]*)%time[ \t]+(?=\S)")  # its statement stays
-_MAGIC = re.compile(r"(?m)^([ \t]*)(?:!|%%?[ \t]*(?:pip|conda|mamba|timeit|time|capture|prun)\b).*$")
+_IDLE = "autoreload|capture|conda|config|load_ext|mamba|matplotlib|memit|pip|prun|reload_ext|time|timeit"
+_MAGIC = re.compile(rf"(?m)^([ \t]*)(?:!|%%?[ \t]*(?:{_IDLE})\b).*$")
 _OTHER_MAGIC = re.compile(r"(?m)^([ \t]*)%%?[a-zA-Z]\w*.*$")
 
 ADDED = "a cell that you added"
 
 
 def without_magics(source: str) -> str:
-    """`source` without what installs, times or hides: not wanted where it is graded."""
+    """`source` without what installs, times, draws or loads: not wanted, or not there, where it is graded."""
     return _MAGIC.sub(lambda found: f"{found[1]}pass" if found[1] else "", _TIME.sub(r"\1", source))
 
 
@@ -38,7 +39,8 @@ class Names:
 
     free: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
-    used: frozenset[str] = frozenset()  # attributes, of what is no module
+    used: frozenset[tuple[str, str]] = frozenset()  # attributes, of which name ("" of what is none)
+    modules: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
 
 
@@ -53,7 +55,7 @@ def names_of(source: str) -> Names:
 
 
 def _python(source: str) -> str:
-    """A cell of at most `LONGEST` characters as Python, without magics. Raises ValueError for a longer one."""
+    """A cell as Python, without magics. Raises ValueError for one of more than `LONGEST` characters."""
     if len(source) > LONGEST:
         raise ValueError("too long to look at")
     return _OTHER_MAGIC.sub(lambda found: f"{found[1]}pass" if found[1] else "", without_magics(source))
@@ -69,10 +71,12 @@ def _names(tree: ast.Module, table: symtable.SymbolTable) -> Names:
             if one.is_declared_global() and one.is_assigned():
                 bound.add(one.get_name())
     nodes = list(ast.walk(tree))
-    modules = {"np", *(name for one in nodes if isinstance(one, ast.Import) for name in _imported(one))}
-    used = {one.attr for one in nodes if isinstance(one, ast.Attribute) and not _of(one, modules)}
+    used = {(_base(one), one.attr) for one in nodes if isinstance(one, ast.Attribute)}
+    modules = {name for one in nodes if isinstance(one, ast.Import) for name in _imported(one)}
     members = {member for one in nodes for member in _members(one)}
-    return Names(*map(frozenset, (free - bound, bound, used, members)))
+    return Names(
+        frozenset(free - bound), frozenset(bound), frozenset(used), frozenset(modules), frozenset(members)
+    )
 
 
 def _binds(one: symtable.Symbol) -> bool:
@@ -89,8 +93,8 @@ def _imported(statement: ast.Import) -> Iterator[str]:
     return ((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
 
 
-def _of(attribute: ast.Attribute, modules: set[str]) -> bool:
-    return isinstance(attribute.value, ast.Name) and attribute.value.id in modules
+def _base(attribute: ast.Attribute) -> str:
+    return attribute.value.id if isinstance(attribute.value, ast.Name) else ""
 
 
 def _members(node: ast.AST) -> Iterator[str]:
@@ -144,8 +148,10 @@ def loan(
         for name in sorted(one.free - own - {name for test in tested for name in test.bound}):
             found.name(name)
     for one in wanted:
-        for name in sorted(one.used - {name for other in wanted for name in other.members}):
-            found.member(name)
+        found.modules |= one.modules
+        for base, name in sorted(one.used):
+            if not any(name in other.members for other in wanted):
+                found.member(base, name)
     return Loan("\n".join(found.code), {owner: tuple(names) for owner, names in found.owners.items()})
 
 
@@ -153,6 +159,7 @@ class _Search:
     def __init__(self, given: Iterable[str], cells: Sequence[tuple[str, str]]) -> None:
         given = list(given)
         self.seen = {*_GIVEN, *(name for source in given for name in names_of(source).bound)}
+        self.modules = {name for source in given for name in names_of(source).modules}
         self.classes = "\n".join(given)
         self.cells = cells[:MOST]
         self.code: list[str] = []
@@ -166,20 +173,22 @@ class _Search:
                 name, [(owner, source) for owner, source in self.cells if name in names_of(source).bound]
             )
 
-    def member(self, name: str) -> None:
+    def member(self, base: str, name: str) -> None:
         """Take up what adds a member to a class, where the class as given has none of this name."""
-        if f".{name}" not in self.seen and not re.search(rf"\bdef {re.escape(name)}\b", self.classes):
+        if base in self.modules or f".{name}" in self.seen:
+            return
+        if not re.search(rf"\bdef {re.escape(name)}\b", self.classes):
             self.seen.add(f".{name}")
             self.take(name, [(o, source) for o, source in self.cells if name in names_of(source).members])
 
     def take(self, name: str, cells: Sequence[tuple[str, str]]) -> None:
         for owner, source in cells[:1]:
+            self.owners.setdefault(owner, []).append(name)
             for text, names in statements(source):
                 if name in names.bound and text not in self.code:
                     self.seen |= names.bound
                     for other in sorted(names.free):
                         self.name(other)
-                    for other in sorted(names.used):
-                        self.member(other)
+                    for base, attribute in sorted(names.used):
+                        self.member(base, attribute)
                     self.code.append(text)
-            self.owners.setdefault(owner, []).append(name)

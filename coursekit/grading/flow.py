@@ -108,8 +108,8 @@ class Flow:
     def answer(self, exercise: str) -> Shown:
         """Run what the answer borrows, the helpers and the answer.
 
-        Helpers that lose the kernel are left out afterwards. An error in the answer's cell is no verdict: what
-        it defined before, the hidden tests decide on.
+        Helpers that lose the kernel are left out afterwards. An error in the answer's cell is no verdict: the
+        hidden tests decide on what it defined before.
         """
         answers = self.of("answer", exercise)
         if not answers:

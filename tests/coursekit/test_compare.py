@@ -7,7 +7,7 @@ import enum
 import math
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,6 +25,15 @@ def differs(expected: Any, got: Any, tolerance: float = 1e-9, **how: bool) -> st
 def cell(*probes: tuple[str, Any], status: str = "ok", error: str = "") -> CellRun:
     shown = tuple(Probe(name, encode(value)) for name, value in probes)
     return CellRun("t-hidden", "1.1", status, shown, error)
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+
+class Number(enum.IntEnum):
+    three = 3
 
 
 SAME = [
@@ -49,11 +58,11 @@ SAME = [
     ("text", np.str_("text")),
     (np.array([1, 2]), np.array([1.0, 2.0])),
     (np.zeros(2, "float32"), np.zeros(2)),
-    ([1, 2], collections.namedtuple("Pair", "a b")(1, 2)),
+    ([1, 2], Pair(1, 2)),
     ({"a": 1}, collections.Counter("a")),
     ({"a": [1]}, collections.defaultdict(list, a=[1])),
     ({"a": 1}, collections.OrderedDict(a=1)),
-    (3, enum.IntEnum("Number", {"three": 3}).three),
+    (3, Number.three),
     (np.zeros((0, 3)), np.zeros((0, 3))),
     (np.array([1.0, math.nan, -math.inf]), np.array([1.0, math.nan, -math.inf])),
     (np.array([True, False]), np.array([True, False])),

@@ -72,9 +72,9 @@ def _without_metadata() -> Any:
     return made
 
 
-def _helper_in_an_added_cell() -> Any:
+def _helper_in_an_added_cell(more: str = "") -> Any:
     made = tiny.submission(REFERENCE | {"1.1": "# exercise: 1.1\ndef double(x):\n    return twice(x)"})
-    made.cells.insert(5, tiny.code("def twice(x):\n    return 2 * x"))
+    made.cells.insert(5, tiny.code(f"def twice(x):\n    return 2 * x\n{more}"))
     return made
 
 
@@ -122,6 +122,8 @@ CLASS = {
     "split": _split(),
     "lost": _without_metadata(),
     "added": _helper_in_an_added_cell(),
+    "spoilt": _helper_in_an_added_cell("this is no Python"),
+    "debugged": tiny.submission(REFERENCE | {"1.1": f"{tiny.DOUBLE}\nprint(double(3))\ngone(4)"}),
     "edited": _edited_tests(),
     "scripts": _scripts(),
     "leaks": _leaks(),
@@ -143,7 +145,9 @@ POINTS = {
     "wrong 3": "2 3 0",
     "split": "2 3 2",
     "lost": "2 3 2",
-    "added": "0 3 2",
+    "added": "2 3 2",
+    "spoilt": "0 3 2",
+    "debugged": "2 3 2",
     "edited": "0 3 2",
     "scripts": "0 3 2",
     "leaks": "0 0 0",
@@ -307,9 +311,19 @@ def test_each_misconception_earns_its_hint_and_no_other(graded: Graded, number: 
     assert [hint for hint in HINTS if hint in page] == [HINTS[number]]
 
 
-def test_a_helper_in_an_added_cell_is_told_where_it_belongs(graded: Graded) -> None:
-    assert graded.verdicts("added")[0] == "stopped with NameError: name 'twice' is not defined"
-    assert "<code>twice</code> is defined in a cell that you added" in graded.page("added")
+def test_a_helper_in_an_added_cell_runs_with_the_answer_and_is_named(graded: Graded) -> None:
+    assert "It ran together with <code>twice</code> of a cell that you added." in graded.page("added")
+    assert "ran together" not in graded.page("right")
+
+
+def test_a_helper_that_cannot_be_taken_along_is_told_where_it_belongs(graded: Graded) -> None:
+    assert graded.verdicts("spoilt")[0] == "stopped with NameError: name 'twice' is not defined"
+    assert "<code>twice</code> is defined in a cell that you added" in graded.page("spoilt")
+
+
+def test_an_error_after_the_definitions_costs_nothing_and_is_told(graded: Graded) -> None:
+    said = "Its cell stopped with NameError: name &#39;gone&#39; is not defined, after what was graded."
+    assert said in graded.page("debugged").replace("&#x27;", "&#39;")
 
 
 def test_nbval_markers_in_an_answer_do_nothing(graded: Graded) -> None:
