@@ -112,7 +112,7 @@ class Chapter:
         for one in written:
             cells = [(other.number, answers[other.number]) for other in written if other is not one]
             needing = [answers[one.number], helpers]
-            found = loan(needing, [*self.set_up, helpers], [*cells, *beside], self.tests[one.number])
+            found = loan(needing, self.set_up, [*cells, *beside], self.tests[one.number])
             if found.code:
                 made[one.number] = found
         return made

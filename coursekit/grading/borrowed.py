@@ -13,6 +13,7 @@ import builtins
 import functools
 import re
 import symtable
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,18 +46,18 @@ class Names:
 
 
 @functools.lru_cache(maxsize=1024)
-def names_of(source: str) -> Names:
+def names_of(source: str, longest: int = LONGEST) -> Names:
     """The names in a cell; none where it cannot be read."""
     try:
-        source = _python(source)
+        source = _python(source, longest)
         return _names(ast.parse(source), symtable.symtable(source, "cell", "exec"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Names()
 
 
-def _python(source: str) -> str:
-    """A cell as Python, without magics. Raises ValueError for one of more than `LONGEST` characters."""
-    if len(source) > LONGEST:
+def _python(source: str, longest: int = LONGEST) -> str:
+    """A cell as Python, without magics. Raises ValueError for one of more than `longest` characters."""
+    if len(source) > longest:
         raise ValueError("too long to look at")
     return _OTHER_MAGIC.sub(lambda found: f"{found[1]}pass" if found[1] else "", without_magics(source))
 
@@ -140,12 +141,13 @@ def loan(
 
     `after` run between the loan and those that need it: hidden tests, which no answer's names are kept from.
     """
-    found = _Search(given, cells)
+    found = _Search([*given], cells)
     wanted = [names_of(source) for source in needing]
     tested = [names_of(source) for source in after]
     own = {name for one in wanted for name in one.bound}
+    found.seen |= own
     for one in (*wanted, *tested):
-        for name in sorted(one.free - own - {name for test in tested for name in test.bound}):
+        for name in sorted(one.free - {name for test in tested for name in test.bound}):
             found.name(name)
     for one in wanted:
         found.modules |= one.modules
@@ -156,11 +158,11 @@ def loan(
 
 
 class _Search:
-    def __init__(self, given: Iterable[str], cells: Sequence[tuple[str, str]]) -> None:
-        given = list(given)
-        self.seen = {*_GIVEN, *(name for source in given for name in names_of(source).bound)}
-        self.modules = {name for source in given for name in names_of(source).modules}
-        self.classes = "\n".join(given)
+    def __init__(self, given: Sequence[str], cells: Sequence[tuple[str, str]]) -> None:
+        known = [names_of(source, sys.maxsize) for source in given]  # ours
+        self.given = given
+        self.seen = {*_GIVEN, *(name for one in known for name in one.bound)}
+        self.modules = {name for one in known for name in one.modules}
         self.cells = cells[:MOST]
         self.code: list[str] = []
         self.owners: dict[str, list[str]] = {}
@@ -177,9 +179,10 @@ class _Search:
         """Take up what adds a member to a class, where the class as given has none of this name."""
         if base in self.modules or f".{name}" in self.seen:
             return
-        if not re.search(rf"\bdef {re.escape(name)}\b", self.classes):
-            self.seen.add(f".{name}")
-            self.take(name, [(o, source) for o, source in self.cells if name in names_of(source).members])
+        self.seen.add(f".{name}")
+        cells = [(owner, source) for owner, source in self.cells if name in names_of(source).members]
+        if cells and not any(re.search(rf"\bdef {re.escape(name)}\b", source) for source in self.given):
+            self.take(name, cells)
 
     def take(self, name: str, cells: Sequence[tuple[str, str]]) -> None:
         for owner, source in cells[:1]:
