@@ -116,6 +116,7 @@ class Measure:
         if exercise.left_alone(submission.answers.get(exercise.number)):
             messages = [message and UNSOLVED for message in messages]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
+        told = [cell.error for cell, message in zip(public, messages, strict=True) if message]
         points = sum(map(self._points, exercise.tests, shown, messages))
         told_once = tuple(dict.fromkeys(message for message in messages if message))
         seconds = sum(cell.seconds for cell in shown)
@@ -128,7 +129,7 @@ class Measure:
             exercise,
             points,
             told_once,
-            self._hint(failed, submission.added),
+            self._hint(failed, told, submission.added),
             seconds,
             note=" ".join(filter(None, notes)),
         )
@@ -139,9 +140,9 @@ class Measure:
             return 0 if message else test.points
         return math.floor(2 * test.points * share(self.reference[test.grade_id], cell)) / 2
 
-    def _hint(self, failed: Sequence[CellRun], added: Iterable[str]) -> str | None:
-        """The hint of the misconception, or where a helper belongs."""
+    def _hint(self, failed: Sequence[CellRun], errors: Sequence[str], added: Iterable[str]) -> str | None:
+        """The hint of the misconception, or where a helper belongs, by the `errors` that may be told."""
         if not failed:
             return None
-        helpers = (helper_hint(cell.error, added) for cell in failed)
+        helpers = (helper_hint(error, added) for error in errors)
         return next(filter(None, helpers), None) or hint(failed, self.known, self.reference)
