@@ -232,15 +232,13 @@ def test_which_element_a_kernel_misses_is_told_at_the_ends_alone():
         "line 4: a thread reads x[…],",
     ]
     assert launches.without_data(found(0, 0, 33)).endswith(
-        "a thread reads x[33], but x has 33 elements (0 to 32). Guard the access with an if that keeps it inside."
+        "reads x[33], but x has 33 elements (0 to 32). Guard the access with an if that keeps it inside."
     )
 
 
 def test_findings_keep_lines_arrays_and_the_source_and_lose_other_numbers():
-    racing = messages.race(
-        "tile[7]", "store", 12, "load", 9, messages.Actor((1, 0, 0), (2, 0, 0)), messages.Actor((1, 0, 0), (40, 0, 0)),
-        False, False, False,
-    )  # fmt: skip
+    who, other = (messages.Actor((1, 0, 0), (thread, 0, 0)) for thread in (2, 9))
+    racing = messages.race("tile[7]", "store", 12, "load", 9, who, other, False, False, False)
     assert launches.without_data(racing) == (
         "a thread writes tile[…] at line 12, while a thread may still be reading it at line 9 with neither "
         "__syncthreads() nor __syncwarp() between them. The threads of a warp run in no fixed order either."
