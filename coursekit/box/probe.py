@@ -64,9 +64,9 @@ def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
 
 
 def raised(action: Callable[[], Any]) -> str | None:
-    """The name of the exception type that `action()` raises, or None."""
+    """The name of the type of exception that `action()` raises, or None; of an own one, what it extends."""
     try:
         action()
     except Exception as error:
-        return type(error).__name__
+        return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ != "__main__")
     return None

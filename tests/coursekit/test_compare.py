@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from coursekit.box.probe import encode
+from coursekit.box.probe import encode, raised
 from coursekit.errors import CourseError
 from coursekit.grading import compare, wording
 from coursekit.grading.model import CellRun, NotebookRun, Probe
@@ -161,6 +161,16 @@ def test_dtypes_count_where_the_name_of_the_probe_says_so() -> None:
         assert compare.verdict(cell((name, single)), cell((name, double)))
     for name in ("value", "floats", "gradient (3, 4)"):
         assert compare.verdict(cell((name, single)), cell((name, double))) is None
+
+
+def test_an_exception_of_ones_own_counts_as_what_it_extends() -> None:
+    own = type("NotPositive", (ValueError,), {"__module__": "__main__"})
+
+    def refuse(kind: type[Exception]) -> None:
+        raise kind("no")
+
+    assert [raised(lambda kind=kind: refuse(kind)) for kind in (own, KeyError)] == ["ValueError", "KeyError"]
+    assert raised(lambda: None) is None
 
 
 def test_tolerance_is_absolute_plus_relative() -> None:
