@@ -158,8 +158,9 @@ def cuda_text(source: str) -> str:
 
 
 def first_line(source: str) -> str:
-    """The first line of a cell, after `%%cuda`."""
-    return cuda_text(source).lstrip().partition("\n")[0].strip()
+    """The first line of a cell, after `%%cuda` and other magics."""
+    lines = (line.strip() for line in cuda_text(source).split("\n"))
+    return next((line for line in lines if line and not line.startswith(("%", "!"))), "")
 
 
 def exercise_of(source: str) -> str | None:

@@ -22,7 +22,7 @@ from typing import Any
 
 IN_BOX = "COURSEKIT_BOX"  # in the environment of kernels that grade
 
-_ANSWER = re.compile(r"\s*(?:%%cuda\b[^\n]*\n\s*)?(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*(?:\n|$)")
+_ANSWER = re.compile(r"(?:\s*[%!][^\n]*\n)*\s*(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*(?:\n|$)")
 
 
 class Unsolved(BaseException):

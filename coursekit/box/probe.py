@@ -17,6 +17,16 @@ LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that an
 Result = TypeVar("Result")
 
 
+PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
+    (int, int.__int__),
+    (float, float.__float__),
+    (str, str.__str__),
+    (list, lambda value: [*list.__iter__(value)]),
+    (tuple, lambda value: (*tuple.__iter__(value),)),
+    (dict, lambda value: dict(dict.items(value))),
+)
+
+
 def encode(value: Any) -> Any:
     """`value` as plain JSON data that says its type: numbers as hex floats, arrays with shape and dtype.
 
@@ -39,6 +49,9 @@ def encode(value: Any) -> Any:
             "shape": list(value.shape),
             "dtype": str(value.dtype),
         }
+    for base, plain in PLAIN:
+        if issubclass(kind, base):
+            return encode(plain(value))
     return {"object": kind.__name__}
 
 
@@ -56,11 +69,11 @@ def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
 
 
 def raised(action: Callable[[], Any]) -> str | None:
-    """The name of the exception type that `action()` raises, or None."""
+    """The name of the type of exception that `action()` raises, or None; of an own one, what it extends."""
     try:
         action()
     except Exception as error:
-        return type(error).__name__
+        return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ != "__main__")
     return None
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from nbformat import NotebookNode
 from coursekit import given, notebooks
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
+from coursekit.grading.borrowed import ADDED, Loan, loan, without_magics
 from coursekit.notebooks import Cell
 
 STUBS = "from coursekit.box.check import Unsolved"  # what stubs need, also where set-up cells lack it
@@ -87,6 +89,35 @@ class Chapter:
         """`grade_id` of an answer cell -> the key of its answer: the exercise's number, or "helpers"."""
         ids = {exercise.grade_id: exercise.number for exercise in self.exercises}
         return ids | ({self.helpers_id: HELPERS} if self.helpers_id else {})
+
+    @cached_property
+    def set_up(self) -> tuple[str, ...]:
+        """The set-up cells, with what `given` gives."""
+        cells = notebooks.cells(self.path, self.notebook)
+        return (STUBS, *(_spelled_out(cell) for cell in cells if role(cell) == "setup"))
+
+    @cached_property
+    def tests(self) -> dict[str, list[str]]:
+        """The source of the tests, by exercise."""
+        tests = {test.grade_id: test.exercise for one in self.exercises for test in one.tests}
+        found: dict[str, list[str]] = {}
+        for cell in notebooks.cells(self.path, self.notebook):
+            if cell.grade_id in tests:
+                found.setdefault(tests[cell.grade_id], []).append(cell.source)
+        return found
+
+    def loans(self, answers: Mapping[str, str], added: Sequence[str]) -> dict[str, Loan]:
+        """What answers need of each other and of `added` cells, by exercise, where they need anything."""
+        written = [one for one in self.exercises if not (one.cuda or one.left_alone(answers.get(one.number)))]
+        beside = [(ADDED, source) for source in reversed(added) if not notebooks.cuda_line(source)]
+        helpers, made = answers.get(HELPERS, ""), {}
+        for one in written:
+            cells = [(other.number, answers[other.number]) for other in written if other is not one]
+            needing = [answers[one.number], helpers]
+            found = loan(needing, self.set_up, [*cells, *beside], self.tests[one.number])
+            if found.code:
+                made[one.number] = found
+        return made
 
     def reference(self) -> dict[str, str]:
         """The instructor's answers."""
@@ -240,8 +271,10 @@ def _title(notebook: NotebookNode) -> str:
     return ""
 
 
-def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
+def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] = ()) -> NotebookNode:
     """The instructor's notebook with `answers` (by exercise or "helpers"), the stub where one is missing.
+
+    Before an answer stands what it needs of the others and of `added` cells.
 
     Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points,
     language.
@@ -249,6 +282,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
     made = [_code(STUBS, "coursekit-stubs", {"role": "setup", "exercise": None, "grade_id": "", "points": 0})]
     exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
     by_number = {exercise.number: exercise for exercise in chapter.exercises}
+    loans = chapter.loans(answers, added)
     tests = {test.grade_id: test for exercise in chapter.exercises for test in exercise.tests}
     for cell in notebooks.cells(chapter.path, chapter.notebook):
         kind, name = role(cell), cell.grade_id or ""
@@ -257,6 +291,9 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))
+            if exercise.number in loans:
+                borrowed = {"role": "borrowed", "exercise": exercise.number, "grade_id": "", "points": 0}
+                made.append(_code(disarm(loans[exercise.number].code), f"borrowed-{len(made)}", borrowed))
             if exercise.cuda:  # the line with the magic is ours: what follows is never Python
                 source = f"{exercise.cuda}\n{notebooks.cuda_text(source)}"
             made.append(_cell(cell, source, kind, exercise.number, language=language(exercise)))
@@ -369,8 +406,9 @@ def _node(data: dict[str, Any]) -> NotebookNode:
 
 
 def disarm(source: str) -> str:
-    """`source` with the comments that steer nbval turned into comments that do not."""
-    lines = source.splitlines(keepends=True)
+    """`source` with the comments that steer nbval turned into comments that do not, and without magics that
+    install or time something."""
+    lines = (source if notebooks.cuda_line(source) else without_magics(source)).splitlines(keepends=True)
     return "".join(
         re.sub(r"(NBVAL|PYTEST)_", r"\1-", line) if _MARKER.match(line) else line for line in lines
     )

@@ -131,7 +131,7 @@ def _own(path: Path, chapter: Chapter) -> Submission:
 
 def _visible(chapter: Chapter, mine: Submission, conditions: Conditions) -> Result:
     """Each visible check passes or says what it is about."""
-    found = conditions.run({MINE: assemble(chapter, mine.answers)})[MINE]
+    found = conditions.run({MINE: assemble(chapter, mine.answers, mine.added)})[MINE]
 
     def decide(cell: CellRun) -> str | None:
         if cell.status == "ok":
@@ -145,9 +145,9 @@ def _visible(chapter: Chapter, mine: Submission, conditions: Conditions) -> Resu
 
 def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: bool) -> Result:
     """The hidden tests; where an answer is wrong, the known mistakes too, at the same seed."""
-    own = assemble(chapter, mine.answers)
+    own = assemble(chapter, mine.answers, mine.added)
     runs = conditions.run({REFERENCE: assemble(chapter, chapter.reference()), MINE: own})
-    measure = measured(chapter, runs[REFERENCE])
+    measure = measured(chapter, runs[REFERENCE], own=True)
     result = _result(measure, mine, runs[MINE])
     wrong = {one.exercise.number for one in result.exercises if not (one.passed or one.unsolved or one.hint)}
     made = bundles(one for one in misconceptions_of(chapter) if one.exercise in wrong)
@@ -201,6 +201,8 @@ def _words(one: ExerciseResult) -> Iterator[str]:
     yield from one.messages
     if one.hint and not one.unsolved:
         yield one.hint
+    if one.note:
+        yield one.note
 
 
 def _beside(start: str, paragraphs: Iterable[str], column: int, width: int) -> list[str]:

@@ -4,11 +4,12 @@ What counts as equal:
 - numbers by value, within the reference's tolerance (absolute plus relative): 2, 2.0 and a NumPy scalar are
   one number; True is not 1; NaN equals NaN; infinities must be the same;
 - a list and a tuple with equal items; a dictionary by its keys, in any order;
-- arrays with one shape and dtype, element by element; an array is not a list;
+- arrays with one shape, element by element; an array is not a list. Dtypes count where the name of the probe
+  says so ("float32", "dtypes");
 - what kernels did as `launches` says; text and None exactly; any other object by the name of its type.
 
-Messages go to students. They name probes, shapes, dtypes, types and distances, never an expected value, and
-of what the student's process made up (names of types, shapes) only what could not carry a message out.
+Messages go to students. They name probes, never an expected value, and of what the student's process made up
+what `wording` lets pass: for one value a choice of a few hundred texts at most, whatever it shows.
 """
 
 from __future__ import annotations
@@ -18,25 +19,32 @@ import math
 import re
 import runpy
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from coursekit.errors import CourseError
-from coursekit.grading import launches
+from coursekit.grading import launches, wording
 from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_json
 
 Judge = Callable[[str, Any, Any], str | None]
 
 KINDS = ("int", "float", "array", "list", "tuple", "dict", "object", "kernel")
-LONGEST = 240  # characters of one message: what a judge says may quote a student
+LONGEST = 240  # characters of one message
+PLACES = 4  # of a list, that are told by their number
 
+_NAMES_A_DTYPE = re.compile(r"dtype|\b(float|u?int)(8|16|32|64)\b")
 _DTYPE = re.compile(r"(float|int|uint|complex)(8|16|32|64|128)|bool|object")
 _WORDS = {"int": "an int", "float": "a float", "list": "a list", "tuple": "a tuple"}
-_KNOWN = {"NoneType", "function", "generator", "map", "zip", "range", "set", "filter", "type", "complex"}
+_KNOWN = {"function", "generator", "map", "zip", "range", "set", "filter", "type", "complex"}
+_ODD = "is not of the expected form"  # and what else a judge may have to say of forged data
 
 
-def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None) -> str | None:
-    """None where `got` is right, else a message: `broadcast: expected shape (4,), got (3, 4)`."""
+def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None, *, own: bool = False) -> str | None:
+    """None where `got` is right, else a message: `broadcast: expected shape (4,), got (3, 4)`.
+
+    `own`: on the machine of whom it is told, where nothing has to be kept from them.
+    """
     if got.status != "ok":
         return _stopped(got)
     wanted, shown = [p.name for p in expected.probes], [p.name for p in got.probes]
@@ -47,7 +55,8 @@ def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None) -> str 
             if absent
             else "more was shown than the test shows, or in another order"
         )
-    wrong = [judged(judge, want, have) for want, have in zip(expected.probes, got.probes, strict=True)]
+    pairs = zip(expected.probes, got.probes, strict=True)
+    wrong = (judged(judge, want, have, own=own) for want, have in pairs)
     return next((message for message in wrong if message), None)
 
 
@@ -73,16 +82,28 @@ def _stopped(run: CellRun) -> str:
     }.get(run.status, f"stopped with {run.error}" if run.error else "stopped with an error")
 
 
-def judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
+def judged(judge: Judge | None, want: Probe, have: Probe, *, own: bool = False) -> str | None:
     """None where `have` is right beside `want`, by the `judge` or by comparison, else a message."""
     if judge is None:
-        message = difference(want.value, have.value, want.tolerance)
+        dtypes = bool(_NAMES_A_DTYPE.search(want.name))
+        message = difference(want.value, have.value, want.tolerance, own=own, dtypes=dtypes)
     else:
         try:
             message = judge(want.name, want.value, have.value)
         except Exception:  # the judge met data of a form that its author did not think of
-            message = "is not of the expected form"
+            message = _ODD
+        if message and not own:
+            message = _bounded(judge, want, message)
     return f"{want.name}: {shortened(message)}" if message else None
+
+
+def _bounded(judge: Judge, want: Probe, message: str) -> str:
+    """What a judge says, in its own words and the reference's, with one number that is neither's, rounded."""
+    ours = [*wording.numbers_in(want.name), *wording.numbers_in(want.value)]
+    if not isinstance(judge, Spoken):
+        return wording.quiet(message, ours)
+    theirs = {word for text in wording.texts_in([want.name, want.value]) for word in wording.words_in(text)}
+    return wording.quiet(message, [*judge.said, *ours], (judge.words | theirs).__contains__)
 
 
 def shortened(message: str) -> str:
@@ -91,40 +112,129 @@ def shortened(message: str) -> str:
     return message if len(message) <= LONGEST else f"{message[: LONGEST - 4].rpartition(' ')[0]} ..."
 
 
-def difference(expected: Any, got: Any, tolerance: float) -> str | None:
+def difference(
+    expected: Any, got: Any, tolerance: float, *, own: bool = False, dtypes: bool = False
+) -> str | None:
     """How `got` differs from `expected`, None where it does not; both as `encode` in `box.probe` writes."""
     try:
-        return _difference(expected, got, tolerance)
+        return _Comparison(tolerance, own, dtypes).difference(expected, got)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError, RecursionError):
-        return "is not of the expected form"  # only a forged probe gets here
+        return _ODD  # only a forged probe gets here
 
 
-def _difference(expected: Any, got: Any, tolerance: float) -> str | None:
-    if _number(expected) is not None and _number(got) is not None:
-        return _distance([_number(expected)], [_number(got)], tolerance)
-    kind, other = _kind(expected), _kind(got)
-    if {kind, other} == {"bool", "array"}:
+@dataclass(frozen=True)
+class _Comparison:
+    tolerance: float
+    own: bool  # everything is told
+    dtypes: bool  # those of arrays must be equal too
+    inside: bool = False  # a list or a dictionary: its places are not told again
+
+    def difference(self, expected: Any, got: Any) -> str | None:
         expected, got = _bare(expected), _bare(got)
+        wanted, found = _number(expected), _number(got)
+        if wanted is not None and found is not None:
+            return self.distance([wanted], [found])
         kind, other = _kind(expected), _kind(got)
-    if kind != other and {kind, other} != {"list", "tuple"}:
-        return f"expected {_called(expected)}, got {_called(got, told=False)}"
-    if kind == "kernel":
-        return launches.difference(expected["kernel"], got["kernel"], tolerance)
-    if kind == "array":
-        return _arrays(expected, got, tolerance)
-    if kind in ("list", "tuple"):
-        return _sequences(expected[kind], got[other], tolerance)
-    if kind == "dict":
-        return _dictionaries(expected["dict"], got["dict"], tolerance)
-    if kind == "object":
-        return None if expected == got else f"expected {_called(expected)}, got another type of object"
-    return (
-        None
-        if expected == got
-        else "is another text than expected"
-        if kind == "str"
-        else f"should not be {got}"
-    )
+        if kind != other and {kind, other} != {"list", "tuple"}:
+            return f"expected {_called(expected)}, got {self.called(expected, got)}"
+        if kind == "kernel":
+            return launches.difference(expected["kernel"], got["kernel"], self.tolerance, own=self.own)
+        if kind == "array":
+            return self.arrays(expected, got)
+        if kind in ("list", "tuple"):
+            return self.sequences(expected[kind], got[other])
+        if kind == "dict":
+            return self.dictionaries(expected["dict"], got["dict"])
+        if kind == "object":
+            return None if expected == got else f"expected {_called(expected)}, got another type of object"
+        if expected == got:
+            return None
+        if kind != "str":
+            return f"should not be {got}"
+        if _DTYPE.fullmatch(expected) and _DTYPE.fullmatch(got):
+            return f"expected dtype {expected}, got {got}"
+        return "is another text than expected"
+
+    def called(self, expected: Any, got: Any) -> str:
+        """The type of `got` in words: of an object the name only if everyone knows it."""
+        kind = _kind(got)
+        if kind == "array" and got["shape"] != []:
+            if not self.own and _kind(expected) != "array":
+                return "an array"
+            return f"an array of shape {self.shape(expected.get('shape', []), got)}"
+        if kind == "object":
+            name = str(got["object"])
+            return f"a {name}" if name in _KNOWN else "an object of another type"
+        return _called(got)
+
+    def shape(self, expected: Any, got: Any) -> str:
+        return wording.shape(expected, got["shape"], len(got["array"]), self.own)
+
+    def arrays(self, expected: Any, got: Any) -> str | None:
+        if expected["shape"] != got["shape"]:
+            return f"expected shape {tuple(expected['shape'])}, got {self.shape(expected['shape'], got)}"
+        if self.dtypes and expected["dtype"] != got["dtype"]:
+            found = got["dtype"] if _DTYPE.fullmatch(got["dtype"]) else "another"
+            return f"expected dtype {expected['dtype']}, got {found}"
+        wanted, shown = [_number(x) for x in expected["array"]], [_number(x) for x in got["array"]]
+        if len(wanted) != len(shown):
+            return _ODD
+        if None not in wanted and None not in shown:
+            return self.distance(wanted, shown)
+        return self.sequences(expected["array"], got["array"])
+
+    def distance(self, wanted: list[Any], found: list[Any]) -> str | None:
+        """The largest distance between two lists of numbers where it is beyond the tolerance."""
+        worst = 0.0
+        for want, have in zip(wanted, found, strict=True):
+            if want == have or (want != want and have != have):
+                continue
+            if not (_finite(want) and _finite(have)):
+                return f"expected {_finiteness(want)}, got {_finiteness(have)}"
+            worst = max(worst, _beyond(want, have, self.tolerance))
+        if not worst:
+            return None
+        much = wording.distance(worst, self.own)
+        return f"differ{'s' * (len(wanted) == 1)} from the expected by {'up to ' * (len(wanted) > 1)}{much}"
+
+    def sequences(self, expected: list[Any], got: list[Any]) -> str | None:
+        if len(expected) != len(got):
+            return f"expected {len(expected)} items, got {self.items(len(expected), len(got))}"
+        wanted, found = [_number(x) for x in expected], [_number(x) for x in got]
+        if wanted and None not in wanted and None not in found:
+            return self.distance(wanted, found)
+        within = replace(self, inside=True)
+        for number, (want, have) in enumerate(zip(expected, got, strict=True), 1):
+            message = within.difference(want, have)
+            if message:
+                return f"{self.place(number, len(expected))}{message}"
+        return None
+
+    def place(self, number: int, count: int) -> str:
+        """Where in a list something is wrong: by its number in a short one that is in no other."""
+        if self.own or (count <= PLACES and not self.inside):
+            return f"value {number} of {count}: "
+        return "" if self.inside else f"one of {count} values: "
+
+    def items(self, expected: int, got: int) -> str:
+        """How many there are, beside how many there should be."""
+        if self.own and got < 100:
+            return str(got)
+        if abs(expected - got) == 1:
+            return "one more" if got > expected else "one fewer"
+        return "more" if got > expected else "fewer" if got else "none"
+
+    def dictionaries(self, expected: list[Any], got: list[Any]) -> str | None:
+        wanted = {_key(key): value for key, value in expected}
+        found = {_key(key): value for key, value in got}
+        if wanted.keys() != found.keys() or len(expected) != len(got):
+            return "has other keys than expected"
+        within = replace(self, inside=True)
+        for key, value in wanted.items():
+            message = within.difference(value, found[key])
+            if message:
+                return message if self.inside else f"a value {message}"
+        return None
 
 
 def _kind(value: Any) -> str:
@@ -134,75 +244,31 @@ def _kind(value: Any) -> str:
     return kinds[0]
 
 
-def _called(value: Any, told: bool = True) -> str:
-    """A type in words. Of an object the name is told only if the reference made it or everyone knows it."""
+def _called(value: Any) -> str:
+    """A type in words."""
     kind = _kind(value)
     if kind == "array":
-        return "a number" if value["shape"] == [] else f"an array of shape {_shape(value['shape'])}"
+        return "a number" if value["shape"] == [] else f"an array of shape {tuple(value['shape'])}"
     if kind == "object":
-        name = str(value["object"])
-        return f"a {name}" if told or name in _KNOWN else "an object of another type"
+        return f"a {value['object']}"
     return _WORDS.get(kind, kind if kind == "None" else f"a {kind}")
 
 
 def _bare(value: Any) -> Any:
-    """A NumPy bool as a bool."""
-    if _kind(value) == "array" and value["shape"] == [] and isinstance(value["array"][0], bool):
+    """The item of a 0-d array, such as a NumPy bool or text."""
+    if isinstance(value, dict) and value.get("shape") == [] and len(value["array"]) == 1:
         return value["array"][0]
     return value
 
 
 def _number(value: Any) -> int | float | None:
     """The number that `value` encodes, a 0-d array's too, else None."""
+    value = _bare(value)
     if not isinstance(value, dict):
         return None
     if "int" in value:
         return int(value["int"])
-    if "float" in value:
-        return float.fromhex(value["float"])
-    if value.get("shape") == [] and len(value["array"]) == 1:
-        return _number(value["array"][0])
-    return None
-
-
-def _arrays(expected: Any, got: Any, tolerance: float) -> str | None:
-    if expected["shape"] != got["shape"]:
-        return f"expected shape {_shape(expected['shape'])}, got {_shape(got['shape'])}"
-    if expected["dtype"] != got["dtype"]:
-        found = got["dtype"] if _DTYPE.fullmatch(got["dtype"]) else "another"
-        return f"expected dtype {expected['dtype']}, got {found}"
-    wanted, found = [_number(x) for x in expected["array"]], [_number(x) for x in got["array"]]
-    if len(wanted) != len(found):
-        return "is not of the expected form"
-    if None not in wanted:
-        return _distance(wanted, found, tolerance)
-    return _sequences(expected["array"], got["array"], tolerance)
-
-
-def _shape(shape: list[int]) -> str:
-    if len(shape) > 6 or not all(type(n) is int and 0 <= n < 10_000 for n in shape):
-        return "(..., another one)"
-    return str(tuple(shape))
-
-
-def _distance(wanted: list[Any], found: list[Any], tolerance: float) -> str | None:
-    """The largest distance between two lists of numbers where it is beyond the tolerance."""
-    worst = 0.0
-    for want, have in zip(wanted, found, strict=True):
-        if want == have or (want != want and have != have):
-            continue
-        if not (_finite(want) and _finite(have)):
-            return f"expected {_finiteness(want)}, got {_finiteness(have)}"
-        worst = max(worst, _beyond(want, have, tolerance))
-    if not worst:
-        return None
-    if len(wanted) == 1:
-        return f"differs from the expected by {_much(worst)}"
-    return f"differ from the expected by up to {_much(worst)}"
-
-
-def _much(distance: float) -> str:
-    return f"{distance:.2g}" if distance < 1e100 else "more than 1e100"
+    return float.fromhex(value["float"]) if "float" in value else None
 
 
 def _finite(number: int | float) -> bool:
@@ -224,40 +290,19 @@ def _finiteness(number: int | float) -> str:
     return "nan" if number != number else "plus infinity" if number > 0 else "minus infinity"
 
 
-def _sequences(expected: list[Any], got: list[Any], tolerance: float) -> str | None:
-    if len(expected) != len(got):
-        told = f"got {len(got)}" if len(got) < 100 else "got many"  # a count could carry a message out
-        return f"expected {len(expected)} items, {told}"
-    wanted, found = [_number(x) for x in expected], [_number(x) for x in got]
-    if wanted and None not in wanted and None not in found:
-        return _distance(wanted, found, tolerance)
-    for number, (want, have) in enumerate(zip(expected, got, strict=True), 1):
-        message = _difference(want, have, tolerance)
-        if message:
-            return f"value {number} of {len(expected)}: {message}"
-    return None
-
-
-def _dictionaries(expected: list[Any], got: list[Any], tolerance: float) -> str | None:
-    wanted = {_key(key): value for key, value in expected}
-    found = {_key(key): value for key, value in got}
-    if wanted.keys() != found.keys() or len(expected) != len(got):
-        return "has other keys than expected"
-    for key, value in wanted.items():
-        message = _difference(value, found[key], tolerance)
-        if message:
-            return f"a value {message}"
-    return None
-
-
 def _key(key: Any) -> str:
-    """One text for keys that Python takes as one: 2 and 2.0."""
-    number = _number(key)
-    return (
-        json.dumps(key, sort_keys=True)
-        if number is None
-        else repr(number + 0.0 if _small(number) else number)
-    )
+    """One text for keys that Python takes as one: 2 and 2.0, NumPy's and its own."""
+    return json.dumps(_plain(key), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    value = _bare(value)
+    number = _number(value)
+    if number is not None:
+        return {"number": repr(number + 0.0 if _small(number) else number)}
+    if isinstance(value, dict) and "tuple" in value:
+        return {"tuple": [_plain(one) for one in value["tuple"]]}
+    return value
 
 
 def _small(number: int | float) -> bool:
@@ -265,6 +310,18 @@ def _small(number: int | float) -> bool:
 
 
 # The reference, on its way to the plugin
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A judge with the words and numbers that stand in its file: what it can say by itself."""
+
+    judge: Judge
+    words: frozenset[str]
+    said: tuple[float, ...]
+
+    def __call__(self, name: str, expected: Any, got: Any) -> str | None:
+        return self.judge(name, expected, got)
 
 
 def load_judges(path: Path | None) -> dict[str, Judge]:
@@ -275,8 +332,12 @@ def load_judges(path: Path | None) -> dict[str, Judge]:
         names = runpy.run_path(str(path))
     except Exception as error:
         raise CourseError(f"{path}: cannot be loaded: {type(error).__name__}: {error}; mend it") from None
+    words = (
+        wording.words_of(path) | wording.words_of(Path(__file__)) | wording.words_of(Path(wording.__file__))
+    )
+    said = tuple(wording.numbers_said(path))
     return {
-        name.removeprefix("judge_").replace("_", "-"): function
+        name.removeprefix("judge_").replace("_", "-"): Spoken(function, words, said)
         for name, function in names.items()
         if name.startswith("judge_") and callable(function)
     }
@@ -295,13 +356,15 @@ def load_expected(path: Path) -> Callable[[CellRun], str | None]:
     return against(from_json(data["reference"]), judges)
 
 
-def against(reference: NotebookRun, judges: Mapping[str, Judge]) -> Callable[[CellRun], str | None]:
+def against(
+    reference: NotebookRun, judges: Mapping[str, Judge], *, own: bool = False
+) -> Callable[[CellRun], str | None]:
     """The verdict on one cell, by the cell of the reference with its `grade_id`."""
     expected = {cell.grade_id: cell for cell in reference.cells}
 
     def decide(got: CellRun) -> str | None:
         if got.grade_id not in expected:
             return "is no test of this chapter"
-        return verdict(expected[got.grade_id], got, judges.get(got.grade_id))
+        return verdict(expected[got.grade_id], got, judges.get(got.grade_id), own=own)
 
     return decide

@@ -101,8 +101,8 @@ def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -
     return float(STEP * math.ceil(seconds / STEP))
 
 
-def measured(chapter: Chapter, run: NotebookRun) -> Measure:
-    """What answers are measured by, without misconceptions."""
+def measured(chapter: Chapter, run: NotebookRun, *, own: bool = False) -> Measure:
+    """What answers are measured by, without misconceptions. `own`: a learner's, who is told everything."""
     cells, judges = {cell.grade_id: cell for cell in run.cells}, load_judges(judges_of(chapter))
     for test in (test for exercise in chapter.exercises for test in exercise.tests):
         cell = cells.get(test.grade_id) or CellRun(test.grade_id, test.exercise, "missing")
@@ -116,7 +116,7 @@ def measured(chapter: Chapter, run: NotebookRun) -> Measure:
                 f'{chapter.path}: {test.grade_id} has a judge and "by_probe" in its metadata, but points '
                 "that go value by value are counted without a judge, so nothing is graded; drop one of them"
             )
-    return Measure(chapter, against(run, judges), cells)
+    return Measure(chapter, against(run, judges, own=own), cells)
 
 
 def _why(cell: CellRun) -> str:

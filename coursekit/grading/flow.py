@@ -94,7 +94,8 @@ class Flow:
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         self.kernel: Kernel | None = None
         self.loaded: str | None = None  # the exercise whose answer the kernel has run
-        self.verdicts: dict[str, Shown] = {}  # answers that did not run to their end
+        self.verdicts: dict[str, Shown] = {}  # answers that lost the kernel, or are stubs
+        self.stopped: Shown | None = None  # the loaded answer, where an error ended its cell
         self.setup_error = ""
         self.starts_left = STARTS
         self.timeouts = 0
@@ -132,9 +133,8 @@ class Flow:
         shown = self.load(exercise)
         if shown.status == "ok" and self.kernel:
             about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
-            shown = self.execute(
-                cell, "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
-            )
+            asked = "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
+            shown = after(self.stopped, self.execute(cell, *asked))
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
         return shown
@@ -155,16 +155,23 @@ class Flow:
         return shown
 
     def answer(self, exercise: str) -> Shown:
-        """Run the helpers and the answer. Helpers that lose the kernel are left out afterwards."""
+        """Run what the answer borrows, the helpers and the answer.
+
+        Helpers that lose the kernel are left out afterwards. An error in the answer's cell is no verdict: the
+        hidden tests decide on what it defined before.
+        """
         answers = self.of("answer", exercise)
         if not answers:
             return Shown("missing")
-        for number, cell in enumerate([*self.helpers(), *answers]):
-            shown = self.execute(cell, *([] if number else ["answer"]))
+        self.stopped = None
+        for number, cell in enumerate([*self.of("borrowed", exercise), *self.helpers(), *answers]):
+            shown = self.execute(cell, *([] if number else ["answer"]), loud=True)
             owner = HELPERS if is_helper(cell) else exercise
-            if shown.lost or (shown.status == "error" and owner == exercise):
+            if shown.lost or (status(shown) == "unsolved" and cell in answers):
                 self.verdicts[owner] = shown
                 return shown if owner == exercise else self.load(exercise)
+            if shown.status == "error" and cell in answers:
+                self.stopped = shown
         return Shown()
 
     def helpers(self) -> list[NotebookNode]:
@@ -213,7 +220,7 @@ class Flow:
         assert self.kernel is not None
         return self.kernel.execute("", min(QUICK, self.budget.left), first=request)
 
-    def execute(self, cell: NotebookNode, *first: Any, minimum: float = 0.0) -> Shown:
+    def execute(self, cell: NotebookNode, *first: Any, minimum: float = 0.0, loud: bool = False) -> Shown:
         """Run `cell`, after the request `first` to the kernel."""
         if self.kernel is None:
             return Shown("died")
@@ -222,7 +229,7 @@ class Flow:
             timeout = min(float(timeout), QUICK / 2)
         timeout = max(float(timeout), minimum)
         granted = max(minimum, min(timeout, self.budget.left / 2))
-        shown = self.kernel.execute(cell.source, granted, first=first)
+        shown = self.kernel.execute(cell.source, granted, first=first, loud=loud)
         if shown.status == "timeout":  # what the student's process said before is no reason
             early = f"stopped early: the notebook had used up most of its {self.budget}"
             shown.error = early if granted < timeout else ""
@@ -257,6 +264,13 @@ def info(thing: NotebookNode) -> dict[str, Any]:
 
 def is_helper(cell: NotebookNode) -> bool:
     return info(cell).get("role") == "answer" and info(cell).get("exercise") in (None, HELPERS)
+
+
+def after(stopped: Shown | None, shown: Shown) -> Shown:
+    """What a hidden test showed after an answer that an error had `stopped`, if one had."""
+    if stopped and shown.status in ("ok", "error"):  # the first error is the one to mend
+        shown.error, shown.error_type = stopped.error, stopped.error_type
+    return shown
 
 
 def status(shown: Shown) -> str:

@@ -166,7 +166,11 @@ def _kept(overrides: Path | None) -> Path | None:
 
 
 def _keys(submissions: Sequence[Submission], name: Callable[[Submission], str]) -> dict[str, str]:
-    return {name(one): answers_key(one.answers) for one in submissions if not one.refused}
+    return {
+        name(one): answers_key({**one.answers, "added": "\n".join(one.added)})
+        for one in submissions
+        if not one.refused
+    }
 
 
 def _say(words: str) -> None:
@@ -212,7 +216,8 @@ def _run_all(
 
         expected = state.folder / "expected.json"
         save_expected(expected, reference, judges_of(chapter).resolve())
-        conditions.run({name: assemble(chapter, one.answers) for name, one in left.items()}, expected, done)
+        made = {name: assemble(chapter, one.answers, one.added) for name, one in left.items()}
+        conditions.run(made, expected, done)
     return results
 
 

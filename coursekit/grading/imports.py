@@ -26,7 +26,9 @@ def hidden_imports(course: Course, chapter: Chapter, submissions: Iterable[Submi
     remarks = []
     for one in submissions:
         found = []
-        for key, source in one.answers.items():
+        loans = chapter.loans(one.answers, one.added)
+        beside = {f"what {key} runs with": loan.code for key, loan in loans.items()}
+        for key, source in {**one.answers, **beside}.items():
             names = {} if cuda_line(source) else dict.fromkeys(imported(source))
             hidden = [f"`{name[:40]}`" for name in names if name not in visible]
             if hidden:

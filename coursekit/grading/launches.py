@@ -1,16 +1,21 @@
 """Does a kernel do what the reference's kernel does? On what `box.kernels.probe_kernel` showed of both.
 
-Messages tell a learner where their kernel goes wrong. They may: the text was made in a process in which no
-Python of a student has run.
+Messages tell a learner where their kernel goes wrong, in texts of the simulator: they were made in a process
+in which no Python of a student has run. But which thread does what to which element may hang on the hidden
+input. So a grade names the line, the array and what is wrong there; a learner's own machine (`own`) tells
+everything.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from coursekit.grading import wording
 
 Values = NDArray[np.float64]
 
@@ -21,15 +26,32 @@ _ORDERS = {
 }
 
 
-def difference(expected: Any, got: Any, tolerance: float) -> str | None:
+_THREAD = re.compile(r"thread (\(\d+,\d+,\d+\))(?: of block \(\d+,\d+,\d+\))?")
+_PLACE = re.compile(r"(\w+)((?:\[-?\d+\])+)")
+_LENGTH = re.compile(r"(\w+) has (\d+) elements?(?: \(0 to \d+\))?")
+_NEAR = ("[-1]", "[0]")
+_KEPT = (_PLACE.pattern, _LENGTH.pattern, r"\blines? \d+(?: and \d+)?", r"[\d,]+ times \(max_steps\)")
+_SOURCE = r"(?:never to end|while it waits\)): .*"  # a line of the answer
+_DATA = re.compile("|".join([*_KEPT, _SOURCE, r"(?P<data>0x[0-9a-f]+|-?\b\d[\d,]*\b)"]))
+
+
+def difference(expected: Any, got: Any, tolerance: float, *, own: bool = False) -> str | None:
     """What is wrong with `got`, None where nothing is."""
     wanted, shown = _whole(expected["runs"]), _whole(got["runs"])
-    return (
-        _fault(wanted, shown)
-        or _finding(expected["findings"], got["findings"])
-        or _outputs(wanted, shown, got["arrays"], tolerance)
-        or _counts(expected["counts"], got["counts"])
+    found = _fault(wanted, shown) or _finding(expected["findings"], got["findings"])
+    if found:
+        return found if own else without_data(found)
+    return _outputs(wanted, shown, got["arrays"], tolerance, own) or _counts(
+        expected["counts"], got["counts"], own
     )
+
+
+def without_data(text: str) -> str:
+    """A finding without the numbers of threads and elements, all but the nearest outside of an array."""
+    ends = {f"{name}[{length}]" for name, length in _LENGTH.findall(text)}
+    text = _THREAD.sub("a thread", text)
+    text = _PLACE.sub(lambda at: at[0] if at[0] in ends or at[2] in _NEAR else f"{at[1]}[…]", text)
+    return _DATA.sub(lambda found: "…" if found["data"] else found[0], text)
 
 
 def _whole(runs: Any) -> Any:
@@ -55,19 +77,19 @@ def _finding(expected: Any, got: Any) -> str | None:
     )
 
 
-def _outputs(expected: Any, got: Any, names: Any, tolerance: float) -> str | None:
+def _outputs(expected: Any, got: Any, names: Any, tolerance: float, own: bool) -> str | None:
     for schedule, run in got.items():
         if "fault" in run:
             continue
         wanted = expected[schedule]["outputs"]
         for name, want, have in zip(names, wanted, run["outputs"], strict=True):
-            message = _array(want, have, tolerance)
+            message = _array(want, have, tolerance, own)
             if message:
                 return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 
 
-def _array(want: Any, have: Any, tolerance: float) -> str | None:
+def _array(want: Any, have: Any, tolerance: float, own: bool) -> str | None:
     """None in place of an array says that the kernel left it as it was."""
     if want is None or have is None:
         if want is have:
@@ -75,7 +97,7 @@ def _array(want: Any, have: Any, tolerance: float) -> str | None:
         return "nothing was written to it" if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
-    return _values(_unpacked(want), _unpacked(have), tolerance)
+    return _values(_unpacked(want), _unpacked(have), tolerance, own)
 
 
 def _unpacked(array: Any) -> Values:
@@ -84,31 +106,36 @@ def _unpacked(array: Any) -> Values:
     return np.frombuffer(content, array["dtype"]).reshape(array["shape"]).astype(np.float64)
 
 
-def _values(want: Values, have: Values, tolerance: float) -> str | None:
+def _values(want: Values, have: Values, tolerance: float, own: bool) -> str | None:
     same = (want == have) | (np.isnan(want) & np.isnan(have))
     wanted, finite = np.isfinite(want), np.isfinite(have)
     if (wanted & ~finite).any():
-        odd = int((wanted & ~finite).sum())
-        return f"{odd:,} of {want.size:,} values are no finite numbers: was each of them written?"
+        odd = _told(int((wanted & ~finite).sum()), own, want.size)
+        return f"{odd} of {want.size:,} values are no finite numbers: was each of them written?"
     if (~wanted & ~same).any():
         return "some values should not be finite numbers, or be infinite the other way"
     away = np.abs(np.subtract(want, have, where=~same, out=np.zeros_like(want)))
     wrong = ~same & (away > tolerance * (1.0 + np.abs(want)))
-    return f"values differ from the expected by up to {away[wrong].max():.2g}" if wrong.any() else None
+    if not wrong.any():
+        return None
+    return f"values differ from the expected by up to {wording.distance(away[wrong].max(), own)}"
 
 
-def _counts(expected: Any, got: Any) -> str | None:
+def _counts(expected: Any, got: Any, own: bool) -> str | None:
     for total, (value, which, slack) in expected.items():
         limit, count = _value(value), _value(got[total][0])
+        told, best = _told(count, own, limit), _told(limit, True)
         if which == "at most" and count > limit * slack:
-            return f"{total} is {_told(count)}; {_told(limit)} can do"
+            return f"{total} is {told}; {best} can do"
         if which == "at least" and count * slack < limit:
-            return f"{total} is {_told(count)}; it can be {_told(limit)}"
+            return f"{total} is {told}; it can be {best}"
     return None
 
 
-def _told(count: float) -> str:
-    return f"{count:,.0f}" if count >= 100 or count == int(count) else f"{count:,.3g}"
+def _told(count: float, own: bool, beside: float = 0.0) -> str:
+    """A count: as it is, or rounded, beside another that it is not equal to."""
+    whole = f"{count:,.0f}" if count >= 100 or count == int(count) else f"{count:,.3g}"
+    return whole if own or count == beside else wording.beside(count, {beside})
 
 
 def _value(encoded: Any) -> float:

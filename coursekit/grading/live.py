@@ -110,7 +110,7 @@ class Live:
         cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
-        run = self.run(exercise, assemble(self.chapter, answers))
+        run = self.run(exercise, assemble(self.chapter, answers, own))
         result = measure.result(mine, run, own=True).exercises[0]
         if result.passed or result.unsolved or result.hint:
             return result
@@ -119,7 +119,9 @@ class Live:
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:
             run = self.run(exercise, assemble(self.chapter, self.chapter.reference()))
-            self.measures[exercise.number] = measured(replace(self.chapter, exercises=(exercise,)), run)
+            self.measures[exercise.number] = measured(
+                replace(self.chapter, exercises=(exercise,)), run, own=True
+            )
         return self.measures[exercise.number]
 
     def known(self, exercise: Exercise) -> list[Known]:
@@ -155,10 +157,10 @@ def _without_call(source: str) -> str:
 def in_words(result: ExerciseResult) -> str:
     """The lines below an answer."""
     points = f"{number(result.points)} of {number(result.exercise.points)} points"
-    if result.passed:
-        return f"{result.exercise.number} passed: {points}"
-    lines = [f"{result.exercise.number} is not right yet: {points}", *result.messages]
-    return "\n".join([*lines, f"Hint: {result.hint}"] if result.hint else lines)
+    verdict = "passed" if result.passed else "is not right yet"
+    hint = f"Hint: {result.hint}" if result.hint and not result.passed else ""
+    lines = [f"{result.exercise.number} {verdict}: {points}", *result.messages, hint, result.note]
+    return "\n".join(filter(None, lines))
 
 
 def here() -> Course:

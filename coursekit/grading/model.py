@@ -26,6 +26,7 @@ class CellRun:
     `status` is "ok", "error" (the hidden test or the answer cell raised), "unsolved" (a stub did), "timeout",
     "died" (the kernel went away), "flood" (too much output) or "missing".
     `error` is one line, such as "NameError: name 'helper' is not defined", "" when there was none.
+    Beside "ok" it is what ended the answer's cell after its definitions.
     """
 
     grade_id: str

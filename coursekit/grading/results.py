@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
+from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import share
-from coursekit.grading.hints import Known, helper_hint, hint, told
+from coursekit.grading.hints import Known, helper_hint, hint
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
 
@@ -33,6 +35,7 @@ class ExerciseResult:
     seconds: float = 0.0
     tested: float | None = None  # what the tests gave, where the instructor gave other points
     comment: str = ""  # the instructor's
+    note: str = ""  # with what it ran, and whether its cell came to its end
 
     @property
     def passed(self) -> bool:
@@ -81,29 +84,52 @@ class Measure:
         if not run.cells or all(cell.status == "missing" for cell in run.cells):
             return Result(submission, refused="it could not be run; grade it again")
         cells = {cell.grade_id: cell for cell in run.cells}
+        loans = self.chapter.loans(submission.answers, submission.added)
         return Result(
             submission,
-            tuple(self._exercise(exercise, cells, submission, own) for exercise in self.chapter.exercises),
+            tuple(
+                self._exercise(exercise, cells, submission, own, loans.get(exercise.number, Loan()))
+                for exercise in self.chapter.exercises
+            ),
         )
 
     def _exercise(
-        self, exercise: Exercise, cells: Mapping[str, CellRun], submission: Submission, own: bool
+        self,
+        exercise: Exercise,
+        cells: Mapping[str, CellRun],
+        submission: Submission,
+        own: bool,
+        borrowed: Loan,
     ) -> ExerciseResult:
         shown = [
             cells.get(test.grade_id) or CellRun(test.grade_id, exercise.number, "missing")
             for test in exercise.tests
         ]
-        answer = "\n".join(submission.answers.get(key, "") for key in (exercise.number, HELPERS))
+        sources = [submission.answers.get(key, "") for key in (exercise.number, HELPERS)]
+        answer = "\n".join([*sources, borrowed.code])
         safe = own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
         public = [cell if safe or cell.status in OURS else _told(cell, answer) for cell in shown]
         messages = [self.decide(cell) for cell in public]
         if exercise.left_alone(submission.answers.get(exercise.number)):
             messages = [message and UNSOLVED for message in messages]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
+        told = [cell.error for cell, message in zip(public, messages, strict=True) if message]
         points = sum(map(self._points, exercise.tests, shown, messages))
         told_once = tuple(dict.fromkeys(message for message in messages if message))
         seconds = sum(cell.seconds for cell in shown)
-        return ExerciseResult(exercise, points, told_once, self._hint(failed, submission.added), seconds)
+        stopped = next((cell.error for cell in public if cell.status == "ok" and cell.error), "")
+        notes = [
+            borrowed.words,
+            f"Its cell stopped with {stopped}, after what was graded." if stopped else "",
+        ]
+        return ExerciseResult(
+            exercise,
+            points,
+            told_once,
+            self._hint(failed, told, submission.added),
+            seconds,
+            note=" ".join(filter(None, notes)),
+        )
 
     def _points(self, test: HiddenTest, cell: CellRun, message: str | None) -> float:
         """All points of a test that passed; of one that goes by probe otherwise a part, in halves."""
@@ -111,13 +137,13 @@ class Measure:
             return 0 if message else test.points
         return math.floor(2 * test.points * share(self.reference[test.grade_id], cell)) / 2
 
-    def _hint(self, failed: Sequence[CellRun], added: Iterable[str]) -> str | None:
-        """The hint of the misconception, or where a helper belongs."""
+    def _hint(self, failed: Sequence[CellRun], errors: Sequence[str], added: Iterable[str]) -> str | None:
+        """The hint of the misconception, or where a helper belongs, by the `errors` that may be told."""
         if not failed:
             return None
-        helpers = (helper_hint(cell.error, added) for cell in failed)
+        helpers = (helper_hint(error, added) for error in errors)
         return next(filter(None, helpers), None) or hint(failed, self.known, self.reference)
 
 
 def _told(cell: CellRun, answer: str) -> CellRun:
-    return replace(cell, error=told(cell.error, answer))
+    return replace(cell, error=cell.error and wording.error(cell.error, answer))

@@ -24,7 +24,7 @@ from replay import Replay
 from coursekit import __main__ as command
 from coursekit import notebooks
 from coursekit.errors import CourseError
-from coursekit.grading import control, gradebook, hints, submissions
+from coursekit.grading import control, gradebook, hints, submissions, wording
 from coursekit.grading.assemble import assemble, disarm, find_notebook, load_chapter
 from coursekit.grading.compare import against
 from coursekit.grading.misconceptions import Misconception
@@ -73,9 +73,9 @@ def _without_metadata() -> Any:
     return made
 
 
-def _helper_in_an_added_cell() -> Any:
+def _helper_in_an_added_cell(more: str = "") -> Any:
     made = tiny.submission(REFERENCE | {"1.1": "# exercise: 1.1\ndef double(x):\n    return twice(x)"})
-    made.cells.insert(5, tiny.code("def twice(x):\n    return 2 * x"))
+    made.cells.insert(5, tiny.code(f"def twice(x):\n    return 2 * x\n{more}"))
     return made
 
 
@@ -123,6 +123,8 @@ CLASS = {
     "split": _split(),
     "lost": _without_metadata(),
     "added": _helper_in_an_added_cell(),
+    "spoilt": _helper_in_an_added_cell("this is no Python"),
+    "debugged": tiny.submission(REFERENCE | {"1.1": f"{tiny.DOUBLE}\nprint(double(3))\ngone(4)"}),
     "edited": _edited_tests(),
     "scripts": _scripts(),
     "leaks": _leaks(),
@@ -144,7 +146,9 @@ POINTS = {
     "wrong 3": "2 3 0",
     "split": "2 3 2",
     "lost": "2 3 2",
-    "added": "0 3 2",
+    "added": "2 3 2",
+    "spoilt": "0 3 2",
+    "debugged": "2 3 2",
     "edited": "0 3 2",
     "scripts": "0 3 2",
     "leaks": "0 0 0",
@@ -308,9 +312,19 @@ def test_each_misconception_earns_its_hint_and_no_other(graded: Graded, number: 
     assert [hint for hint in HINTS if hint in page] == [HINTS[number]]
 
 
-def test_a_helper_in_an_added_cell_is_told_where_it_belongs(graded: Graded) -> None:
-    assert graded.verdicts("added")[0] == "stopped with NameError: name 'twice' is not defined"
-    assert "<code>twice</code> is defined in a cell that you added" in graded.page("added")
+def test_a_helper_in_an_added_cell_runs_with_the_answer_and_is_named(graded: Graded) -> None:
+    assert "It ran together with <code>twice</code> of a cell that you added." in graded.page("added")
+    assert "ran together" not in graded.page("right")
+
+
+def test_a_helper_that_cannot_be_taken_along_is_told_where_it_belongs(graded: Graded) -> None:
+    assert graded.verdicts("spoilt")[0] == "stopped with NameError: name 'twice' is not defined"
+    assert "<code>twice</code> is defined in a cell that you added" in graded.page("spoilt")
+
+
+def test_an_error_after_the_definitions_costs_nothing_and_is_told(graded: Graded) -> None:
+    said = "Its cell stopped with NameError: name &#39;gone&#39; is not defined, after what was graded."
+    assert said in graded.page("debugged").replace("&#x27;", "&#39;")
 
 
 def test_nbval_markers_in_an_answer_do_nothing(graded: Graded) -> None:
@@ -404,7 +418,7 @@ def test_feedback_shows_no_hidden_source_input_or_output(graded: Graded) -> None
         "stopped with ValueError",
         "broadcast: expected an array of shape (4,), got an object of another type; "
         "same: expected an array of shape (2, 5), got an object of another type",
-        "stopped with an exception that is not one of Python's",
+        "stopped with an exception that is not one of Python's usual ones",
     ]
 
 
@@ -732,16 +746,42 @@ def test_misconceptions_share_notebooks(graded: Graded) -> None:
         ("NameError: name 'secret' is not defined", "q + 1", "NameError"),
         ("ModuleNotFoundError: No module named 'torch.nn'", "import torch.nn", None),
         ("ModuleNotFoundError: No module named 'secret'", "__import__(rng)", "ModuleNotFoundError"),
-        ("ValueError: what I say", 'raise ValueError("what I say")', "ValueError: what I say"),
+        ("ValueError: what I say", 'raise ValueError("what I say")', None),
+        ("KeyError: what I say", 'raise ValueError("what I say")', "KeyError"),
+        ("AssertionError: so", 'assert x, "so"', None),
         ("ValueError: what it holds", "raise ValueError(x)", "ValueError"),
-        ("TypeError: f() missing 1 required positional argument: 'x'", "def f(x)", None),
-        ("TypeError: unsupported operand type(s) for +: 'int' and 'str'", "", None),
-        ("Leak: x", "", "an exception that is not one of Python's"),
-        ("print: x", "", "an exception that is not one of Python's"),
-        ("", "", "an exception that is not one of Python's"),
+        (
+            "AttributeError: 'NoneType' object has no attribute 'data'",
+            "%time\ndef f(x): return x.data",
+            None,
+        ),
+        (
+            "AttributeError: 'Value' object has no attribute 'data'",
+            "x.data",
+            "AttributeError: an object has no attribute 'data'",
+        ),
+        (
+            "TypeError: f() missing 1 required positional argument: 'x'",
+            "def f(x): pass",
+            "TypeError: f() misses an argument",
+        ),
+        (
+            "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+            "",
+            "TypeError: unsupported operand types: 'int' and 'str'",
+        ),
+        ("TypeError: unsupported operand type(s) for +: 'int' and 'secret'", "", "TypeError"),
+        (
+            "UnboundLocalError: cannot access local variable 'x' where it is not associated with a value",
+            "def f():\n    x += 1",
+            "UnboundLocalError: 'x' is used before it has a value",
+        ),
+        ("Leak: x", "", "an exception that is not one of Python's usual ones"),
+        ("print: x", "", "an exception that is not one of Python's usual ones"),
+        ("", "", "an exception that is not one of Python's usual ones"),
         ("ValueError: expected a positive input, got 7.0", "", "ValueError: expected a positive input"),
         ("ZeroDivisionError: division by zero, secret", "", "ZeroDivisionError: division by zero"),
     ],
 )
 def test_of_an_error_only_known_sentences_are_told(error: str, answer: str, told: str | None) -> None:
-    assert hints.told(error, answer) == (told or error)
+    assert wording.error(error, answer) == (told or error)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_course import answer, graded, new_course, save
 
 import cudasim
 from coursekit import notebooks
+from coursekit.box import kernels as box_kernels
+from coursekit.grading import launches
 from coursekit.grading.assemble import assemble, load_chapter
 from coursekit.grading.control import Conditions, control
 from coursekit.grading.flow import Flow
@@ -19,6 +23,7 @@ from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
+from cudasim.reports import messages
 
 pytestmark = pytest.mark.slow
 
@@ -170,7 +175,10 @@ def test_a_right_kernel_earns_all_points(results, name):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("no guard", "n = 1: line 4: thread (1,0,0) reads x[-1], which lies before the first element"),
+        (
+            "no guard",
+            "n = 1: line 4: a thread reads x[-1], which lies before the first element; x has 1 element",
+        ),
         ("the same way", "n = 33: array y: values differ from the expected by up to "),
         ("writes nothing", "n = 1: array y: nothing was written to it"),
         ("writes its input", "n = 1: array x: was changed, and should not be"),
@@ -205,6 +213,75 @@ def test_variables_at_file_scope_start_afresh_in_each_run(results):
     result = results["remembers its launches"]["4.1"]
     assert result.points == 2  # all but the count: its variable is one more load
     assert result.messages == ("counts: global_load_sectors is 9; 8 can do",)
+
+
+def found(thread, block, index, line=4, length=33):
+    who = messages.Actor((block, 0, 0), (thread, 0, 0))
+    told = messages.bounds(messages.element("x", index), "x", who, "load", index, 1, length)
+    return f"line {line}: {told}"
+
+
+def test_which_element_a_kernel_misses_is_told_at_the_ends_alone():
+    texts = {
+        launches.without_data(found(t, b, i)) for t in (0, 5, 31) for b in (0, 9) for i in range(33, 999)
+    }
+    texts |= {launches.without_data(found(0, 0, -i)) for i in range(1, 999)}
+    assert sorted(re.sub(r" (but|which) .*", "", text) for text in texts) == [
+        "line 4: a thread reads x[-1],",
+        "line 4: a thread reads x[33],",
+        "line 4: a thread reads x[…],",
+        "line 4: a thread reads x[…],",
+    ]
+    assert launches.without_data(found(0, 0, 33)).endswith(
+        "reads x[33], but x has 33 elements (0 to 32). Guard the access with an if that keeps it inside."
+    )
+
+
+def test_findings_keep_lines_arrays_and_the_source_and_lose_other_numbers():
+    who, other = (messages.Actor((1, 0, 0), (thread, 0, 0)) for thread in (2, 9))
+    racing = messages.race("tile[7]", "store", 12, "load", 9, who, other, False, False, False)
+    assert launches.without_data(racing) == (
+        "a thread writes tile[…] at line 12, while a thread may still be reading it at line 9 with neither "
+        "__syncthreads() nor __syncwarp() between them. The threads of a warp run in no fixed order either."
+    )
+    parted = messages.barrier_divergence(messages.Actor((0, 0, 0), (5, 0, 0)), "__syncthreads", 3, 32)
+    assert launches.without_data(parted).startswith(
+        "only … of … running threads of block (…) reach this __sync"
+    )
+    endless = (
+        "line 6: this loop was stopped, it has run 20,000 times (max_steps): it seems never to end: x += 17;"
+    )
+    assert launches.without_data(endless) == endless
+
+
+def test_counts_and_distances_of_kernels_are_rounded_in_a_grade_alone():
+    run = {"outputs": [box_kernels.packed(np.arange(3.0))]}
+    off = {"outputs": [box_kernels.packed(np.arange(3.0) + 0.0371)]}
+    made = {
+        "runs": {"lockstep": run},
+        "arrays": ["y"],
+        "findings": [],
+        "counts": {"loads": [{"int": "8"}, "at most", 1]},
+    }
+    wrong, many = (
+        made | {"runs": {"lockstep": off}},
+        made | {"counts": {"loads": [{"int": "73"}, "at most", 1]}},
+    )
+    told = [launches.difference(made, got, 1e-5, own=own) for got in (wrong, many) for own in (True, False)]
+    assert told == [
+        "array y: values differ from the expected by up to 0.037",
+        "array y: values differ from the expected by up to about 0.1",
+        "loads is 73; 8 can do",
+        "loads is about 70; 8 can do",
+    ]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "solutions").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_kernels_did_is_shown_for_answers_in_cuda_alone(path):
+    """Of an answer in Python, findings could be text of its own."""
+    chapter = load_chapter(path)
+    shown = {one for one, sources in chapter.tests.items() if "probe_kernel" in "".join(sources)}
+    assert shown <= {one.number for one in chapter.exercises if one.cuda}
 
 
 def test_a_known_mistake_earns_its_hint(results):

@@ -304,7 +304,7 @@ while True:
     except OSError: time.sleep(0.2)""",
     ),
     "many_lines": ("flood, timeout", "for i in range(2_000_000): print('this is line', i)"),
-    "many_displays": ("flood", "for i in range(20_000): display(i)"),
+    "many_displays": ("flood, timeout", "for i in range(20_000): display(i)"),
     "one_long_line": ("flood", "print('x' * 30_000_000)"),
     "big_probe": ("flood", "def double(x): return [1.0] * 10**5"),
     "big_file": (
