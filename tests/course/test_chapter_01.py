@@ -100,7 +100,7 @@ CHAINS = {1: [1], 2: [1, 2]}
 
 
 def whole_power(x, n):
-    longest = n.bit_length() - 1
+    longest = n.bit_length() - 2
     while n not in CHAINS:
         longest += 1
         search([1, 2], n, longest + 1)
