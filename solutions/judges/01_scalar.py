@@ -1,6 +1,6 @@
 """Where many answers are right: messages in any words, graphs of any order.
 
-A graph arrives as plain data, inputs first: a list of values, each `[number, operation, places of its inputs]`.
+A graph arrives as plain data, inputs first: of each value its number, its operation, its inputs' places.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def judge_weighted_sum_hidden_2(name: str, expected: Any, got: Any) -> str | Non
     made = [inputs for _, _, inputs in answer if inputs]
     if len(made) != 1:
         return f"is made of {min(len(made), 1000)} operations; expected one"
-    leaves, wanted = (sorted(number for number, _, inputs in graph if not inputs) for graph in (answer, right))
+    leaves, wanted = (
+        sorted(number for number, _, inputs in graph if not inputs) for graph in (answer, right)
+    )
     if len(leaves) != len(wanted) or sorted(made[0]) != list(range(len(leaves))):
-        return f"has {min(len(made[0]), 1000)} inputs, of which {min(len(leaves), 1000)} differ; expected {len(wanted)}"
+        return f"has {min(len(made[0]), 1000)} inputs; expected {len(wanted)}, each of them once"
     return None if _close(leaves, wanted) else "has other inputs than expected"
