@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
+import platform
 import py_compile
 import re
 import shlex
@@ -33,12 +35,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import cudasim
 from coursekit.errors import CourseError
+from coursekit.grading import syscalls
 
 PACKAGES = (
     "ipykernel",
@@ -119,16 +122,19 @@ class Launch:
         folder, door = self.door
         placeholder, source = f"{door}/{ANY}", str(library).replace(folder, door, 1)
         wrapper = [source if part == placeholder else part for part in self.wrapper]
-        return subprocess.Popen(
-            [*wrapper, *self.python, json.dumps(settings)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(shell, iopub),
-            start_new_session=True,
-            env=self.environment | orphaned,
-            cwd=cwd,
-        )
+        if wrapper:
+            syscalls.join_new_keyring()  # the box's alone: the next one gets another
+        with filtered(wrapper) as (command, handles):
+            return subprocess.Popen(
+                [*command, *self.python, json.dumps(settings)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(shell, iopub, *handles),
+                start_new_session=True,
+                env=self.environment | orphaned,
+                cwd=cwd,
+            )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -143,6 +149,23 @@ class Launch:
             data["limits"],
             tuple(data["door"]),
         )
+
+
+@contextlib.contextmanager
+def filtered(command: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
+    """`command` with its `FILTER` filled in, and the open files that it then needs."""
+    if FILTER not in command:
+        yield list(command), []
+        return
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, syscalls.seccomp_filter(platform.machine()))
+    finally:
+        os.close(writing)
+    try:
+        yield [str(reading) if part == FILTER else part for part in command], [reading]
+    finally:
+        os.close(reading)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -202,6 +225,7 @@ class Box:
     bubblewrap: str | None = None
     root: bool = False  # the grader is root, and must not stay so
     closes_namespaces: bool = True  # bubblewrap 0.8 and newer
+    filters: bool = True  # system calls, by seccomp
 
     @staticmethod
     def required() -> Box:
@@ -210,14 +234,27 @@ class Box:
         if bubblewrap is None:
             raise CourseError(f"the sandbox needs bubblewrap 0.7 or newer, which is not installed; {HINT}")
         usage = subprocess.run([bubblewrap, "--help"], capture_output=True, encoding="utf-8").stdout
-        box = Box(bubblewrap, is_root(), "--disable-userns" in usage)
-        binds = [(str(KERNEL_SOURCE), KERNEL)]
-        trial = [*box.wrapper(Layout(Path("/usr"), binds, is_root())), "/usr/bin/test", "-e", KERNEL]
-        done = subprocess.run(trial, capture_output=True, encoding="utf-8", env=PLAIN)
-        if done.returncode:
-            reason = " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
+        box = Box(bubblewrap, is_root(), "--disable-userns" in usage, syscalls.supported())
+        reason = box.trial()
+        if reason and box.filters:
+            box = replace(box, filters=False)
+            reason = box.trial()
+        if reason:
             raise CourseError(f"bubblewrap is installed but does not work here ({reason}); {HINT}")
+        if not box.filters:
+            say_once("the sandbox works without its filter of system calls, which this machine does not have")
         return box
+
+    def trial(self) -> str:
+        """What is wrong with this box, "" where it works."""
+        layout = Layout(Path("/usr"), [(str(KERNEL_SOURCE), KERNEL)], self.root)
+        with filtered([*self.wrapper(layout), "/usr/bin/test", "-e", KERNEL]) as (command, handles):
+            done = subprocess.run(
+                command, capture_output=True, encoding="utf-8", env=PLAIN, pass_fds=tuple(handles)
+            )
+        if not done.returncode:
+            return ""
+        return " ".join(done.stderr.split())[-200:] or f"exit code {done.returncode}"
 
     @staticmethod
     def off() -> Box:
@@ -272,22 +309,44 @@ class Box:
         if self.closes_namespaces:
             yield "--disable-userns"
         yield from layout.arguments()
-        yield from ("--proc", "/proc", *MEMORY_FOLDERS, "--remount-ro", "/", "--chdir", HOME, "--clearenv")
+        yield from (
+            "--proc",
+            "/proc",
+            *UNSEEN,
+            *MEMORY_FOLDERS,
+            "--remount-ro",
+            "/",
+            "--chdir",
+            HOME,
+            "--clearenv",
+        )
         libraries = {"LD_LIBRARY_PATH": f"{layout.prefix}/lib"}  # some builds of Python need it
         for name, value in {**ENVIRONMENT, **BOX_ENVIRONMENT, **libraries}.items():
             yield from ("--setenv", name, value)
+        if self.filters:
+            yield from ("--seccomp", FILTER)
         yield "--"
 
 
+FILTER = "any-filter"  # stands in a command line for the open file with the filter
 ANY = "any-library"  # stands in a command line for the library of one notebook
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
 UNSHARE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--hostname", "box", "--cap-drop", "ALL")
 SMALL = ("--size", str(TMPFS), "--tmpfs")
-MEMORY_FOLDERS = ("--dev", "/dev", *SMALL, "/dev/shm", "--remount-ro", "/dev", *SMALL, "/tmp", *SMALL, HOME)
+MEMORY_FOLDERS = (
+    *("--dev", "/dev", "--ro-bind", "/dev/null", "/dev/zero", *SMALL, "/dev/shm", "--remount-ro", "/dev"),
+    *(*SMALL, "/tmp", *SMALL, HOME),
+)
+UNSEEN = tuple(part for name in ("keys", "key-users") for part in ("--ro-bind", "/dev/null", f"/proc/{name}"))
 
 
 FOLDERS = ("/etc", "/tmp", "/home", HOME, "/box", SITE, f"{SITE}/packages")
 DOORS = "/mnt"
+
+
+@functools.cache
+def say_once(line: str) -> None:
+    print(f"note: {line}", file=sys.stderr)
 
 
 def is_root() -> bool:

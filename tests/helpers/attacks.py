@@ -121,21 +121,30 @@ real = coursekit.box.probe.probe
 def probe(name, value, tolerance=0): real(name, value, tolerance=1e300)
 def double(x): return 0.0""",
     "probes_shown_twice": """
+import sys
 from coursekit.box.probe import probe as show
 def probe(name, value, **kwargs): show(name, value), show(name, value)
-def double(x): return 2 * x""",
+def double(x):
+    sys._getframe(1).f_globals["probe"] = probe
+    return 2 * x""",
     "true_and_false": """
+import sys
 from coursekit.box.probe import probe as show
 def probe(name, value, **kwargs): show(name, 2 * value / 2), show(name, True), show(name, False)
-def double(x): return 2 * x""",
+def double(x):
+    sys._getframe(1).f_globals["probe"] = probe
+    return 2 * x""",
     "out_of_order": """
-from coursekit.box.probe import probe as show
-later = []
-def probe(name, value, **kwargs):
-    later.append((name, value))
-    if name == "of an array":
-        for one in reversed(later): show(*one)
-def double(x): return 2 * x""",
+held = []
+publisher = get_ipython().display_pub
+send = publisher.publish
+def publish(*args, **kwargs):
+    held.append((args, kwargs))
+    if len(held) == 2:
+        for args, kwargs in reversed(held): send(*args, **kwargs)
+def double(x):
+    publisher.publish = publish
+    return 2 * x""",
     "forged_messages": """
 from coursekit.box.probe import MIME
 kernel = get_ipython().kernel
