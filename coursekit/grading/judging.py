@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -26,7 +27,7 @@ def _nested(items: list[Any], shape: list[int]) -> Any:
     return [_nested(items[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
 
 
-_READ = {
+_READ: dict[str, Callable[[Any], Any]] = {
     "int": int,
     "float": float.fromhex,
     "list": lambda items: [plain(item) for item in items],

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from graded import COURSE
 
-from coursekit.grading.assemble import Chapter, Exercise, assemble, chapter_number, load_chapter
+from coursekit.course import chapter_number
+from coursekit.grading.assemble import Chapter, Exercise, assemble, load_chapter
 from coursekit.grading.compare import Judge, judged, load_judges
 from coursekit.grading.control import judges_of
 from coursekit.grading.live import Live
