@@ -1,53 +1,64 @@
-"""Exercise 2.18 is scored by bytes kept and by runs of the function."""
+"""Where many answers are right: a state of any form, and fewer bytes than the reference keeps."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
+
+from coursekit.grading.compare import difference
+from coursekit.grading.judging import plain
+
+BESIDE = 4096  # bytes that live besides, such as those of names
+
+# 2.11: where a generator stands
+
+
+def judge_state_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """All numbers of NumPy's state, in any form: what is kept elsewhere is lost with the process."""
+    if name != "state":
+        return difference(expected, got, 1e-9)
+    text = json.dumps(got)
+    if all(str(number) in text for number in _numbers(plain(expected))):
+        return None
+    return "does not hold all of the generator's state"
+
+
+def _numbers(state: Any) -> Iterator[int]:
+    for value in state.values() if isinstance(state, dict) else (state,):
+        if isinstance(value, dict):
+            yield from _numbers(value)
+        elif isinstance(value, int):
+            yield value
+
+
+# 2.18: bytes kept, and runs of the function
 
 
 def judge_checkpoint_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """Fewer bytes than the reference's are welcome; the runs are as many, and the gradient is close to it."""
+    """Fewer bytes than the reference's are welcome; the runs are as many, in any order backward."""
+    if name == "operations":
+        right, answer = plain(expected), plain(got)
+        return (
+            None if answer == right else f"are {min(answer, 10**6)} for {right} checkpoints; one each, please"
+        )
     if name == "kept":
-        return _more(expected, got)
-    if name == "runs":
-        return None if got == expected else _runs(expected, got)
-    return _far(expected, got)
-
-
-def _more(expected: Any, got: Any) -> str | None:
-    right, answer = _count(expected), _count(got)
-    if answer is None or right is None:
-        return "expected a count"
-    if answer > right:
-        return f"{answer:,} bytes are kept; the inputs of the blocks alone are {right:,}"
-    return None
-
-
-def _runs(expected: Any, got: Any) -> str:
-    try:
-        (once, both), (one, all_of_them) = (map(_count, item["list"]) for item in (expected, got))
-    except (TypeError, KeyError, ValueError):
-        return "expected two counts"
-    if one != once:
-        return f"func ran {one} times for {once} checkpoints forward"
-    return f"func ran {all_of_them} times for {once} checkpoints; once forward and once backward is {both}"
-
-
-def _count(value: Any) -> int | None:
-    try:
-        return int(value["int"])
-    except (TypeError, KeyError, ValueError):
+        right, answer = plain(expected), plain(got)
+        if answer > right + BESIDE:
+            answer = min(answer, 10**12)
+            return f"{answer:,} bytes live after forward; the inputs of the blocks alone are {right:,}"
         return None
+    return _runs(plain(expected), plain(got)) if name == "runs" else difference(expected, got, 1e-5)
 
 
-def _far(expected: Any, got: Any) -> str | None:
-    try:
-        if got["shape"] != expected["shape"]:
-            return "has another shape than the input"
-        pairs = zip(expected["array"], got["array"], strict=True)
-        numbers = [(float.fromhex(one["float"]), float.fromhex(other["float"])) for one, other in pairs]
-    except (TypeError, KeyError, ValueError):
-        return "expected an array of floats"
-    return (
-        None if all(abs(a - b) <= 1e-9 * (1 + abs(a)) for a, b in numbers) else "is not the gradient of func"
-    )
+def _runs(expected: Any, got: Any) -> str | None:
+    (forward, back), (once, again) = expected, got
+    if len(once) != len(forward):
+        return f"func ran {min(len(once), 1000)} times for {len(forward)} checkpoints forward"
+    if len(again) != len(back):
+        return (
+            f"func ran {min(len(again), 1000)} times backward for {len(back)} checkpoints; once each will do"
+        )
+    pairs = zip([*forward, *sorted(back)], [*once, *sorted(again)], strict=True)
+    close = all(abs(one - other) <= 1e-5 * (1 + abs(other)) for one, other in pairs)
+    return None if close else "func did not run on what the checkpoints were given"

@@ -20,6 +20,11 @@ def strides(n, m, itemsize, step):
 -     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
 +     return [(row, itemsize), (itemsize, row), (step * row, itemsize), (-row, itemsize), (0, itemsize)]
 
+# %% exercise=2.1 hint="You make the array and ask it. Work the strides out: there are arrays for which no memory is large enough."
+def strides(n, m, itemsize, step):
+    x = np.zeros((n, m), f"V{itemsize}")
+    return [v.strides for v in (x, x.T, x[:, ::step], x[::-1], np.broadcast_to(x[0], (n, m)))]
+
 # %% exercise=2.2 hint="A larger divisor makes the quotient smaller: the gradient of y has a minus sign."
 class Div(Function):
     def forward(self, x, y):
@@ -120,6 +125,10 @@ def unbroadcast(grad, shape):
     while grad.ndim > len(shape):
         grad = grad.sum(axis=0)
     return grad.sum(axis=tuple(axis for axis, length in enumerate(shape) if length == 1))
+
+# %% exercise=2.3 hint="This calls the engine's sum_to, which is finished. The exercise is to mend the function below: copy it, and change its one wrong line."
+def unbroadcast(grad, shape):
+    return sum_to(grad, shape)
 
 # %% exercise=2.4 hint="Both operands got the whole gradient. Each should have it only where it was chosen, and 0 elsewhere."
 class Where(Function):
@@ -246,7 +255,7 @@ class Where(Function):
 -         return grad.transpose(inverse)
 +         return grad.transpose(self.dims[::-1])
 
-# %% exercise=2.6 hint="Right numbers, but copied. A permutation is a view: transpose alone moves nothing."
+# %% exercise=2.6 hint="You copied the numbers. A permutation is a view: transpose alone moves nothing."
 -         return x.transpose(self.dims)
 +         return x.transpose(self.dims).copy()
 
@@ -319,7 +328,7 @@ class Where(Function):
 +         places = np.cumsum([node.shape[self.dim] for node in self.inputs])
 +         return tuple(np.split(grad, places, self.dim))
 
-# %% exercise=2.8 hint="Right, with eight bytes for each number (four in float32). Backward needs to know one thing of each: was it above 0?"
+# %% exercise=2.8 hint="You keep eight bytes of each number (four in float32). Backward needs to know one thing of each: was it above 0?"
 class LeakyReLU(Function):
     def __init__(self, slope):
         self.slope = slope
@@ -358,7 +367,7 @@ class LeakyReLU(Function):
         positive = np.unpackbits(self.saved[0], count=grad.size).reshape(grad.shape)
         return np.where(positive, grad, self.slope * grad)
 
-# %% exercise=2.8 hint="Right, with a byte for each number. np.packbits puts eight booleans into one byte: that is the stretch."
+# %% exercise=2.8 hint="You keep a byte of each number. np.packbits puts eight booleans into one byte: that is the stretch."
 class LeakyReLU(Function):
     def __init__(self, slope):
         self.slope = slope
@@ -469,7 +478,7 @@ class LeakyReLU(Function):
 +             out[i : i + self.size] += row
 +         return out
 
-# %% exercise=2.9 hint="Right numbers, but copied. as_strided makes the same table as a view, without memory of its own."
+# %% exercise=2.9 hint="You copied the numbers. as_strided makes the same table as a view, without memory of its own."
 -         (step,) = x.strides
 -         shape = (len(x) - self.size + 1, self.size)
 -         return np.lib.stride_tricks.as_strided(x, shape, (step, step))

@@ -100,7 +100,7 @@ CHAINS = {1: [1], 2: [1, 2]}
 
 
 def whole_power(x, n):
-    longest = n.bit_length() - 1
+    longest = n.bit_length() - 2
     while n not in CHAINS:
         longest += 1
         search([1, 2], n, longest + 1)
@@ -162,6 +162,63 @@ def test_values_that_are_right_earn_their_part_where_another_overflows():
     tanh = next(one for one in result.exercises if one.exercise.number == "1.4")
     assert (tanh.points, tanh.exercise.points) == (2, 3)
     assert tanh.messages == ("stopped with OverflowError: math range error",)
+
+
+# The finished engine, called by the name that it had when the answer was run.
+THE_GIVEN_BACKWARD = """
+by_the_engine = Value.backward
+
+
+def backward_by_counting(root):
+    by_the_engine(root)
+"""
+
+THE_GIVEN_ORDER = """
+def backward_by_counting(root):
+    order = topological_order(root)
+    root.grad = 1.0
+    for value in reversed(order):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+"""
+
+
+@pytest.mark.slow
+def test_the_given_engine_does_not_do_the_exercise():
+    answers = [("1.7", THE_GIVEN_BACKWARD), ("1.7", THE_GIVEN_ORDER)]
+    assert TestExercises.exercises.points(answers) == [0, 0]
+
+
+FOUR_CALLS = """
+def derivative(f, x, h=1e-5):
+    return 0.5 * (f(x + h) - f(x - h)) / h + 0 * f(x) * f(h)
+"""
+
+NO_FORMAT_IN_THE_MESSAGE = """
+@add_to(Value)
+def exp(self):
+    return node(math.exp(self.data), "exp", self, math.exp(self.data))
+
+
+@add_to(Value)
+def log(self):
+    if self.data <= 0:
+        raise ValueError(MESSAGE)
+    return node(math.log(self.data), "log", self, 1 / self.data)
+"""
+
+
+@pytest.mark.slow
+def test_a_message_may_have_any_words_and_names_its_number():
+    said = {
+        'f"the logarithm of {self.data:.2f} is not defined; it wants more than 0"': 3,
+        'f"Log: {self.data!r} <= 0"': 3,
+        '"log: expected a positive number, got -1"': 0,
+        'f"log: expected a positive number, got {abs(self.data)}"': 0,
+        'f"expected a positive number, got {self.data}"': 0,
+    }
+    answers = [("1.5", NO_FORMAT_IN_THE_MESSAGE.replace("MESSAGE", message)) for message in said]
+    assert TestExercises.exercises.points([*answers, ("1.1", FOUR_CALLS)]) == [*said.values(), 0]
 
 
 # Where the rows of 1.6's table hold, as pairs of x and n.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from graded import Exercises, ExerciseTests
 
 # Right answers by another way than the reference's.
@@ -134,6 +135,96 @@ def checkpoint(func, *inputs):
     return apply(Again(func), *inputs)
 """,
 }
+
+
+# What the box holds, called instead of written, and by the name that it had when the answer was run.
+GIVEN = [
+    (
+        "2.16",
+        """
+way_back = propagate
+
+
+def walk_owned(root, seed):
+    return {node: array for node, (array, _) in way_back(root, seed.copy()).items()}
+""",
+    ),
+    (
+        "2.16",
+        """
+def walk_owned(root, seed):
+    grads, owned, queue = {root: seed}, set(), [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        hand_out(f, f.backward(grads.pop(f)), grads, owned, queue)
+    return grads
+""",
+    ),
+    (
+        "2.11",  # a state that means nothing in another process
+        """
+KEPT = []
+
+
+@add_to(Generator)
+def get_state(self):
+    KEPT.append(dict(self.numbers.bit_generator.state))
+    return {"place": len(KEPT) - 1}
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.numbers.bit_generator.state = KEPT[state["place"]]
+""",
+    ),
+]
+
+
+@pytest.mark.slow
+def test_the_given_engine_does_not_do_the_exercise():
+    assert TestExercises.exercises.points(GIVEN) == [0] * len(GIVEN)
+
+
+STATE_AS_TEXT = """
+@add_to(Generator)
+def get_state(self):
+    return json.dumps(self.numbers.bit_generator.state)
+
+
+@add_to(Generator)
+def set_state(self, state):
+    self.numbers.bit_generator.state = json.loads(state)
+"""
+
+KEPT_OUTSIDE_OF_THE_GRAPH = """
+KEPT = []
+
+
+class Checkpoint(Function):
+    def __init__(self, func):
+        self.func = func
+
+    def forward(self, *arrays):
+        self.saved = arrays
+        with enable_grad():
+            KEPT.append(self.func(*(Tensor(array, requires_grad=True) for array in arrays)))
+        return KEPT[-1].data.copy()
+
+    def backward(self, grad):
+        leaves = [Tensor(array, requires_grad=self.needs(i)) for i, array in enumerate(self.saved)]
+        self.func(*leaves).backward(Tensor(grad))
+        return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
+
+
+def checkpoint(func, *inputs):
+    return apply(Checkpoint(func), *inputs)
+"""
+
+
+@pytest.mark.slow
+def test_a_state_may_have_any_form_and_memory_counts_wherever_it_is_kept():
+    answers = [("2.11", STATE_AS_TEXT), ("2.18", KEPT_OUTSIDE_OF_THE_GRAPH)]
+    assert TestExercises.exercises.points(answers) == [2, 2]
 
 
 class TestExercises(ExerciseTests):

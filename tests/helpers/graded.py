@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -129,6 +129,16 @@ class Exercises:
             }
             for name, run in runs.items()
         }
+
+    def points(self, answers: Iterable[tuple[str, str]]) -> list[float]:
+        """What each of some answers to exercises earns by itself, as `check` runs it."""
+        with private_folder() as folder, closing(Live(self.chapter, COURSE, folder, seed=7)) as live:
+            return [self._points(live, number, source) for number, source in answers]
+
+    def _points(self, live: Live, number: str, source: str) -> float:
+        run = live.run(live.exercises[number], assemble(self.chapter, {number: source}))
+        one = Submission("one", "one", "one", {number: source}, {})
+        return live.measure(live.exercises[number]).result(one, run, own=True).exercises[0].points
 
 
 class ExerciseTests:
