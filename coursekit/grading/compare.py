@@ -85,6 +85,22 @@ def judged(judge: Judge | None, want: Probe, have: Probe) -> str | None:
     return f"{want.name}: {shortened(message)}" if message else None
 
 
+def telling(judge: Judge) -> Judge:
+    """Mark a judge of drawn data: of mistakes that it meets with the same words, one hint fits all.
+
+    Without it, a hint goes to those who show the very values of a known mistake.
+    """
+    judge.telling = True  # type: ignore[attr-defined]
+    return judge
+
+
+def words(expected: CellRun, got: CellRun, judge: Judge | None) -> list[str | None]:
+    """What a judge that tells mistakes apart says of each value; nothing, of any other judge."""
+    if not getattr(judge, "telling", False) or len(expected.probes) != len(got.probes):
+        return []
+    return [judged(judge, want, have) for want, have in zip(expected.probes, got.probes, strict=True)]
+
+
 def shortened(message: str) -> str:
     """At most `LONGEST` characters that can be printed, and whole words."""
     message = "".join(character if character.isprintable() else " " for character in message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -86,7 +86,7 @@ def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Meas
     _check_repeats(measure, runs[AGAIN])
     _check_empty(measure, runs[EMPTY])
     mistakes = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
-    return runs[REFERENCE], Measure(chapter, measure.decide, measure.reference, mistakes)
+    return runs[REFERENCE], replace(measure, known=mistakes)
 
 
 def measured(chapter: Chapter, run: NotebookRun) -> Measure:
@@ -104,7 +104,7 @@ def measured(chapter: Chapter, run: NotebookRun) -> Measure:
                 f'{chapter.path}: {test.grade_id} has a judge and "by_probe" in its metadata, but points '
                 "that go value by value are counted without a judge, so nothing is graded; drop one of them"
             )
-    return Measure(chapter, against(run, judges), cells)
+    return Measure(chapter, against(run, judges), cells, judges=judges)
 
 
 def _why(cell: CellRun) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
-from coursekit.grading.compare import share
+from coursekit.grading.compare import Judge, share
 from coursekit.grading.hints import Known, helper_hint, hint, told
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
@@ -74,6 +74,7 @@ class Measure:
     decide: Callable[[CellRun], str | None]
     reference: Mapping[str, CellRun]  # by grade_id
     known: Sequence[Known] = ()
+    judges: Mapping[str, Judge] = field(default_factory=dict)  # by grade_id
 
     def result(self, submission: Submission, run: NotebookRun, *, own: bool = False) -> Result:
         """The grades of one student. `own`: errors are told in full, for a learner's own notebook."""
@@ -115,4 +116,5 @@ class Measure:
         if not failed:
             return None
         helpers = (helper_hint(cell.error, added) for cell in failed)
-        return next(filter(None, helpers), None) or hint(failed, self.known, self.reference)
+        known = hint(failed, self.known, self.reference, self.judges)
+        return next(filter(None, helpers), None) or known
