@@ -1,32 +1,42 @@
 """The kernel that runs a notebook for the grader: an IPython kernel on two sockets that it inherits.
 
-This one file runs inside the box, so it imports nothing of the course. It sets the limits, then serves. Three
-silent requests let the grader start each exercise from the same state: `mark` remembers the state after the
-set-up cells, `restore` brings it back, `rng` makes the generator of one hidden test. Answers run in the same
-process and can break all three: that costs their own points, since values are compared elsewhere.
+This one file runs inside the box, so it imports nothing of the course. It sets the limits, then serves.
+Requests that come with the code, or alone, let the grader start each exercise from the same state: `mark`
+remembers the state after the set-up cells, `restore` brings it back, `answer` gives the answer a namespace of
+its own, `hidden` leaves that again and makes the generator of one hidden test.
+
+An answer runs in one process with its hidden tests and can, in the end, show what it likes in their place:
+that costs its own points, since values are compared elsewhere and none that one can guess earns any. What is
+taken back here keeps the plain ways from working, and one exercise from changing another.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
 CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
-    r"|collections|dataclasses|contextlib|types|typing|(coursekit|cudasim|minilib)(\..*)?"
-    r"|numpy(\.(random|linalg|fft|testing))?|IPython\.(display|core\.display(_functions|hook|pub)?)",
+    r"|gc|tracemalloc|threading|signal|warnings|collections|dataclasses|contextlib|types|typing"
+    r"|(coursekit|cudasim|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
+    r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
-REQUEST = "# coursekit: "
+OF_THE_COURSE = ("cudasim", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
+NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
+WATCHES: tuple[Any, ...] = (sys.settrace, sys.setprofile, threading.settrace, threading.setprofile)
+PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, each can be replaced
 
 
 def main() -> None:
@@ -69,26 +79,32 @@ def serve(settings: dict[str, Any]) -> None:
         shell_class = Shell
         state: State | None = None
 
-        async def do_execute(self, code: str, silent: bool, *args: Any, **options: Any) -> Any:
-            if not (silent and code.startswith(REQUEST)):
-                return await super().do_execute(code, silent, *args, **options)  # type: ignore[no-untyped-call]
-            action, _, argument = code.removeprefix(REQUEST).partition(" ")
-            try:
-                if action == "mark":
-                    self.state = State(self.shell)
-                elif action == "restore" and self.state:
-                    self.state.restore()
-                elif action == "rng" and self.state:
-                    self.state.make_rng(int(argument))
+        async def do_execute(
+            self,
+            code: str,
+            silent: bool,
+            store_history: bool = True,
+            user_expressions: dict[str, Any] | None = None,
+            allow_stdin: bool = False,
+            **options: Any,
+        ) -> Any:
+            request = (user_expressions or {}).get("coursekit")
+            if request:
+                try:
+                    self.prepare(*request)
+                except Exception as error:
+                    return refusal(error)
+            if not code:
                 return {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
-            except Exception as error:
-                return {
-                    "status": "error",
-                    "execution_count": 0,
-                    "ename": type(error).__name__,
-                    "evalue": str(error),
-                    "traceback": [],
-                }
+            return await super().do_execute(  # type: ignore[no-untyped-call]
+                code, silent, store_history, {}, allow_stdin, **options
+            )
+
+        def prepare(self, request: str, *arguments: Any) -> None:
+            if request == "mark":
+                self.state = State(self.shell, guard, *arguments)
+            elif self.state:
+                getattr(self.state, request)(*arguments)
 
     sockets = iter(
         [settings["shell"], None, None, settings["iopub"]]
@@ -123,6 +139,7 @@ def serve(settings: dict[str, Any]) -> None:
         "InteractiveShell.xmode": "Minimal",
         "InteractiveShellApp.exec_PYTHONSTARTUP": False,
     }
+    guard = Guard()
     app = App.instance(kernel_class=Kernel, transport="ipc", default_extensions=[], log_level=50)
     for name, value in options.items():
         owner, _, field = name.partition(".")
@@ -131,39 +148,82 @@ def serve(settings: dict[str, Any]) -> None:
     app.start()  # type: ignore[no-untyped-call]
 
 
+def refusal(error: Exception) -> dict[str, Any]:
+    """The reply to a request that failed."""
+    told = {"ename": type(error).__name__, "evalue": str(error), "traceback": []}
+    return {"status": "error", "execution_count": 0, **told}
+
+
+class Guard:
+    """Refuses audit hooks, and remembers that something happened which cannot be taken back."""
+
+    def __init__(self) -> None:
+        self.alarm = ""
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event.startswith(NOT_TAKEN_BACK):
+            self.alarm = event
+            if event == "sys.addaudithook":
+                raise RuntimeError("no other hook here")  # the answer that asks is not told
+
+
 class State:
     """What the set-up cells left: names, classes, the parts of Python and IPython that cells can change."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, guard: Guard, hidden_set_up: Sequence[str] = ()) -> None:
         import random
 
         import numpy.testing
 
-        self.shell = shell
+        self.shell, self.guard = shell, guard
         self.random = random
         self.numpy_random = numpy.random
         self.default_rng = numpy.random.default_rng
+        self.main = shell.user_module
+        self.hidden_set_up = hidden_set_up  # names that only hidden tests know
+        lay_below(shell.user_ns)
         self.names = dict(shell.user_ns)
         self.modules = dict(sys.modules)
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
-        self.contents = [(items, copy(items)) for items in (*self.shell_lists(), *self.containers())]
-        self.numpy_errors = (numpy.seterr, numpy.geterr())
+        self.functions = [(f, [getattr(f, part) for part in PARTS]) for f in self.all_functions()]
+        self.named_defaults = [(f, dict(f.__kwdefaults__)) for f, _ in self.functions if f.__kwdefaults__]
+        self.lists = [(items, copy(items)) for items in self.shell_lists()]
+        self.contents = [(items, copy(items)) for items in self.containers()]
+        self.handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        free = {id(thing) for thing in self.left_to_answers()}
+        self.kept = [one for one in self.saved if id(one[0]) not in free]
+        self.limits = (sys.getrecursionlimit(), sys.getswitchinterval())
+        self.numpy_options = (numpy.seterr, numpy.geterr(), numpy.set_printoptions, numpy.get_printoptions())
         self.environment = dict(os.environ)
         self.folder = os.getcwd()
         self.tasks = tasks()
+        self.answers: ModuleType | None = None
+        self.guard.alarm = ""
         self.seed(0)
 
     def things(self) -> Iterator[Any]:
         """Modules and classes whose attributes an answer might replace."""
         seen: set[int] = set()
         named = [module for name, module in self.modules.items() if CHANGEABLE(name)]
-        shell = type(self.shell).__mro__[:4]
-        for thing in (*named, *shell, *self.names.values()):
+        shell = self.shell
+        parts = (shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session)
+        classes = [one for part in parts for one in type(part).__mro__[:4]]
+        for thing in (*named, *classes, *self.names.values()):
             own_class = isinstance(thing, type) and thing.__module__ != "builtins"
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield thing
-        yield from (self.shell, self.shell.display_pub, self.shell.displayhook)
+        yield from parts[:3]
+
+    def all_functions(self) -> Iterator[FunctionType]:
+        seen: set[int] = set()
+        for space in (self.names, *(attributes for _, attributes in self.saved)):
+            for value in space.values():
+                for function in functions_of(value):
+                    if id(function) not in seen:
+                        seen.add(id(function))
+                        yield function
 
     def shell_lists(self) -> Iterator[list[Any]]:
         manager = self.shell.input_transformer_manager
@@ -171,11 +231,12 @@ class State:
         yield from (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
         yield self.shell.input_transformers_post
         yield from self.shell.events.callbacks.values()
-        yield from (sys.path, sys.meta_path, sys.path_hooks)
+        yield from (sys.path, sys.meta_path, sys.path_hooks, gc.callbacks)
 
     def containers(self) -> Iterator[Any]:
         """What the set-up cells and the library keep: registries, for example."""
-        library = (vars(m) for name, m in self.modules.items() if name.startswith(("cudasim", "minilib")))
+        yield warnings.filters
+        library = (vars(m) for name, m in self.modules.items() if name.startswith(OF_THE_COURSE))
         spaces = [self.names, *library]
         for space in spaces:
             for name, value in space.items():
@@ -187,34 +248,137 @@ class State:
                     yield value
 
     def restore(self) -> None:
+        """Bring back the state after the set-up cells, for another exercise."""
         if tasks() > self.tasks:
             raise RuntimeError("an answer left threads or processes behind")
-        for thing, attributes in self.saved:
-            put_back(thing, attributes)
+        if self.guard.alarm:
+            raise RuntimeError(f"an answer did what cannot be taken back: {self.guard.alarm}")
+        self.take_back(self.saved)
         for items, content in self.contents:
             refill(items, content)
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # they hold on to what failed
             sys.__dict__.pop(name, None)
-        names = self.shell.user_ns
-        names.clear()
-        names.update(self.names)
         sys.modules.update(self.modules)
         os.environ.clear()
         os.environ.update(self.environment)
         os.chdir(self.folder)
-        seterr, errors = self.numpy_errors
+        seterr, errors, set_options, options = self.numpy_options
         seterr(**errors)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        set_options(**options)
+        sys.setrecursionlimit(self.limits[0])
+        sys.setswitchinterval(self.limits[1])
+        self.answers = None
+        self.back_to_set_up()
         self.seed(0)
+
+    def answer(self) -> None:
+        """Let what follows, helpers and answer, run in a namespace of their own.
+
+        It begins with the names of the set-up, whose own functions keep theirs. What it lacks is looked up
+        there at each use, as Python's names are: a hidden test may rebind what an answer calls.
+        """
+        self.answers = ModuleType("__main__")
+        names = self.shell.user_ns
+        self.begun = {name: value for name, value in names.items() if name != "rng"}
+        vars(self.answers).update({**self.begun, "__builtins__": names})
+        self.enter(self.answers)
+
+    def hidden(self, entropy: int, about: Sequence[str] = (), binds: Sequence[str] = ()) -> None:
+        """Prepare for a hidden test, which finds the names of the set-up as they were.
+
+        Of the answer's it finds those that the set-up has not, and those that the exercise is `about`.
+        `binds` are the names that the test binds.
+        """
+        stop_watching()
+        self.take_back(self.kept)
+        if self.answers:
+            space = vars(self.answers)
+            own = {name: value for name, value in space.items() if self.begun.get(name, space) is not value}
+            for name in binds:
+                if name not in own:
+                    space.pop(name, None)  # from now on it is looked up
+            if self.shell.user_module is self.answers:  # the first hidden test
+                self.back_to_set_up()
+                shown = {name: own[name] for name in own if name in about or name not in self.names}
+                self.shell.user_ns.update(shown)
+        self.seed(entropy)
+        self.shell.user_ns["rng"] = self.default_rng(entropy)
+
+    def left_to_answers(self) -> Iterator[Any]:
+        """What an answer may change for its own tests: the course's modules, the classes that it sees."""
+        unseen = {id(self.names[name]) for name in self.hidden_set_up if name in self.names}
+        for thing, _ in self.saved:
+            home = getattr(thing, "__name__" if isinstance(thing, ModuleType) else "__module__", None)
+            if str(home).startswith(("__main__", *OF_THE_COURSE)) and id(thing) not in unseen:
+                yield thing
+
+    def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
+        for function, parts in self.functions:
+            for part, value in zip(PARTS, parts, strict=True):
+                if getattr(function, part) is not value:
+                    setattr(function, part, value)
+        for function, named in self.named_defaults:
+            now = function.__kwdefaults__ or {}
+            if list(map(id, now.values())) != list(map(id, named.values())):
+                function.__kwdefaults__ = dict(named)
+        for thing, attributes in saved:
+            put_back(thing, attributes)
+        for items, content in self.lists:
+            refill(items, content)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in self.handlers.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+    def back_to_set_up(self) -> None:
+        names = vars(self.main)
+        names.clear()
+        names.update(self.names)
+        self.enter(self.main)
+
+    def enter(self, module: ModuleType) -> None:
+        """Let cells run in the namespace of `module`."""
+        self.shell.user_module, self.shell.user_ns = module, vars(module)
+        sys.modules["__main__"] = module
 
     def seed(self, entropy: int) -> None:
         """Also the generators that an answer may use unasked, so that the same seed gives the same grades."""
         self.random.seed(entropy)
         self.numpy_random.seed(entropy % 2**32)
 
-    def make_rng(self, entropy: int) -> None:
-        self.seed(entropy)
-        self.shell.user_ns["rng"] = self.default_rng(entropy)
+
+def lay_below(names: dict[str, Any]) -> None:
+    """Give `names` what Python has built in, so that it can itself stand in for that."""
+    import builtins
+
+    for name, value in vars(builtins).items():
+        if not name.startswith("__") or name in ("__import__", "__build_class__", "__debug__"):
+            names.setdefault(name, value)
+
+
+def functions_of(value: Any) -> Iterator[FunctionType]:
+    """The functions that an attribute of a module or class is, or calls."""
+    kind = type(value)
+    if kind is staticmethod or kind is classmethod:
+        value = value.__func__
+    for function in (value.fget, value.fset) if kind is property else (value,):
+        if type(function) is FunctionType:
+            yield function
+
+
+def stop_watching() -> None:
+    """End what an answer had called at each line or call."""
+    for watch in WATCHES:
+        watch(None)
+    monitoring = getattr(sys, "monitoring", None)  # Python 3.12 and newer
+    if monitoring:
+        for tool in range(6):
+            if monitoring.get_tool(tool) is not None:
+                monitoring.set_events(tool, 0)
+                for event in range(32):
+                    with contextlib.suppress(ValueError):
+                        monitoring.register_callback(tool, 1 << event, None)
+                monitoring.free_tool_id(tool)
 
 
 def refill(items: Any, content: Any) -> None:

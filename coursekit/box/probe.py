@@ -5,11 +5,16 @@ Runs inside kernels, in the grader's box too: imports nothing of the course and 
 
 from __future__ import annotations
 
+import gc
 import math
+import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 MIME = "application/vnd.coursekit.probe+json"
+LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has
+
+Result = TypeVar("Result")
 
 
 def encode(value: Any) -> Any:
@@ -57,3 +62,30 @@ def raised(action: Callable[[], Any]) -> str | None:
     except Exception as error:
         return type(error).__name__
     return None
+
+
+def held(action: Callable[[], Result]) -> tuple[Result, int]:
+    """What `action()` returns, and the bytes that live after it beside those before.
+
+    Whoever keeps them: the result, an attribute, a closure, a global name. Arrays of NumPy count, a view as
+    all of the array that it looks into; so do lists, bytes and whatever else takes `LARGE` bytes at a time.
+    Let the arrays be of some kilobytes. What was there before counts for nothing, filled or not: take sizes
+    from `rng`, and several actions before the first result is used.
+    """
+    gc.collect()
+    tracemalloc.stop()
+    tracemalloc.start()
+    witness = bytearray(LARGE)
+    before = _live_bytes()
+    try:
+        result = action()
+        gc.collect()
+        if tracemalloc.get_object_traceback(witness) is None:
+            raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+        return result, _live_bytes() - before
+    finally:
+        tracemalloc.stop()
+
+
+def _live_bytes() -> int:
+    return sum(trace.size for trace in tracemalloc.take_snapshot().traces if trace.size >= LARGE)

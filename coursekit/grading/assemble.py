@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import symtable
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -258,6 +260,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str]) -> NotebookNode:
             if exercise.cuda:  # the line with the magic is ours: what follows is never Python
                 source = f"{exercise.cuda}\n{notebooks.cuda_text(source)}"
             made.append(_cell(cell, source, kind, exercise.number, language=language(exercise)))
+            made[-1].metadata["coursekit"]["about"] = sorted(subjects(exercise.reference))
         elif kind == "answer":
             made.append(_cell(cell, disarm(answers.get(HELPERS, "")), kind))
         elif name in tests:
@@ -282,6 +285,41 @@ def language(exercise: Exercise) -> str:
     return "cuda" if exercise.cuda else "python"
 
 
+def bound(source: str) -> set[str]:
+    """The names that a cell binds at its top level, those that it imports aside."""
+    try:
+        names = symtable.symtable(source, "cell", "exec").get_symbols()
+    except SyntaxError:
+        return set()
+    return {name.get_name() for name in names if name.is_assigned() and not name.is_imported()}
+
+
+def subjects(reference: str) -> set[str]:
+    """The names that an answer may give another meaning in its hidden tests, as `reference` does.
+
+    Those that it binds, and the classes to which it adds: an answer may also bind a class of its own there.
+    """
+    line = notebooks.cuda_line(reference)
+    if line:
+        return {*line.split()[1:2], *re.findall(r"__global__[^(]*?(\w+)\s*\(", reference)}
+    try:
+        tree = ast.parse(reference)
+    except SyntaxError:
+        return set()
+    extended = {
+        ast.unparse(node.args[0]).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "add_to" and node.args
+    }
+    changed = {
+        ast.unparse(node.value).split(".")[0]
+        for statement in tree.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return bound(reference) | extended | changed
+
+
 def _metadata(notebook: NotebookNode) -> dict[str, Any]:
     """Only what the runner needs, and a fixed kernel: a notebook does not choose what runs it."""
     return {
@@ -299,7 +337,7 @@ def _cell(
     points: float = 0,
     language: str = "python",
 ) -> NotebookNode:
-    about = {
+    about: dict[str, Any] = {
         "role": kind,
         "exercise": exercise,
         "grade_id": cell.grade_id or "",
@@ -307,6 +345,8 @@ def _cell(
         "language": language,
     }
     source = notebooks.strip_markers(source, notebooks.HIDDEN)
+    if kind == "hidden" or cell.grade_id == "hidden-setup":
+        about["binds"] = sorted(bound(source))
     return _code(source, cell.node.get("id") or f"cell-{cell.number}", about)
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,13 +88,16 @@ class Kernel:
             if shown.status != "timeout" or time.monotonic() > start + START_TIMEOUT:
                 return shown
 
-    def execute(self, code: str, timeout: float, *, silent: bool = False) -> Shown:
-        """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards."""
+    def execute(self, code: str, timeout: float, *, first: Sequence[Any] = ()) -> Shown:
+        """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards.
+
+        `first` is a request to `coursekit.box.kernel`, with its arguments, that comes before the code.
+        """
         content = {
             "code": code,
-            "silent": silent,
+            "silent": not code,
             "store_history": False,
-            "user_expressions": {},
+            "user_expressions": {"coursekit": list(first)} if first else {},
             "allow_stdin": False,
             "stop_on_error": False,
         }

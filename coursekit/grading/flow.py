@@ -17,6 +17,7 @@ from coursekit.grading.client import Kernel, Shown
 from coursekit.grading.model import CellRun, NotebookRun
 
 HELPERS = "helpers"
+HIDDEN_SET_UP = "hidden-setup"  # the grade_id of what only hidden tests know
 DEFAULT_TIMEOUT = 30.0
 QUICK = 10.0  # seconds for the grader's own requests
 STUBS_RAISE = ("Unsolved", "NotImplementedError")  # today's, and those of older notebooks
@@ -82,8 +83,10 @@ class Flow:
         shown = self.load(exercise)
         if shown.status == "ok" and self.kernel:
             spent = shown.seconds
-            self.kernel.execute(f"# coursekit: rng {entropy(self.seed, grade_id)}", QUICK, silent=True)
-            shown = self.execute(cell)
+            about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
+            shown = self.execute(
+                cell, "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
+            )
             shown.seconds += spent
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
@@ -110,8 +113,8 @@ class Flow:
         if not answers:
             return Shown("missing")
         seconds = 0.0
-        for cell in [*self.helpers(), *answers]:
-            shown = self.execute(cell)
+        for number, cell in enumerate([*self.helpers(), *answers]):
+            shown = self.execute(cell, *([] if number else ["answer"]))
             seconds += shown.seconds
             owner = HELPERS if is_helper(cell) else exercise
             if shown.lost or (shown.status == "error" and owner == exercise):
@@ -133,7 +136,7 @@ class Flow:
             self.kernel = self.spare.pop()
         self.loaded, self.used = None, self.kernel is not None
         if self.kernel:
-            if self.kernel.execute("# coursekit: restore", QUICK, silent=True).status == "ok":
+            if self.kernel.execute("", QUICK, first=["restore"]).status == "ok":
                 return Shown()
             self.close()
         self.used, why = False, ""
@@ -158,15 +161,18 @@ class Flow:
             if shown.status == "error":
                 self.setup_error = self.setup_error or shown.error
         assert self.kernel is not None
-        return self.kernel.execute("# coursekit: mark", QUICK, silent=True)
+        unseen = [cell for cell in self.of("setup", None) if info(cell).get("grade_id") == HIDDEN_SET_UP]
+        names = [name for cell in unseen for name in info(cell).get("binds", ())]
+        return self.kernel.execute("", QUICK, first=["mark", names])
 
-    def execute(self, cell: NotebookNode, minimum: float = 0.0) -> Shown:
+    def execute(self, cell: NotebookNode, *first: Any, minimum: float = 0.0) -> Shown:
+        """Run `cell`, after the request `first` to the kernel."""
         if self.kernel is None:
             return Shown("died")
         timeout = self.timeout or info(cell).get("timeout") or self.notebook_timeout or DEFAULT_TIMEOUT
         if self.timeouts >= PATIENCE:
             timeout = min(float(timeout), QUICK / 2)
-        shown = self.kernel.execute(cell.source, max(float(timeout), minimum))
+        shown = self.kernel.execute(cell.source, max(float(timeout), minimum), first=first)
         self.timeouts += shown.status == "timeout"
         self.trouble |= shown.status != "ok"
         if shown.lost:

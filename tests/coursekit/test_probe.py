@@ -1,0 +1,75 @@
+"""What hidden tests measure in the kernel."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coursekit.box.probe import held
+
+N = 40_000  # numbers
+KEPT: list[Any] = []
+
+
+class Function:
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = x * 2
+        self.elsewhere = y.copy()
+        return y
+
+
+def through_a_closure(x: np.ndarray) -> Callable[[], np.ndarray]:
+    y = x * 2
+    return lambda: y
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (lambda x: x, 0),
+        (lambda x: x[::2], 0),
+        (lambda x: (x * 2).sum(), 0),
+        (lambda x: x * 2, 8 * N),
+        (lambda x: (x * 2)[:3], 8 * N),
+        (lambda x: np.packbits(x > 0), N // 8),
+        (lambda x: Function().forward(x), 8 * N),
+        (lambda x: (f := Function(), f.forward(x)), 16 * N),
+        (through_a_closure, 8 * N),
+        (lambda x: KEPT.append(x * 2), 8 * N),
+        (lambda x: x.tobytes(), 8 * N),
+    ],
+)
+def test_what_lives_after_an_action_counts_wherever_it_is_kept(action: Any, expected: int) -> None:
+    x = np.random.default_rng(1).normal(size=N)
+    _, found = held(lambda: action(x))
+    assert expected <= found <= expected + 4096
+
+
+def test_what_is_kept_in_a_list_of_numbers_counts() -> None:
+    x = np.random.default_rng(1).normal(size=N)
+    result, found = held(x.tolist)
+    assert result == x.tolist() and found >= 8 * N
+
+
+def test_garbage_in_a_cycle_does_not_count() -> None:
+    def cycle() -> None:
+        items: list[Any] = [np.zeros(N)]
+        items.append(items)
+
+    assert held(cycle)[1] < 4096
+
+
+def start_again() -> None:
+    tracemalloc.stop()
+    tracemalloc.start()
+
+
+@pytest.mark.parametrize("action", [tracemalloc.stop, tracemalloc.clear_traces, start_again])
+def test_an_answer_that_ends_the_measurement_is_told(action: Callable[[], None]) -> None:
+    with pytest.raises(RuntimeError, match="tracemalloc"):
+        held(action)
+    assert not tracemalloc.is_tracing()
