@@ -1,4 +1,4 @@
-"""Errors in any words, weights drawn in any way, layers of any kind: what 3.12 to 3.14, 3.16 and 3.17 ask for.
+"""Errors in any words, weights drawn anyhow, layers of any kind: what 3.12 to 3.14, 3.16 and 3.17 ask for.
 
 In 3.17 a layer arrives as plain data: class name, input and output channels, groups, then kernel, stride,
 padding and dilation with two numbers each, then whether it has a bias. What an output can depend on follows
