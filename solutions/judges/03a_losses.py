@@ -1,4 +1,4 @@
-"""Exercise 3.7 counts bytes: what lives after forward may lie anywhere, as long as it is small and was enough."""
+"""Exercise 3.7 counts bytes: what lives after forward may lie anywhere, if it is small and was enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPARE = 4096  # bytes for the weight and what any object has; an x is of 80,000 
 
 
 def judge_rms_norm_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The gradients, from what lives after forward; and beside the result no more of it than x and its rows."""
+    """The gradients, from what lives after forward; and no more of it than an x and its rows."""
     if name == "gradients":
         return difference(expected, got, 1e-9)
     pairs = zip(plain(expected), plain(got), strict=True)
