@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: b
         return result
     found = conditions.run({str(place): mistaken(chapter, bundle) for place, bundle in enumerate(made)})
     mistakes = known(made, [found[str(place)] for place in range(len(made))])
-    return _result(Measure(chapter, measure.decide, measure.reference, mistakes), mine, runs[MINE])
+    return _result(replace(measure, known=mistakes), mine, runs[MINE])
 
 
 def _result(measure: Measure, mine: Submission, found: NotebookRun) -> Result:

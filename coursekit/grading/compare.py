@@ -106,6 +106,23 @@ def _bounded(judge: Judge, want: Probe, message: str) -> str:
     return wording.quiet(message, [*judge.said, *ours], (judge.words | theirs).__contains__)
 
 
+def telling(judge: Judge) -> Judge:
+    """Mark a judge of drawn data: of mistakes that it meets with the same words, one hint fits all.
+
+    Without it, a hint goes to those who show the very values of a known mistake.
+    """
+    judge.telling = True  # type: ignore[attr-defined]
+    return judge
+
+
+def words(expected: CellRun, got: CellRun, judge: Judge | None) -> list[str | None]:
+    """What a judge that tells mistakes apart says of each value; nothing, of any other judge."""
+    if not getattr(judge, "telling", False) or len(expected.probes) != len(got.probes):
+        return []
+    pairs = zip(expected.probes, got.probes, strict=True)
+    return [judged(judge, want, have, own=True) for want, have in pairs]
+
+
 def shortened(message: str) -> str:
     """At most `LONGEST` characters that can be printed, and whole words."""
     message = "".join(character if character.isprintable() else " " for character in message)
@@ -322,6 +339,11 @@ class Spoken:
 
     def __call__(self, name: str, expected: Any, got: Any) -> str | None:
         return self.judge(name, expected, got)
+
+    @property
+    def telling(self) -> bool:
+        """Whether the judge is marked so."""
+        return getattr(self.judge, "telling", False)
 
 
 def load_judges(path: Path | None) -> dict[str, Judge]:

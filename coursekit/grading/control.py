@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -91,7 +91,7 @@ def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Meas
     _check_repeats(measure, runs[AGAIN])
     _check_empty(measure, runs[EMPTY])
     mistakes = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
-    return runs[REFERENCE], Measure(chapter, measure.decide, measure.reference, mistakes)
+    return runs[REFERENCE], replace(measure, known=mistakes)
 
 
 def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -> float:
@@ -116,7 +116,7 @@ def measured(chapter: Chapter, run: NotebookRun, *, own: bool = False) -> Measur
                 f'{chapter.path}: {test.grade_id} has a judge and "by_probe" in its metadata, but points '
                 "that go value by value are counted without a judge, so nothing is graded; drop one of them"
             )
-    return Measure(chapter, against(run, judges, own=own), cells)
+    return Measure(chapter, against(run, judges, own=own), cells, judges=judges)
 
 
 def _why(cell: CellRun) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coursekit.grading.assemble import HELPERS
-from coursekit.grading.compare import verdict
+from coursekit.grading.compare import Judge, verdict, words
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
 
@@ -42,16 +42,21 @@ def known(made: Sequence[Mapping[str, Misconception]], runs: Sequence[NotebookRu
     ]
 
 
-def hint(failed: Sequence[CellRun], knowns: Iterable[Known], right: Mapping[str, CellRun]) -> str | None:
+def hint(
+    failed: Sequence[CellRun],
+    knowns: Iterable[Known],
+    right: Mapping[str, CellRun],
+    judges: Mapping[str, Judge],
+) -> str | None:
     """The hint of the misconception that shows what the `failed` tests of one exercise showed.
 
-    One that explains all of them is preferred to one that explains some. `right` is the reference.
+    One that explains all of them is preferred to one that explains some, and the same values to the same
+    words of a judge. `right` is the reference.
     """
     best, most = None, 0
     for one in knowns:
         explained = sum(
-            _wrong(right.get(cell.grade_id), one.cells.get(cell.grade_id))
-            and _same(one.cells.get(cell.grade_id), cell, right.get(cell.grade_id))
+            _likeness(right.get(cell.grade_id), one.cells.get(cell.grade_id), cell, judges.get(cell.grade_id))
             for cell in failed
         )
         if explained > most:
@@ -59,13 +64,25 @@ def hint(failed: Sequence[CellRun], knowns: Iterable[Known], right: Mapping[str,
     return best
 
 
-def _wrong(right: CellRun | None, mistake: CellRun | None) -> bool:
-    return right is not None and mistake is not None and verdict(right, mistake) is not None
+def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, judge: Judge | None) -> int:
+    """10 where a mistake shows what `cell` shows, 9 where the judge says the same of both, else 0."""
+    if right is None or mistake is None or not _wrong(right, mistake, judge):
+        return 0
+    if _same(mistake, cell, right):
+        return 10
+    if mistake.status == cell.status == "ok":
+        said = words(right, cell, judge)
+        return 9 if any(said) and said == words(right, mistake, judge) else 0
+    return 0
 
 
-def _same(mistake: CellRun | None, cell: CellRun, right: CellRun | None) -> bool:
+def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
+    return verdict(right, mistake, judge if getattr(judge, "telling", False) else None) is not None
+
+
+def _same(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
     """Both ended in the same way and showed the same values up to there."""
-    if mistake is None or right is None or mistake.status != cell.status:
+    if mistake.status != cell.status:
         return False
     if cell.status == "error" and _kind_of(mistake.error) != _kind_of(cell.error):
         return False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
 from coursekit.grading.borrowed import Loan
-from coursekit.grading.compare import share
+from coursekit.grading.compare import Judge, share
 from coursekit.grading.hints import Known, helper_hint, hint
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
@@ -78,6 +78,7 @@ class Measure:
     decide: Callable[[CellRun], str | None]
     reference: Mapping[str, CellRun]  # by grade_id
     known: Sequence[Known] = ()
+    judges: Mapping[str, Judge] = field(default_factory=dict)  # by grade_id
 
     def result(self, submission: Submission, run: NotebookRun, *, own: bool = False) -> Result:
         """The grades of one student. `own`: errors are told in full, for a learner's own notebook."""
@@ -142,7 +143,8 @@ class Measure:
         if not failed:
             return None
         helpers = (helper_hint(error, added) for error in errors)
-        return next(filter(None, helpers), None) or hint(failed, self.known, self.reference)
+        known = hint(failed, self.known, self.reference, self.judges)
+        return next(filter(None, helpers), None) or known
 
 
 def _told(cell: CellRun, answer: str) -> CellRun:

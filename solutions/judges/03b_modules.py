@@ -1,16 +1,106 @@
-"""Exercise 3.17 has many right answers: judge the layers, not their likeness to the reference.
+"""Errors in any words, weights drawn anyhow, layers of any kind: what 3.12 to 3.14, 3.16 and 3.17 ask for.
 
-A layer arrives as plain data: class name, input and output channels, groups, then kernel, stride, padding and
-dilation with two numbers each, then whether it has a bias. What an output can depend on follows from these.
+In 3.17 a layer arrives as plain data: class name, input and output channels, groups, then kernel, stride,
+padding and dilation with two numbers each, then whether it has a bias. What an output can depend on follows
+from these.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from coursekit.grading.compare import difference, telling
+from coursekit.grading.plain import numbers, plain
+
 Place = tuple[int, int, int]  # input channel, rows down, columns to the right
+
+
+@telling
+def judge_submodule_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """A module, or the right kind of error with the whole path in it."""
+    path, kind, _, there = expected["list"]
+    _, other, said, found = got["list"]
+    if kind is None:
+        return "raises an error" if other else difference(there, found, 1e-9) and "leads to another module"
+    if other is None:
+        return "raises no error"
+    if other != kind:
+        return "raises another kind of error"
+    return None if _names(plain(path), said) else "the message does not contain the path"
+
+
+@telling
+def judge_load_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """The right kind of error, with the paths of all problems and no others; and the numbers then."""
+    paths, kind, told, right = expected["list"]
+    _, other, said, found = got["list"]
+    if other != kind:
+        return "raises an error" if kind is None else "raises another error" if other else "raises no error"
+    wanted = [_names(path, told) for path in plain(paths)]
+    named = [_names(path, said) for path in plain(paths)]
+    if any(want and not have for want, have in zip(wanted, named)):
+        return "the message does not name every path with a problem"
+    if wanted != named:
+        return "the message names a path without a problem"
+    if difference(right, found, 1e-6) is None:
+        return None
+    return "the module has not got the numbers that fit" if kind is None else "something was changed"
+
+
+@telling
+def judge_tied_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Whichever of the two matrices is kept, it is the only one."""
+    if name != "read and written":
+        return difference(expected, got, 1e-4)
+    read, written = (numbers(each) for each in plain(got))
+    return None if np.array_equal(read, written) else "are two matrices"
+
+
+def _names(path: str, message: str) -> bool:
+    """Whether the path stands in the message, and not as a part of another one."""
+    return bool(re.search(rf"(?<![\w.]){re.escape(path)}(?!\w|\.\w)", message))
+
+
+def judge_xavier_hidden(name: str, expected: Any, got: Any) -> str | None:
+    return _judged_draws(name, expected, got, normal=True)
+
+
+def judge_xavier_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    return _judged_draws(name, expected, got, normal=False)
+
+
+def _judged_draws(name: str, expected: Any, got: Any, normal: bool) -> str | None:
+    """Weights with the right deviation and distribution; the bounds hold for at least 300 of them."""
+    if name == "by the generator":
+        one, same, other = (numbers(each) for each in plain(got))
+        if not np.array_equal(one, same):
+            return "one seed gives two kinds of weights"
+        return "the weights are the same whatever the generator is" if np.array_equal(one, other) else None
+    if name == "what is returned":
+        weight, returned = plain(got)
+        same = returned is not None and np.allclose(numbers(weight), numbers(returned))
+        return None if same else "the tensor that was given is not returned"
+    (gain, shape, _), (*_, text) = plain(expected), plain(got)
+    weights = np.array([float(word) for word in text.split()])
+    if weights.shape != (math.prod(shape),) or not np.isfinite(weights).all():
+        return "are not as many finite numbers as the tensor has places"
+    seen = math.prod(shape[2:])
+    wanted = gain * math.sqrt(2 / (shape[0] * seen + shape[1] * seen))
+    found, largest = float(weights.std()), float(abs(weights).max())
+    if not found or abs(math.log(found / wanted)) > 0.22:
+        return f"the standard deviation should be about {wanted:.2g}, and is not"
+    if abs(weights.mean()) > 0.35 * wanted:
+        return "the mean is not 0"
+    bound = math.sqrt(3) * wanted
+    if normal:
+        return None if largest > 1.9 * wanted else "are not drawn from a normal distribution"
+    return None if 0.95 * bound < largest < 1.01 * bound else "do not reach from -b to b evenly"
 
 
 def judge_fewest_hidden(name: str, expected: Any, got: Any) -> str | None:
@@ -72,8 +162,8 @@ class Layer:
 def _layers(data: Any) -> list[Layer]:
     """The probe's data as layers: see `encode` in box/probe.py. Raises ValueError for what is none."""
     found = []
-    for kind, *numbers, bias in (item["list"] for item in data["list"]):
-        n = [int(number["int"]) for number in numbers]
+    for kind, *sizes, bias in (item["list"] for item in data["list"]):
+        n = [int(size["int"]) for size in sizes]
         if kind != "Conv2d" or len(n) != 11 or type(bias) is not bool or min(n[:7]) < 1 or max(n) > 1000:
             raise ValueError("not a convolution")
         pairs = [(n[i], n[i + 1]) for i in (3, 5, 7, 9)]

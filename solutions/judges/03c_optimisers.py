@@ -1,4 +1,5 @@
 """Exercise 3.26 counts arrays: a trace is replayed on the judge's own numbers, so it must be a step of Lion.
+And it measures: what plain arrays take at a time, as the test has seen it from outside.
 
 A trace arrives as plain data: a list of operations `(name, operands, target)`. An operand is the name of an
 array (x, grad, mean, new 1, new 2, ...) or a number; the target is the array that holds the result.
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from coursekit.grading.compare import difference
+
 START = ("x", "grad", "mean")
 ALLOWED = {
     *("add", "subtract", "multiply", "divide", "negative", "positive", "sign", "absolute", "copysign"),
@@ -20,15 +23,27 @@ ALLOWED = {
 
 def judge_lion_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """At most two new arrays."""
-    return _judged(expected, got, 2)
+    return _judged(name, expected, got, 2)
 
 
 def judge_lion_hidden_3(name: str, expected: Any, got: Any) -> str | None:
     """A single one."""
-    return _judged(expected, got, 1)
+    return _judged(name, expected, got, 1)
 
 
-def _judged(expected: Any, got: Any, bound: int) -> str | None:
+def _judged(name: str, expected: Any, got: Any, bound: int) -> str | None:
+    return _memory(expected, got, bound) if name == "memory" else _trace(expected, got, bound)
+
+
+def _memory(expected: Any, got: Any, bound: int) -> str | None:
+    """On plain arrays, whatever the trace says: the most bytes at a time."""
+    (_, size, x), (most, _, found) = expected["list"], got["list"]
+    if int(most["int"]) > (bound + 0.2) * int(size["int"]):
+        return "takes more memory at a time than the new arrays that are allowed"
+    return difference(x, found, 1e-9)
+
+
+def _trace(expected: Any, got: Any, bound: int) -> str | None:
     try:
         arrays = _replayed(got)
     except (TypeError, KeyError, ValueError, IndexError):

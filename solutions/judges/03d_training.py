@@ -1,18 +1,155 @@
-"""Exercise 3.34 counts forward passes: one for each batch is the bound, and fewer are welcome."""
+"""Exercises 3.28 and 3.29 draw at random: any order and any split will do that has the properties asked for.
+
+The others say in words what values from a model with moods mean: its scores are other ones in training mode,
+while a graph is recorded, and for rows that it has seen before.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from coursekit.grading.compare import difference, telling
+from coursekit.grading.plain import numbers, plain
+
+MOODS = {
+    "modes": "the model is asked in training mode, or while a graph is recorded",
+    "afterwards": "a module is in another mode than before",
+    "each its own mode afterwards": "a module is in another mode than before",
+    "mode afterwards": "the model is in another mode than before",
+    "of one pass": "are not those of a model that is asked about each row once",
+    "without a graph": "are not those of a model in evaluation mode, without a graph",
+}
+
+
+@telling
+def judge_shuffled_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """All examples once, with their labels, in an order that is random and comes from the numbers."""
+    if name != "batches":
+        return difference(expected, got, 1e-9) and "you write into the caller's arrays"
+    images, labels, *right = plain(expected)
+    runs = plain(got)[2:]
+    if len(runs) != len(right):
+        raise ValueError("a run is missing")
+    known = {_example(image, label): place for place, (image, label) in enumerate(zip(images, labels))}
+    orders = [[known.get(one, -1) for batch in run for one in _examples(batch)] for run in runs]
+    sizes = [[len(batch[1]) for batch in run] for run in runs]
+    wanted = [len(batch[1]) for batch in right[0]]
+    return (
+        next(filter(None, (_wrong_order(*both, wanted) for both in zip(orders, sizes))), None)
+        or ("one seed gives two orders" if orders[0] != orders[1] else None)
+        or ("the order is the same whatever the seed is" if orders[0] == orders[2] else None)
+    )
+
+
+def _examples(batch: Any) -> list[Any]:
+    images, labels = batch
+    if len(images) != len(labels):
+        raise ValueError("not as many labels as images")
+    return [_example(image, label) for image, label in zip(images, labels)]
+
+
+def _example(image: Any, label: Any) -> Any:
+    return (*numbers(image).tolist(), int(label))
+
+
+def _wrong_order(order: list[int], sizes: list[int], wanted: list[int]) -> str | None:
+    everything = list(range(sum(wanted)))
+    if -1 in order:
+        return "an image has got the label of another one"
+    if len(set(order)) < len(order):
+        return "an example comes twice"
+    if sorted(order) != everything:
+        return "an example is missing"
+    if order == everything:
+        return "nothing is shuffled"
+    start = 0
+    for size in sizes:
+        places = sorted(order[start : start + size])
+        if size == wanted[0] and places == list(range(places[0], places[0] + size)):
+            return "a batch holds neighbours of the file"
+        start += size
+    return None if sizes == wanted else "the batches are not of the sizes asked for"
+
+
+@telling
+def judge_split_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Of each class its share, at random, by the generator."""
+    if name != "lists":
+        return difference(expected, got, 1e-9) and "a fraction that is not between 0 and 1 raises ValueError"
+    fraction, labels, *right = plain(expected)
+    runs = [_two_lists(run) for run in got["list"][2:]]
+    if len(runs) != len(right):
+        raise ValueError("a run is missing")
+    wrong = next(filter(None, (_wrong_split(*run, labels, fraction) for run in runs)), None)
+    if wrong:
+        return wrong
+    held = [sorted(run[1]) for run in runs]
+    if held[0] != held[2]:
+        return "one seed of the generator gives two splits"
+    if held[0] == held[1]:
+        return "the split is the same whatever the generator is"
+    return None if held[3] == held[4] else "without a generator the default one does not decide"
+
+
+def _two_lists(run: Any) -> list[list[int]]:
+    kept, held = run["tuple" if "tuple" in run else "list"]
+    if "list" not in kept or "list" not in held:
+        raise ValueError("not two lists")
+    return [[int(number) for number in plain(one)] for one in (kept, held)]
+
+
+def _wrong_split(kept: list[int], held: list[int], labels: Any, fraction: float) -> str | None:
+    if set(kept) & set(held):
+        return "an item is in both lists"
+    if sorted(kept + held) != list(range(len(labels))):
+        return "an item is missing, or comes twice"
+    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    shares = [sorted(set(one.tolist()) & set(held)) for one in members]
+    exact, counts = [len(one) * fraction for one in members], [len(share) for share in shares]
+    for rule, words in (
+        ([round(n) for n in exact], None),
+        ([len(one) - round(n) for one, n in zip(members, exact)], "the two lists are the wrong way round"),
+        ([int(n) for n in exact], "the number of a class is not rounded to the nearest"),
+        ([int(n) + 1 for n in exact], "the number of a class is not rounded to the nearest"),
+    ):
+        if counts == rule:
+            wrong = words
+            break
+    else:
+        return "a class has another share than the others"
+    if wrong:
+        return wrong
+    firsts = [one[: len(share)].tolist() for one, share in zip(members, shares)]
+    lasts = [one[len(one) - len(share) :].tolist() for one, share in zip(members, shares)]
+    return "the first or the last items of each class are held out" if shares in (firsts, lasts) else None
+
+
+def judge_accuracy_hidden(name: str, expected: Any, got: Any) -> str | None:
+    return _in_words(name, expected, got)
+
+
+def judge_report_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """The matrix holds whole numbers, of whatever width."""
+    if name != "confusion matrix":
+        return _in_words(name, expected, got)
+    found = plain(got)
+    if not isinstance(found, np.ndarray) or found.shape != plain(expected).shape:
+        return difference(expected, got, 1e-9)
+    if found.dtype.kind not in "iu":
+        return "does not hold integers"
+    return None if (found == plain(expected)).all() else "has other numbers than expected"
+
 
 def judge_report_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The matrix as the reference has it; at most as many passes."""
-    if name != "forward passes":
-        return None if got == expected else "differs from the expected"
-    try:
-        bound, passes = int(expected["int"]), int(got["int"])
-    except (TypeError, KeyError, ValueError):
-        return "expected an integer"
-    if passes < 1:
-        return "the model was not asked at all"
-    return f"{passes} passes; {bound} are enough" if passes > bound else None
+    return _in_words(name, expected, got)
+
+
+def judge_report_hidden_3(name: str, expected: Any, got: Any) -> str | None:
+    return _in_words(name, expected, got)
+
+
+def _in_words(name: str, expected: Any, got: Any) -> str | None:
+    message = difference(expected, got, 1e-5)
+    return message and MOODS.get(name, message)

@@ -429,6 +429,17 @@ def averaged(shares):
 -             self.state = {name: t.clone() for name, t in trainer.model.state_dict().items()}
 +             self.best, self.waited, self.state = loss, 0, trainer.model.state_dict()
 
+# %% exercise=3.33 hint="You copy the state after every epoch, so at the end you put back the last one. Copy it only where there is a new best."
+-     remembers = ("best", "waited", "state")  # a checkpoint saves these attributes
+
+-         self.loader, self.patience = loader, patience
+-         self.best, self.waited = math.inf, 0
+-         self.state: dict[str, Tensor] = {}
++         self.loader, self.patience, self.best, self.waited, self.state = loader, patience, math.inf, 0, {}
+
+-             self.state = {name: t.clone() for name, t in trainer.model.state_dict().items()}
++         self.state = {name: t.clone() for name, t in trainer.model.state_dict().items()}
+
 # %% exercise=3.33 hint="You count all epochs without a new best. They count in a row: a new best starts anew."
 class EarlyStopping(Callback):
     def __init__(self, loader, patience=5):

@@ -1,0 +1,77 @@
+"""Hints: by the values of a known mistake, and where a judge tells mistakes apart by what it says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coursekit.box.probe import encode
+from coursekit.grading.compare import telling
+from coursekit.grading.hints import Known, hint
+from coursekit.grading.misconceptions import Misconception
+from coursekit.grading.model import CellRun, Probe
+from coursekit.grading.plain import Other, numbers, plain
+
+
+def cell(value: Any, name: str = "order") -> CellRun:
+    return CellRun("t-hidden", "1.1", "ok", (Probe(name, encode(value)),))
+
+
+def judge(name: str, expected: Any, got: Any) -> str | None:
+    """Any order will do in which all are there and something has moved."""
+    if sorted(plain(got)) != sorted(plain(expected)):
+        return "some are missing"
+    return "nothing is shuffled" if plain(got) == sorted(plain(got)) else None
+
+
+RIGHT = {"t-hidden": cell([2, 1, 3, 4])}
+KNOWN = [
+    Known(Misconception("1.1", "all of them", ""), {"t-hidden": cell([1, 2])}),
+    Known(Misconception("1.1", "shuffle", ""), {"t-hidden": cell([1, 2, 3, 4])}),
+    Known(Misconception("1.1", "not the last", ""), {"t-hidden": cell([1, 2, 3])}),
+]
+
+
+def earned(value: Any, judges: dict[str, Any]) -> str | None:
+    return hint([cell(value)], KNOWN, RIGHT, judges)
+
+
+def test_the_values_of_a_mistake_earn_its_hint() -> None:
+    assert earned([1, 2, 3], {}) == "not the last"
+    assert earned([3, 4], {}) is None
+
+
+def test_a_judge_that_tells_mistakes_apart_finds_the_hint_whatever_was_drawn() -> None:
+    judges = {"t-hidden": telling(lambda *shown: judge(*shown))}
+    assert earned([3, 4], judges) == "all of them"
+    assert earned([1, 2, 3, 4], judges) == "shuffle"
+    assert earned([1, 2, 3], judges) == "not the last", "the same values count more than the same words"
+    assert earned([4, 3, 2, 1], judges) is None, "the judge has nothing to say of it"
+
+
+def test_any_other_judge_finds_none() -> None:
+    assert earned([3, 4], {"t-hidden": judge}) is None
+
+
+def test_what_was_shown_comes_back() -> None:
+    values = [1, 2.5, float("inf"), None, True, "text", [1, (2, 3)], {"a": [1]}]
+    back = [1, 2.5, float("inf"), None, True, "text", [1, [2, 3]], {"a": [1]}]
+    assert plain(encode(values)) == back
+    array = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(plain(encode(array)), array) and plain(encode(np.int64(3))) == 3
+    assert isinstance(plain(encode(object())), Other)
+    assert np.array_equal(numbers(plain(encode([1, 2]))), [1, 2])
+
+
+@pytest.mark.parametrize("forged", [7, {"int": str(10**30)}, {"array": [], "shape": [2], "dtype": "x"}])
+def test_what_nobody_shows_is_refused(forged: Any) -> None:
+    with pytest.raises(ValueError):
+        plain(forged)
+
+
+@pytest.mark.parametrize("value", ["text", [True], [[1], [1, 2]], object()])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError):
+        numbers(plain(encode(value)))
