@@ -46,9 +46,9 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
     for value in vars(module).values():
         members = vars(value).values() if isinstance(value, type) else (value,)
         for member in members:
-            if isinstance(member, FunctionType) and member.__module__ == module.__name__:
-                if len(member.__code__.co_freevars) < len(_REFUSALS):
-                    yield member
+            own = isinstance(member, FunctionType) and member.__module__ == module.__name__
+            if own and len(member.__code__.co_freevars) < len(_REFUSALS):
+                yield member
 
 
 def _refusal(count: int) -> Any:

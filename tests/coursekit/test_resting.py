@@ -32,9 +32,8 @@ class Inherited(F.CausalConv):
     ],
 )
 def test_the_library_refuses_while_it_rests_and_works_afterwards(action: Callable[[], Any]) -> None:
-    with resting("functional", "tensor.core.apply"):
-        with pytest.raises(RuntimeError, match="rests here"):
-            action()
+    with resting("functional", "tensor.core.apply"), pytest.raises(RuntimeError, match="rests here"):
+        action()
     action()
 
 
