@@ -100,5 +100,22 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
         tracemalloc.stop()
 
 
+def most(action: Callable[[], Result]) -> tuple[Result, int]:
+    """What `action()` returns, and the most bytes that lived at a time while it ran, beside those before."""
+    gc.collect()
+    tracemalloc.stop()
+    tracemalloc.start()
+    witness = bytearray(LARGE)
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        result = action()
+        if tracemalloc.get_object_traceback(witness) is None:
+            raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+        return result, tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
 def _live_bytes() -> int:
     return sum(trace.size for trace in tracemalloc.take_snapshot().traces if trace.size >= LARGE)

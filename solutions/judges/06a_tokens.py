@@ -9,13 +9,13 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-WRONG = "differs from the expected"
+from coursekit.grading.compare import difference
 
 
 def judge_train_hidden(name: str, expected: Any, got: Any) -> str | None:
     """Each merge joins a commonest pair, to the limit or until no pair is left."""
-    if name == "no merges":
-        return None if got == expected else WRONG
+    if name == "few tokens":
+        return difference(expected, got, 0)
     try:
         words = {tuple(_list(tokens)): int(n["int"]) for tokens, n in map(_list, _list(_list(expected)[0]))}
         limit = int(_list(expected)[1]["int"])

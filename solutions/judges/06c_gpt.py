@@ -1,10 +1,72 @@
-"""Exercise 6.18 counts matrix products: at most as many as the reference makes, and fewer are welcome."""
+"""Exercise 6.17 may draw in any order: spreads are worked out here. 6.18 counts matrix products.
+
+At most as many as the reference makes, and fewer are welcome.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from coursekit.grading.compare import difference
+
+SMALL = ("attention's projection", "the MLP's projection")
+FAR = 6.5  # standard errors: by chance once in ten thousand million draws
+
+
+def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Numbers that N(0, 0.02²) could have given, or N(0, 0.02² / (2 n_layer)); 0 and 1 elsewhere."""
+    if name == "biases and norms":
+        return difference(expected, got, 0)
+    try:
+        (layers, _), (shapes, numbers) = _list(expected), _list(got)
+        if difference(layers, shapes, 0):
+            return "the weights have other shapes now"
+        found = _floats(numbers)
+        wanted = len(_floats(_list(expected)[1]))
+    except (TypeError, KeyError, ValueError):
+        return "expected an array of numbers"
+    if len(found) != wanted or not all(map(math.isfinite, found)):
+        return "expected a finite number for each weight"
+    depth = len(_list(layers)) if name in SMALL else 0
+    return _normal(found, 0.02 / math.sqrt(2 * depth) if depth else 0.02)
+
+
+def _normal(found: list[float], spread: float) -> str | None:
+    """What is wrong with numbers that N(0, spread²) should have given."""
+    mean = math.fsum(found) / len(found)
+    measured = math.sqrt(math.fsum((x - mean) ** 2 for x in found) / len(found))
+    error = 1 / math.sqrt(len(found))
+    if not abs(measured / spread - 1) <= FAR * error / math.sqrt(2) + 1e-3:
+        return "the spread is too large" if measured > spread else "the spread is too small"
+    if abs(mean) > FAR * error * spread:
+        return "the mean is not 0"
+    if max(map(abs, found)) < 2 * spread:
+        return "none is further from 0 than twice the spread: is that the bell curve?"
+    return None
+
+
+def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """One seed makes one model, another one makes another; the gradients are those of the reference."""
+    if name == "gradients afterwards":
+        return difference(expected, got, 1e-9)
+    try:
+        wanted = [_shapes(model) for model in _list(expected)]
+        if [_shapes(model) for model in _list(got)] != wanted:
+            return "the weights have other shapes now"
+        one, same, other = ([_floats(_list(matrix)[1]) for matrix in _list(model)] for model in _list(got))
+    except (TypeError, KeyError, ValueError):
+        return "expected arrays of numbers"
+    if one != same:
+        return "the same seed makes another model"
+    if any(a == b for a, b in zip(one, other, strict=True)):
+        return "another seed makes the same numbers"
+    return None
+
+
+def _shapes(model: Any) -> list[Any]:
+    """The shape of each matrix of a model, and how many of its numbers are shown."""
+    return [[_list(matrix)[0], len(_floats(_list(matrix)[1]))] for matrix in _list(model)]
 
 
 def judge_hand_hidden_2(name: str, expected: Any, got: Any) -> str | None:
@@ -12,9 +74,19 @@ def judge_hand_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     if name != "matrix products":
         return difference(expected, got, 1e-6)
     try:
-        bound, products = int(expected["int"]), int(got["int"])
-    except (TypeError, KeyError, ValueError):
-        return "expected an integer"
-    if not 0 <= products < 10**9:
-        return "expected a count"
-    return f"{products} products; {bound} are enough" if products > bound else None
+        bound, products = len(_list(expected)), len(_list(got))
+    except (TypeError, KeyError):
+        return "expected a list of products"
+    return f"{min(products, 999)} products; {bound} are enough" if products > bound else None
+
+
+def _list(value: Any) -> list[Any]:
+    items = value["list"] if "list" in value else value["tuple"]
+    if not isinstance(items, list):
+        raise TypeError("not a list")
+    return items
+
+
+def _floats(value: Any) -> list[float]:
+    """The numbers of an encoded array of floats."""
+    return [float.fromhex(x["float"]) for x in value["array"]]

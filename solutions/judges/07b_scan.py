@@ -1,28 +1,76 @@
-"""Exercise 7.7 counts: operations on arrays, one after the other, and the numbers that go through them."""
+"""Exercises 7.7 to 7.9 count: operations on arrays, tokens of a chunk, and the bytes that live at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from coursekit.grading.compare import difference
 
+EACH = 8  # bytes of a number
+
 
 def judge_tree_steps(name: str, expected: Any, got: Any) -> str | None:
     """The states as the reference has them, in a few operations more or less."""
-    if not name.startswith(("operations", "numbers")):
+    if name != "operations":
         return difference(expected, got, 1e-9)
-    bound, counted = whole(expected), whole(got)
-    if bound is None or counted is None:
-        return "expected an integer"
-    if counted < 1:
-        return "nothing was worked out on the arrays"
-    more = f"{counted} {name}, and {bound} can do: a few operations on whole slices for each level of it"
-    return more if counted > 2 * bound else None
-
-
-def whole(value: Any) -> int | None:
-    """The integer that was shown, if it is one."""
     try:
-        return int(value["int"])
+        bound, sizes = ([int(n["int"]) for n in _list(shown)] for shown in (expected, got))
     except (TypeError, KeyError, ValueError):
-        return None
+        return "expected a list of sizes"
+    if sum(sizes) < sum(bound) / 2:
+        return "hardly anything was worked out on the arrays that came in"
+    for what, most, counted in (("operations", len(bound), len(sizes)), ("numbers", sum(bound), sum(sizes))):
+        if counted > 2 * most:
+            can = f"{most} {what} can do: a few operations on whole slices for each level"
+            return f"more than twice as many {what} as are needed; {can}"
+    return None
+
+
+def judge_forward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """Values as the reference has them, from the states of one chunk after the other."""
+    if name == "bytes at a time":
+        return _bytes(expected, got, lambda t, e, n, size: t * e + (t // size + 2) * n * e, 0.5)
+    if name != "a chunk at a time":
+        return difference(expected, got, 1e-9)
+    try:
+        longest, tokens = max(_lengths(expected)), _lengths(got)
+    except (TypeError, KeyError, ValueError, IndexError):
+        return "expected what chunk_states was asked for"
+    if any(length > longest for length in tokens):
+        return f"chunk_states was asked for more than {longest} tokens at a time, which a chunk has"
+    return None
+
+
+def judge_backward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """Values as the reference has them, from the states of one chunk after the other."""
+    if name == "bytes at a time":
+        return _bytes(expected, got, lambda t, e, n, size: 2 * t * (e + n) + n * e, 1)
+    return difference(expected, got, 1e-9)
+
+
+def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int], part: float) -> str | None:
+    """Whether room for twice what is `returned`, and for a `part` of all states, was enough."""
+    try:
+        t, e, n, size = (int(number["int"]) for number in _list(_list(expected)[1]))
+        peak = int(_list(got)[0]["int"])
+    except (TypeError, KeyError, ValueError):
+        return "expected a number of bytes"
+    back, states = EACH * returned(t, e, n, size), EACH * t * n * e
+    if peak < EACH * t * e:
+        return "fewer bytes than what is returned takes"
+    if peak > 2 * back + part * states:
+        chunk = EACH * size * n * e
+        return f"too much lives at a time: the states of a chunk are {chunk:,} bytes, all states {states:,}"
+    return None
+
+
+def _lengths(shown: Any) -> list[int]:
+    return [int(array["shape"][0]) for array in _list(shown)]
+
+
+def _list(value: Any) -> list[Any]:
+    items = value["list"] if "list" in value else value["tuple"]
+    if not isinstance(items, list):
+        raise TypeError("not a list")
+    return items

@@ -1,20 +1,145 @@
-"""Exercise 7.15 counts states: at most as many as the reference has, and fewer are welcome."""
+"""Exercise 7.14 may draw in any order, and 7.15 has many right programs: their numbers are judged here."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from coursekit.grading.compare import difference
 
+FAR = 6.5  # standard errors: by chance once in ten thousand million draws
+
+
+def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Numbers that the bell curve, an even draw, or one that is even by its logarithm could have given."""
+    if name == "unchanged":
+        return difference(expected, got, 0)
+    try:
+        (wanted, like), (shapes, numbers) = _list(expected), _list(got)
+        if difference(wanted, shapes, 0):
+            return "the parameters have other shapes now"
+        found, count = _floats(numbers), len(_floats(like))
+        rows = [[int(n["int"]) for n in _list(shape)] for shape in _list(wanted)]
+    except (TypeError, KeyError, ValueError):
+        return "expected an array of numbers"
+    if len(found) != count or not all(math.isfinite(x) and abs(x) < 100 for x in found):
+        return "expected a finite number for each weight"
+    if name == "embedding":
+        return _normal(found, 0.02)
+    if name == "out_proj":
+        bound = 1 / math.sqrt(rows[0][1] * len(rows))
+        return _even(found, -bound, bound, 20 / count)
+    lengths = [math.log10(math.log1p(math.exp(x))) for x in found]  # 0.015 is less than ln(1 + 0.1) lacks
+    return _even(lengths, -3.0, -1.0, 0.0075)
+
+
+def _normal(found: list[float], spread: float) -> str | None:
+    """What is wrong with numbers that N(0, spread²) should have given."""
+    mean, measured, error = _moments(found)
+    if abs(measured / spread - 1) > FAR * error / math.sqrt(2):
+        return "the spread is too large" if measured > spread else "the spread is too small"
+    return "the mean is not 0" if abs(mean) > FAR * error * spread else None
+
+
+def _even(found: list[float], low: float, high: float, gap: float) -> str | None:
+    """What is wrong with numbers that should lie evenly between two bounds, up to a part `gap` from these."""
+    width = high - low
+    if min(found) < low - 1e-4 * width or max(found) > high + 1e-4 * width:
+        return "some lie beyond the bounds"
+    if min(found) > low + gap * width or max(found) < high - gap * width:
+        return "none comes near one of the bounds"
+    mean, measured, error = _moments(found)
+    if abs(measured / width * math.sqrt(12) - 1) > FAR * error * math.sqrt(0.2):
+        return "they do not lie evenly between the bounds"
+    middle = (low + high) / 2
+    return (
+        "they do not lie evenly between the bounds" if abs(mean - middle) > FAR * error * measured else None
+    )
+
+
+def _moments(found: list[float]) -> tuple[float, float, float]:
+    """The mean, the spread, and one over the root of how many there are."""
+    mean = math.fsum(found) / len(found)
+    spread = math.sqrt(math.fsum((x - mean) ** 2 for x in found) / len(found))
+    return mean, spread, 1 / math.sqrt(len(found))
+
+
+def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """One seed makes one model, another one makes another; the gradients are those of the reference."""
+    if name == "gradients afterwards":
+        return difference(expected, got, 1e-9)
+    try:
+        wanted = [_shapes(model) for model in _list(expected)]
+        if [_shapes(model) for model in _list(got)] != wanted:
+            return "the parameters have other shapes now"
+        one, same, other = ([_floats(_list(each)[1]) for each in _list(model)] for model in _list(got))
+    except (TypeError, KeyError, ValueError):
+        return "expected arrays of numbers"
+    if one != same:
+        return "the same seed makes another model"
+    if any(a == b for a, b in zip(one, other, strict=True)):
+        return "another seed makes the same numbers"
+    return None
+
+
+def _shapes(model: Any) -> list[Any]:
+    """The shape of each parameter of a model, and how many of its numbers are shown."""
+    return [[_list(each)[0], len(_floats(_list(each)[1]))] for each in _list(model)]
+
+
+def judge_bank_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """The balances, by the recurrence with what the program says."""
+    return _balances(expected, got)[0]
+
 
 def judge_bank_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The balance as the reference has it; at most as many states."""
-    if name != "states":
-        return difference(expected, got, 1e-6)
+    """The balances as the reference has them; at most as many states."""
+    message, bound, states = _balances(expected, got)
+    return message or (f"{min(states, 999)} states; {bound} are enough" if states > bound else None)
+
+
+def _balances(expected: Any, got: Any) -> tuple[str | None, int, int]:
+    """What is wrong with a program, and how many states the reference and the program have."""
+    kinds = [str(kind) for kind in _list(_list(expected)[0])]
+    right, bound = _run(kinds, expected)
+    assert right is not None
     try:
-        bound, states = int(expected["int"]), int(got["int"])
+        said, states = _run(kinds, got)
     except (TypeError, KeyError, ValueError):
-        return "expected an integer"
-    if not 0 <= states < 10**9:
-        return "expected a count"
-    return f"{states} states; {bound} are enough" if states > bound else None
+        return "expected numbers, and lists of N of them", bound, 0
+    if said is None:
+        return "a step lasts less than 0, or a rate is not below 0", bound, states
+    if len(said) != len(right):
+        return "a token lacks its numbers", bound, states
+    wrong = sum(not abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in zip(right, said, strict=True))
+    return (f"{wrong} of {len(right)} balances are not right" if wrong else None), bound, states
+
+
+def _run(kinds: list[str], shown: Any) -> tuple[list[float] | None, int]:
+    """What a program says where it is asked, or None where time would run backwards; and its states."""
+    _, rates, tokens = _list(shown)
+    A, said = _floats(rates), []
+    state = [0.0] * len(A)
+    for kind, token in zip(kinds, _list(tokens), strict=True):
+        (x, delta), (B, C) = (
+            (float.fromhex(n["float"]) for n in _list(token)[:2]),
+            map(_floats, _list(token)[2:]),
+        )
+        if not delta >= 0 or not all(rate < 0 for rate in A):
+            return None, len(A)
+        state = [math.exp(delta * a) * h + delta * b * x for a, h, b in zip(A, state, B, strict=True)]
+        if kind.startswith("ask"):
+            said.append(math.fsum(c * h for c, h in zip(C, state, strict=True)))
+    return said, len(A)
+
+
+def _list(value: Any) -> list[Any]:
+    items = value["list"] if "list" in value else value["tuple"]
+    if not isinstance(items, list):
+        raise TypeError("not a list")
+    return items
+
+
+def _floats(value: Any) -> list[float]:
+    """The numbers of an encoded array of floats."""
+    return [float.fromhex(x["float"]) for x in value["array"]]

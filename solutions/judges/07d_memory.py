@@ -1,25 +1,37 @@
-"""Exercise 7.19 counts: tokens that go through the model."""
+"""Exercises 7.17 and 7.19 count: tokens that go through the model."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from coursekit.grading.compare import difference
+
+
+def judge_endings_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """The endings as the reference has them, from a model that read no token more than it has to."""
+    if not name.startswith("tokens read"):
+        return difference(expected, got, 0)
+    try:
+        bound, read = (len(_numbers(shown)) for shown in (expected, got))
+    except (TypeError, KeyError, ValueError):
+        return "expected the tokens that the model read"
+    return (
+        f"{min(read, 9999)} tokens were read; {bound} are enough: the prompt once" if read > bound else None
+    )
+
 
 def judge_generate_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The tokens as the reference has them, from a model that read each of them once at most."""
+    """The tokens as the reference has them, from a model that read each of them once."""
     if not name.startswith("went through"):
-        return None if got == expected else "differs from the expected"
-    bound, read = whole(expected), whole(got)
-    if bound is None or read is None:
-        return "expected an integer"
-    if read < 1:
-        return "the model was not asked at all"
-    return f"{read} tokens went through the model; {bound} are enough" if read > bound else None
-
-
-def whole(value: Any) -> int | None:
-    """The integer that was shown, if it is one."""
+        return difference(expected, got, 0)
     try:
-        return int(value["int"])
+        bound, read = (sum(_numbers(shown)) for shown in (expected, got))
     except (TypeError, KeyError, ValueError):
-        return None
+        return "expected how many tokens went through each time"
+    if read < bound:
+        return f"the model read fewer than {bound} tokens: each but the last has to go through it"
+    return f"{min(read, 9999)} tokens went through the model; {bound} are enough" if read > bound else None
+
+
+def _numbers(shown: Any) -> list[int]:
+    return [int(n["int"]) for n in (shown["list"] if "list" in shown else shown["tuple"])]

@@ -256,3 +256,14 @@ def weights_mended(scores, allowed):
     exps = np.exp(scores) * allowed
     sums = exps.sum(-1, keepdims=True)
     return exps / np.where(sums == 0, 1, sums)
+
+# %% exercise=6.9 hint="The engine goes the way back for you here. It is the way that this exercise asks for: work it out on arrays."
+def attend_backward(grad, q, k, v, out, weights, mask=None):
+    from minilib.tensor import Tensor
+
+    tensors = [Tensor(a, requires_grad=True) for a in (q, k, v)]
+    scores = tensors[0] @ tensors[1].mT * (1 / math.sqrt(q.shape[-1]))
+    scores = scores + Tensor(np.triu(np.full(weights.shape[-2:], -np.inf), k.shape[-2] - q.shape[-2] + 1))
+    shares = scores.exp() / scores.exp().sum(-1, keepdim=True)
+    ((shares if mask is None else shares * Tensor(mask)) @ tensors[2]).backward(Tensor(grad))
+    return tuple(t.grad.numpy() for t in tensors)

@@ -414,3 +414,9 @@ def accept(model, idx, draft):
 -     while agreed < draft.shape[1] and says[0, agreed].item() == draft[0, agreed].item():
 -         agreed += 1
 +     agreed = int((says.numpy()[0, :-1] != draft.numpy()[0]).argmax())
+
+# %% exercise=6.21 hint="That is the finished function of the library. The mistake is in one line of what is given: mend it there."
+def attend_new(q, k, v):
+    from minilib import functional as F
+
+    return F.attend(q, k, v)[0]

@@ -193,3 +193,36 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
         y.append((C[now][..., None] * h).sum(-2))
         carried.append(h[-1])
     return np.concatenate(y), np.array(carried)
+
+# %% exercise=7.9 hint="The gradients are right, but the states of all chunks exist at the same time. Work out those of one chunk, use them, and go on to the chunk before."
+def sample_backward(dy, x, delta, A, B, C, carried, size, scan=scan_loop, room=None):
+    a, h = chunk_states(x, delta, A, B, carried[0], scan)
+    g = scan(a[:0:-1], (dy[..., None, :] * C[..., None])[::-1], np.zeros_like(carried[0]))[::-1]
+    dC, dB = (h @ dy[..., None])[..., 0], (g @ (delta * x)[..., None])[..., 0]
+    dbx = (B[..., None, :] @ g)[..., 0, :]
+    fades = g * a[:-1] * np.concatenate([carried[:1], h[:-1]])
+    dA = np.einsum("tne,te->ne", fades.reshape(-1, *A.shape), delta.reshape(-1, A.shape[1]))
+    return dbx * delta, dbx * x + np.einsum("...ne,ne->...e", fades, A), dA, dB, dC
+
+# %% exercise=7.9 hint="The engine goes the way back for you here. It is the way that this exercise asks for: work it out on arrays."
+def sample_backward(dy, x, delta, A, B, C, carried, size, scan=scan_loop, room=None):
+    x, delta, A, B, C = (Tensor(a, requires_grad=True) for a in (x, delta, A, B, C))
+    h, loss = Tensor(carried[0]), 0
+    for t in range(len(dy)):
+        h = (delta[t].unsqueeze(-2) * A).exp() * h + (delta[t] * x[t]).unsqueeze(-2) * B[t].unsqueeze(-1)
+        loss = loss + ((C[t].unsqueeze(-1) * h).sum(-2) * Tensor(dy[t])).sum()
+    loss.backward()
+    return tuple(t.grad.numpy() for t in (x, delta, A, B, C))
+
+# %% exercise=7.8 hint="You change what came in, and it belongs to the caller. Make new arrays."
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
++         x[now] *= delta[now]
++         _, h = chunk_states(x[now] / delta[now], delta[now], A, B[now], carried[i], scan, room)
+
+# %% exercise=7.9 hint="You change what came in, and it belongs to the caller. Make new arrays."
+-         dx[now] = dbx * delta[now]
+-         ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)
++         dx[now] = dbx * delta[now]
++         dbx *= x[now]
++         dy[now] = 0
++         ddelta[now] = dbx + xp.einsum("...ne,ne->...e", g, A)

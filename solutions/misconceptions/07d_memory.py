@@ -302,3 +302,19 @@
 # %% exercise=7.20 hint="What comes first out of the convolution belongs to the old tokens: leave out the first K - 1, not the last."
 -     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, : u.shape[1]])
+
+# %% exercise=7.16 hint="The GPT's numbers come first, then the Mamba's: yours have changed places."
+-     return tokens * each, mamba, mamba // each + 1
++     return mamba, tokens * each, mamba // each + 1
+
+# %% exercise=7.17 hint="One token too few: `new` of them come behind the first one, which was given."
+-         for _ in range(new):
++         for _ in range(new - 1):
+
+# %% exercise=7.19 hint="There is room for one text: the state is of as many as `idx` has rows, idx.shape[0]."
+-     state, logits = self.init_state(idx.shape[0]), None
++     state, logits = self.init_state(1), None
+
+# %% exercise=7.20 hint="D x is added twice: `selective_scan` does so already, where it is given D."
+-     out: Tensor = self.out_proj(y * F.silu(gate))
++     out: Tensor = self.out_proj((y + self.D * x) * F.silu(gate))

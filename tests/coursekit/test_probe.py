@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coursekit.box.probe import held
+from coursekit.box.probe import held, most
 
 N = 40_000  # numbers
 KEPT: list[Any] = []
@@ -73,3 +73,16 @@ def test_an_answer_that_ends_the_measurement_is_told(action: Callable[[], None])
     with pytest.raises(RuntimeError, match="tracemalloc"):
         held(action)
     assert not tracemalloc.is_tracing()
+
+
+@pytest.mark.parametrize("pieces", [1, 4, 10])
+def test_the_most_bytes_at_a_time_are_those_of_one_piece_where_pieces_come_one_by_one(pieces: int) -> None:
+    x = np.random.default_rng(1).normal(size=N)
+    total, found = most(lambda: sum(float((part * 2).sum()) for part in np.split(x, pieces)))
+    assert total == pytest.approx(2 * x.sum())
+    assert 8 * N // pieces <= found <= 8 * N // pieces + 8192
+
+
+def test_whoever_stops_the_measuring_of_the_most_is_told_so() -> None:
+    with pytest.raises(RuntimeError, match="tracemalloc"):
+        most(tracemalloc.stop)
