@@ -36,7 +36,8 @@ def probe_kernel(
     Right is what leaves the reference's arrays (within `tolerance`, absolute and relative) after each run,
     has no finding that the reference has not, and of the report's totals named in `at_most` and `at_least`
     none that is worse than the reference's by more than the factor `slack`. Atomics count along with
-    `at_most`, since they are in no other total.
+    `at_most`, since they are in no other total. The work must be shared among the threads about as evenly as
+    the reference shares it, and no thread may take many times the steps (`launches` says how many).
     """
     runs: dict[str, Any] = {}
     at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
@@ -46,7 +47,7 @@ def probe_kernel(
         if schedule != "lockstep":
             runs[schedule] = _same_or(runs[schedule], runs["lockstep"])
         if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
-            stopped = {"runs": runs, "arrays": [], "findings": [], "counts": {}}
+            stopped = {"runs": runs, "arrays": [], "findings": [], "work": {}, "counts": {}}
             return show(name, {"kernel": stopped}, tolerance, f"{name}: stopped")
     _restore(at_file_scope)
     report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
@@ -58,6 +59,7 @@ def probe_kernel(
         "runs": runs,
         "arrays": [p.name for p, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)],
         "findings": list(_findings(report)),
+        "work": _work(report),
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
     }
     show(name, {"kernel": shown}, tolerance, f"{name}: {'ok' if report.ok else 'has findings'}")
@@ -110,6 +112,22 @@ def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
     """`args` with each array copied; an array that is given twice stays one array."""
     arrays = {id(one): cp.array(one) for one in args if isinstance(one, cp.ndarray)}
     return tuple(arrays.get(id(one), one) for one in args)
+
+
+def _work(report: Any) -> dict[str, Any]:
+    """How the work is shared: the most steps and bytes of one thread, who that is, and how many are like it."""
+    steps, moved = report.steps_by_thread, report.bytes_by_thread
+    most = int(moved.max())
+    busy = moved >= max(1, most / 2)
+    return {
+        "threads": moved.size,
+        "span": report.span,
+        "longest": [int(place) for place in divmod(int(steps.argmax()), steps.shape[1])],
+        "bytes": int(moved.sum()),
+        "most": most,
+        "busiest": [int(place) for place in divmod(int(moved.argmax()), moved.shape[1])],
+        "busy": [int(busy.sum()), int(moved[busy].sum())],
+    }
 
 
 def _findings(report: Any) -> Iterator[list[str]]:

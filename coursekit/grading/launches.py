@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+UNEVEN = 6.0  # times as unevenly as the reference may a kernel share its work: threads that do four's pass
+LONGER = 6.0  # times the steps of the reference's longest thread may one take ...
+MORE = 16  # ... and so many more: a launch of few steps says little
+
 Values = NDArray[np.float64]
 
 _ORDERS = {
@@ -28,6 +32,7 @@ def difference(expected: Any, got: Any, tolerance: float) -> str | None:
         _fault(wanted, shown)
         or _finding(expected["findings"], got["findings"])
         or _outputs(wanted, shown, got["arrays"], tolerance)
+        or _work(expected["work"], got["work"])
         or _counts(expected["counts"], got["counts"])
     )
 
@@ -95,6 +100,31 @@ def _values(want: Values, have: Values, tolerance: float) -> str | None:
     away = np.abs(np.subtract(want, have, where=~same, out=np.zeros_like(want)))
     wrong = ~same & (away > tolerance * (1.0 + np.abs(want)))
     return f"values differ from the expected by up to {away[wrong].max():.2g}" if wrong.any() else None
+
+
+def _work(expected: Any, got: Any) -> str | None:
+    """What is wrong with how the threads share the work, where a few of them do it."""
+    if not expected or not got:  # stopped, as the reference was
+        return None
+    if got["most"] * expected["bytes"] > UNEVEN * expected["most"] * got["bytes"]:
+        busy, moved = got["busy"]
+        who = (
+            f"{_thread(*got['busiest'])} does"
+            if busy == 1
+            else f"{busy:,} of {got['threads']:,} threads do"
+        )
+        part = f"{100 * moved / got['bytes']:.0f} %"
+        return f"{who} {part} of the reads and writes; share the work among the threads"
+    if got["span"] > LONGER * expected["span"] + MORE:
+        return (
+            f"{_thread(*got['longest'])} takes {got['span']:,} steps, one after the other (a step is a read, a "
+            f"write, a test or a barrier); {expected['span']:,} can do: share the work among the threads"
+        )
+    return None
+
+
+def _thread(block: int, thread: int) -> str:
+    return f"thread {thread:,} of block {block:,}"
 
 
 def _counts(expected: Any, got: Any) -> str | None:

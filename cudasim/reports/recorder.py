@@ -53,7 +53,7 @@ class _Line:
     """What is kept of one source line beside its counters."""
 
     counters: LineCounters
-    came: Bools  # (warps, 32)
+    visits: Ints  # (warps, 32): how often each lane came
     shared: dict[str, int] = field(default_factory=dict)
     touched: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # by the base of the allocation
 
@@ -83,6 +83,7 @@ class Recorder:
         self._shared: dict[int, int] = {}
         self._shared_bytes = 0
         self._trace = Trace()
+        self._bytes = self._by_lane(np.int64)  # of global memory that each lane touches
 
     # ----------------------------------------------------------------------------------------------- accesses
 
@@ -109,6 +110,8 @@ class Recorder:
         at = offset.ravel()
         if chosen is not None:
             lanes, at = lanes[chosen], at[chosen]
+        if memory.space == "global":
+            self._bytes[warps] += size * allowed
         conflicts = self._count_access(here, kind, memory, offset, size, allowed, at)
         self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
         if memory.space == "constant":
@@ -502,11 +505,18 @@ class Recorder:
     def _line(self, line: int) -> _Line:
         if line not in self._lines:
             counters = LineCounters(line=line, source=self._found.source_line(line))
-            self._lines[line] = _Line(counters, np.zeros((self._blocks * self._per_block, LANES), dtype=bool))
+            self._lines[line] = _Line(counters, self._by_lane(np.int32))
         return self._lines[line]
 
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
-        here.came[warps] |= active
+        here.visits[warps] += active
+
+    def _by_lane(self, dtype: Any) -> Ints:
+        return np.zeros((self._blocks * self._per_block, LANES), dtype=dtype)
+
+    def _by_thread(self, lanes: Ints) -> Ints:
+        """(blocks, threads of a block) of (warps, 32)."""
+        return lanes.reshape(self._blocks, -1)[:, : self._threads]
 
     def _index(self, memory: MemoryLike, offset: int) -> int:
         return (offset - memory.low) // memory.dtype.itemsize
@@ -524,10 +534,12 @@ class Recorder:
         lines = Lines()
         total = Counters()
         everything: dict[int, NDArray[np.uint8]] = {}
+        steps = self._by_lane(np.int64)
         for number in sorted(self._lines):
             kept = self._lines[number]
             counters = lines[number] = kept.counters
-            counters.threads, counters.warps = int(kept.came.sum()), int(kept.came.any(axis=1).sum())
+            steps += kept.visits
+            counters.threads, counters.warps = int(np.count_nonzero(kept.visits)), int(kept.visits.any(axis=1).sum())
             counters.shared_bytes = sum(kept.shared.values())
             counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
             for base, touched in kept.touched.items():
@@ -543,6 +555,7 @@ class Recorder:
         }
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
+            steps_by_thread=self._by_thread(steps), bytes_by_thread=self._by_thread(self._bytes),
             lines=lines, trace=self._trace, **findings, **total.totals(),
         )  # fmt: skip
 
