@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from coursekit.box.probe import encode, show
-from cudasim import KernelFault, cp, profile, simulate
+from cudasim import KernelFault, LongThread, cp, profile, simulate
 
 SCHEDULES = ("lockstep", "forward", "reverse")
 STOPPED = "stopped"  # the fault of a loop that was cut off
 MAX_STEPS = 20_000  # iterations of one loop
+MAX_SPAN = 4_000  # steps of one thread, many times as many as any reference takes: what follows is not run
 
 
 def probe_kernel(
@@ -41,23 +42,30 @@ def probe_kernel(
     """
     runs: dict[str, Any] = {}
     at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
+    shown: dict[str, Any] = {"runs": runs, "arrays": [], "findings": [], "work": {}, "counts": {}}
     for schedule in SCHEDULES:
-        _restore(at_file_scope)
         runs[schedule] = _run(kernel, grid, block, args, shared_mem, schedule)
+        _restore(at_file_scope)
+        if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
+            return show(name, {"kernel": shown}, tolerance, f"{name}: stopped")
         if schedule != "lockstep":
             runs[schedule] = _same_or(runs[schedule], runs["lockstep"])
-        if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
-            stopped = {"runs": runs, "arrays": [], "findings": [], "work": {}, "counts": {}}
-            return show(name, {"kernel": stopped}, tolerance, f"{name}: stopped")
-    _restore(at_file_scope)
-    report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
+            continue
+        shown["arrays"] = [
+            one.name for one, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)
+        ]
+        try:
+            report = profile(
+                kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS, max_span=MAX_SPAN
+            )
+        except LongThread as long:
+            shown["work"] = {"span": MAX_SPAN, "longest": [long.block, long.thread]}
+            return show(name, {"kernel": shown}, tolerance, f"{name}: one thread does it all")
     runs["profile"] = _same_or({"outputs": _outputs(args, report.outputs)}, runs["lockstep"])
     if at_most and "atomics" not in at_most:
         at_most = (*at_most, "atomics")
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
-    shown = {
-        "runs": runs,
-        "arrays": [p.name for p, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)],
+    shown |= {
         "findings": list(_findings(report)),
         "work": _work(report),
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},

@@ -65,16 +65,23 @@ def _wrong(right: CellRun | None, mistake: CellRun | None) -> bool:
 
 
 def _same(mistake: CellRun | None, cell: CellRun, right: CellRun | None) -> bool:
-    """Both ended in the same way and showed the same values up to there."""
+    """Both ended in the same way and showed the same values up to there.
+
+    Asked both ways: a kernel is right where it costs at most so much, and a mistake is the same where the
+    costs are.
+    """
     if mistake is None or right is None or mistake.status != cell.status:
         return False
     if cell.status == "error" and _kind_of(mistake.error) != _kind_of(cell.error):
         return False
     tolerances = {probe.name: probe.tolerance for probe in right.probes}
-    shown = tuple(
-        replace(probe, tolerance=tolerances.get(probe.name, probe.tolerance)) for probe in mistake.probes
-    )
-    return verdict(replace(mistake, status="ok", probes=shown), replace(cell, status="ok")) is None
+    pair = [
+        replace(run, status="ok", probes=tuple(
+            replace(probe, tolerance=tolerances.get(probe.name, probe.tolerance)) for probe in run.probes
+        ))
+        for run in (mistake, cell)
+    ]  # fmt: skip
+    return verdict(*pair) is None and verdict(*pair[::-1]) is None
 
 
 def _kind_of(error: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cudasim.errors import LongThread
 from cudasim.reports import messages
 from cudasim.reports.counters import LANES, Bools, Counters, Ints, alignment, bank_conflicts, requests
 from cudasim.reports.findings import Findings
@@ -69,7 +70,9 @@ class _State:
 
 
 class Recorder:
-    def __init__(self, program_name: str, source: str, grid: Triple, block: Triple) -> None:
+    def __init__(
+        self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None
+    ) -> None:
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._blocks, self._threads = math.prod(grid), math.prod(block)
         self._per_block = -(-self._threads // LANES)  # warps
@@ -84,6 +87,7 @@ class Recorder:
         self._shared_bytes = 0
         self._trace = Trace()
         self._bytes = self._by_lane(np.int64)  # of global memory that each lane touches
+        self._max_span, self._until_checked = max_span, max_span
 
     # ----------------------------------------------------------------------------------------------- accesses
 
@@ -510,6 +514,27 @@ class Recorder:
 
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
         here.visits[warps] += active
+        if self._until_checked is not None:
+            self._until_checked -= 1
+            if self._until_checked < 0:  # only now can a thread have taken so many steps
+                self._check_span()
+
+    def _check_span(self) -> None:
+        """Raise where a thread has taken too many steps; else work out when it could have."""
+        assert self._max_span is not None
+        steps = self._steps()
+        span = int(steps.max())
+        if span > self._max_span:
+            block, thread = divmod(int(steps.argmax()), self._per_block * LANES)
+            raise LongThread(self.program, block, thread, self._max_span)
+        self._until_checked = self._max_span - span
+
+    def _steps(self) -> Ints:
+        """(warps, 32)."""
+        steps = self._by_lane(np.int64)
+        for kept in self._lines.values():
+            steps += kept.visits
+        return steps
 
     def _by_lane(self, dtype: Any) -> Ints:
         return np.zeros((self._blocks * self._per_block, LANES), dtype=dtype)
@@ -534,11 +559,9 @@ class Recorder:
         lines = Lines()
         total = Counters()
         everything: dict[int, NDArray[np.uint8]] = {}
-        steps = self._by_lane(np.int64)
         for number in sorted(self._lines):
             kept = self._lines[number]
             counters = lines[number] = kept.counters
-            steps += kept.visits
             counters.threads, counters.warps = int(np.count_nonzero(kept.visits)), int(kept.visits.any(axis=1).sum())
             counters.shared_bytes = sum(kept.shared.values())
             counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
@@ -555,7 +578,7 @@ class Recorder:
         }
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
-            steps_by_thread=self._by_thread(steps), bytes_by_thread=self._by_thread(self._bytes),
+            steps_by_thread=self._by_thread(self._steps()), bytes_by_thread=self._by_thread(self._bytes),
             lines=lines, trace=self._trace, **findings, **total.totals(),
         )  # fmt: skip
 

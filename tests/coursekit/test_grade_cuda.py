@@ -129,7 +129,7 @@ ANSWERS = {
     "not C": {"4.1": body("if (i < n) y[i] = x[n - 1 - j];")},
     "renamed": {"4.1": body("if (i < n) y[i] = x[n - 1 - i];", name="flop")},
     "other parameters": {"4.1": body("if (i < n) y[i] = x[i];", parameters="float* x, float* y, float n")},
-    "endless": {"4.1": body("while (true) { if (i < n) y[i] = x[n - 1 - i] + i++; }")},
+    "endless": {"4.1": body("while (true) { if (i < n) y[i] = x[n - 1 - i]; i = n; }")},
     "stub": {},
     "stub with more space": {
         "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")

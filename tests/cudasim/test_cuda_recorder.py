@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda_recording import FakeMemory, Run, shared
 
-from cudasim import RawKernel, cp, profile
+from cudasim import LongThread, RawKernel, cp, profile
 
 # ---------------------------------------------------------------------------------------------------- sectors
 
@@ -1010,3 +1010,11 @@ extern "C" __global__ void f(const float* x, int* y) {
     report = profile(RawKernel(source, "f"), (1,), (32,), args)
     assert (report.steps_by_thread == 2).all() and (report.bytes_by_thread == 20).all()
     assert report.steps_by_thread.shape == (1, 32)
+
+
+def test_a_thread_of_too_many_steps_is_named_and_the_run_ends():
+    x, y = cp.ones(40, dtype=cp.float32), cp.zeros(40, dtype=cp.float32)
+    kernel = RawKernel(SHARED_OUT, "f")
+    assert profile(kernel, (3,), (50,), (x, y, 40), max_span=126).span == 126
+    with pytest.raises(LongThread, match="thread 0 of block 1 has taken more than 125 steps"):
+        profile(kernel, (3,), (50,), (x, y, 40), max_span=125)
