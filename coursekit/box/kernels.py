@@ -123,7 +123,7 @@ def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _work(report: Any) -> dict[str, Any]:
-    """How the work is shared: the most steps and bytes of one thread, who that is, and how many are like it."""
+    """How the work is shared: the most steps and bytes of one thread, who it is, and how many are like it."""
     steps, moved = report.steps_by_thread, report.bytes_by_thread
     most = int(moved.max())
     busy = moved >= max(1, most / 2)

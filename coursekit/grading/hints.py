@@ -75,13 +75,15 @@ def _same(mistake: CellRun | None, cell: CellRun, right: CellRun | None) -> bool
     if cell.status == "error" and _kind_of(mistake.error) != _kind_of(cell.error):
         return False
     tolerances = {probe.name: probe.tolerance for probe in right.probes}
-    pair = [
-        replace(run, status="ok", probes=tuple(
-            replace(probe, tolerance=tolerances.get(probe.name, probe.tolerance)) for probe in run.probes
-        ))
+    one, other = (
+        replace(
+            run,
+            status="ok",
+            probes=tuple(replace(p, tolerance=tolerances.get(p.name, p.tolerance)) for p in run.probes),
+        )
         for run in (mistake, cell)
-    ]  # fmt: skip
-    return verdict(*pair) is None and verdict(*pair[::-1]) is None
+    )
+    return verdict(one, other) is None and verdict(other, one) is None
 
 
 def _kind_of(error: str) -> str:

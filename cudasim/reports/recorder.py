@@ -562,7 +562,10 @@ class Recorder:
         for number in sorted(self._lines):
             kept = self._lines[number]
             counters = lines[number] = kept.counters
-            counters.threads, counters.warps = int(np.count_nonzero(kept.visits)), int(kept.visits.any(axis=1).sum())
+            counters.threads, counters.warps = (
+                int(np.count_nonzero(kept.visits)),
+                int(kept.visits.any(axis=1).sum()),
+            )
             counters.shared_bytes = sum(kept.shared.values())
             counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
             for base, touched in kept.touched.items():

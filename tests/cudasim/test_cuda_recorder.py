@@ -971,7 +971,7 @@ def test_only_a_fused_multiply_and_add_counts_twice(call, flops):
     assert profile(kernel, (1,), (1,), (y,)).flops == flops
 
 
-# --------------------------------------------------------------------------------------------- who does the work
+# ------------------------------------------------------------------------------------------ who does the work
 
 SHARED_OUT = """
 extern "C" __global__ void f(const float* x, float* y, int n) {

@@ -1,4 +1,4 @@
-"""Right kernels whose work is done by a few threads: what the hidden tests of chapter 04 must tell from shared work."""
+"""Right kernels whose work a few threads do: what hidden tests must tell from work that is shared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = """int me = threadIdx.x + blockDim.x * threadIdx.y, threads = blockDim.
 
 
 def played(source: str, players: str) -> str:
-    """The kernel `source`, which has no barrier, with all its threads played by a few, one after the other."""
+    """The kernel `source`, which has no barrier, with all threads played by a few, one after the other."""
     found = re.search(r'extern "C" __global__ void (\w+)\(([^)]*)\)', source)
     assert found and "sync" not in source
     name, parameters = found[1], found[2]
@@ -34,13 +34,16 @@ extern "C" __global__ void {name}({parameters}) {{
     if (!({who})) return;
     for (int b = {block}; b < there; b += {blocks})
         for (int t = {first}; t < threads; t += {step})
-            play(make_uint3(t % blockDim.x, t / blockDim.x, 0), make_uint3(b % gridDim.x, b / gridDim.x, 0), {given});
+            play(
+                make_uint3(t % blockDim.x, t / blockDim.x, 0),
+                make_uint3(b % gridDim.x, b / gridDim.x, 0), {given}
+            );
 }}
 """
 
 
 def few(source: str, players: str) -> str:
-    """`source`, a kernel that walks from FIRST by STEP after the word FEW, with those numbers of a few threads."""
+    """`source`, a kernel that walks from FIRST by STEP after the word FEW, with the numbers of `players`."""
     who, first, step, *_ = PLAYERS[players]
     assert "FEW;" in source
     return source.replace(
