@@ -93,6 +93,6 @@ class LongThread(LaunchError):
     def __init__(self, name: str, block: int, thread: int, max_span: int) -> None:
         self.block, self.thread = block, thread
         super().__init__(
-            f"{name}: thread {thread:,} of block {block:,} has taken more than {max_span:,} steps (max_span), "
-            "one after the other: share its work among the threads, or allow more"
+            f"{name}: thread {thread:,} of block {block:,} has taken more than {max_span:,} steps "
+            "(max_span), one after the other: share its work among the threads, or allow more"
         )

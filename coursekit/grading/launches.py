@@ -66,13 +66,13 @@ def _outputs(expected: Any, got: Any, names: Any, tolerance: float) -> str | Non
             continue
         wanted = expected[schedule]["outputs"]
         for name, want, have in zip(names, wanted, run["outputs"], strict=True):
-            message = _array(want, have, tolerance)
+            message = _array(name, want, have, tolerance)
             if message:
                 return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 
 
-def _array(want: Any, have: Any, tolerance: float) -> str | None:
+def _array(name: str, want: Any, have: Any, tolerance: float) -> str | None:
     """None in place of an array says that the kernel left it as it was."""
     if want is None or have is None:
         if want is have:
@@ -80,7 +80,7 @@ def _array(want: Any, have: Any, tolerance: float) -> str | None:
         return "nothing was written to it" if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
-    return _values(_unpacked(want), _unpacked(have), tolerance)
+    return _values(name, _unpacked(want), _unpacked(have), tolerance)
 
 
 def _unpacked(array: Any) -> Values:
@@ -89,7 +89,7 @@ def _unpacked(array: Any) -> Values:
     return np.frombuffer(content, array["dtype"]).reshape(array["shape"]).astype(np.float64)
 
 
-def _values(want: Values, have: Values, tolerance: float) -> str | None:
+def _values(name: str, want: Values, have: Values, tolerance: float) -> str | None:
     same = (want == have) | (np.isnan(want) & np.isnan(have))
     wanted, finite = np.isfinite(want), np.isfinite(have)
     if (wanted & ~finite).any():
@@ -99,7 +99,13 @@ def _values(want: Values, have: Values, tolerance: float) -> str | None:
         return "some values should not be finite numbers, or be infinite the other way"
     away = np.abs(np.subtract(want, have, where=~same, out=np.zeros_like(want)))
     wrong = ~same & (away > tolerance * (1.0 + np.abs(want)))
-    return f"values differ from the expected by up to {away[wrong].max():.2g}" if wrong.any() else None
+    if not wrong.any():
+        return None
+    first = "".join(f"[{place}]" for place in np.argwhere(wrong)[0])
+    return (
+        f"{int(wrong.sum()):,} of {want.size:,} values differ from the expected, by up to "
+        f"{away[wrong].max():.2g}; the first is {name}{first}"
+    )
 
 
 def _work(expected: Any, got: Any) -> str | None:
@@ -121,8 +127,8 @@ def _work(expected: Any, got: Any) -> str | None:
 
 def _long(expected: Any, got: Any, than: str = "") -> str:
     return (
-        f"{_thread(*got['longest'])} takes {than}{got['span']:,} steps, one after the other (a step is a read, "
-        f"a write, a test or a barrier); {expected['span']:,} can do: share the work among the threads"
+        f"{_thread(*got['longest'])} takes {than}{got['span']:,} steps, one after the other (a step is a "
+        f"read, a write, a test or a barrier); {expected['span']:,} can do: share the work among the threads"
     )
 
 
