@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cudasim.errors import CompileError as CompileError
     from cudasim.errors import KernelFault as KernelFault
     from cudasim.errors import LaunchError as LaunchError
+    from cudasim.errors import LongThread as LongThread
     from cudasim.kernel import RawKernel as RawKernel
     from cudasim.kernel import RawModule as RawModule
     from cudasim.kernel import profile as profile
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # Imported when they are asked for: who needs arrays only shall not wait for a compiler.
 _PLACES = {
-    **dict.fromkeys(("CompileError", "KernelFault", "LaunchError"), "errors"),
+    **dict.fromkeys(("CompileError", "KernelFault", "LaunchError", "LongThread"), "errors"),
     **dict.fromkeys(("RawKernel", "RawModule", "profile", "simulate"), "kernel"),
     **dict.fromkeys(("Finding", "Report"), "reports.report"),
 }

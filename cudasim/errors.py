@@ -85,3 +85,14 @@ class KernelFault(LaunchError):
     def __init__(self, message: str, finding: object = None) -> None:
         self.finding = finding
         super().__init__(message)
+
+
+class LongThread(LaunchError):
+    """A thread took more steps than `profile` was asked to wait for (`max_span`); see `Report.span`."""
+
+    def __init__(self, name: str, block: int, thread: int, max_span: int) -> None:
+        self.block, self.thread = block, thread
+        super().__init__(
+            f"{name}: thread {thread:,} of block {block:,} has taken more than {max_span:,} steps "
+            "(max_span), one after the other: share its work among the threads, or allow more"
+        )

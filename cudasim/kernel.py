@@ -437,11 +437,19 @@ def _run(
 
 
 def profile(
-    kernel: Kernel, grid: Any, block: Any, args: Any, shared_mem: int = 0, *, max_steps: int = MAX_STEPS
+    kernel: Kernel,
+    grid: Any,
+    block: Any,
+    args: Any,
+    shared_mem: int = 0,
+    *,
+    max_steps: int = MAX_STEPS,
+    max_span: int | None = None,
 ) -> Report:
     """Run a kernel on copies of its arguments and report everything that it did: see `Report`.
 
-    What it prints is in `Report.printed`; after a failed assert it goes on.
+    What it prints is in `Report.printed`; after a failed assert it goes on. Raises LongThread where a thread
+    takes more than `max_span` steps.
     """
     kernel = _kernel("profile", kernel)
     where = machine(kernel.name, args)
@@ -449,7 +457,7 @@ def profile(
     with _simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values = arguments.values(copies)
-    recorder = Recorder(launch.name, launch.source, launch.grid, launch.block)
+    recorder = Recorder(launch.name, launch.source, launch.grid, launch.block, max_span)
     code = kernel.code("watched")
     code.variables.update(pointers(kernel.variables, copies))
     launch.waits = code.waits

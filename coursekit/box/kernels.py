@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from coursekit.box.probe import encode, show
-from cudasim import KernelFault, cp, profile, simulate
+from cudasim import KernelFault, LongThread, cp, profile, simulate
 
 SCHEDULES = ("lockstep", "forward", "reverse")
 STOPPED = "stopped"  # the fault of a loop that was cut off
 MAX_STEPS = 20_000  # iterations of one loop
+MAX_SPAN = 4_000  # steps of one thread, many times as many as any reference takes: what follows is not run
 
 
 def probe_kernel(
@@ -36,28 +37,37 @@ def probe_kernel(
     Right is what leaves the reference's arrays (within `tolerance`, absolute and relative) after each run,
     has no finding that the reference has not, and of the report's totals named in `at_most` and `at_least`
     none that is worse than the reference's by more than the factor `slack`. Atomics count along with
-    `at_most`, since they are in no other total.
+    `at_most`, since they are in no other total. The work must be shared among the threads about as evenly as
+    the reference shares it, and no thread may take many times the steps (`launches` says how many).
     """
     runs: dict[str, Any] = {}
     at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
+    shown: dict[str, Any] = {"runs": runs, "arrays": [], "findings": [], "work": {}, "counts": {}}
     for schedule in SCHEDULES:
-        _restore(at_file_scope)
         runs[schedule] = _run(kernel, grid, block, args, shared_mem, schedule)
+        _restore(at_file_scope)
+        if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
+            return show(name, {"kernel": shown}, tolerance, f"{name}: stopped")
         if schedule != "lockstep":
             runs[schedule] = _same_or(runs[schedule], runs["lockstep"])
-        if runs[schedule].get("fault") == STOPPED:  # an endless loop is endless in each order
-            stopped = {"runs": runs, "arrays": [], "findings": [], "counts": {}}
-            return show(name, {"kernel": stopped}, tolerance, f"{name}: stopped")
-    _restore(at_file_scope)
-    report = profile(kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS)
+            continue
+        shown["arrays"] = [
+            one.name for one, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)
+        ]
+        try:
+            report = profile(
+                kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS, max_span=MAX_SPAN
+            )
+        except LongThread as long:
+            shown["work"] = {"span": MAX_SPAN, "longest": [long.block, long.thread]}
+            return show(name, {"kernel": shown}, tolerance, f"{name}: one thread does it all")
     runs["profile"] = _same_or({"outputs": _outputs(args, report.outputs)}, runs["lockstep"])
     if at_most and "atomics" not in at_most:
         at_most = (*at_most, "atomics")
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
-    shown = {
-        "runs": runs,
-        "arrays": [p.name for p, arg in zip(kernel.function.parameters, args) if isinstance(arg, cp.ndarray)],
+    shown |= {
         "findings": list(_findings(report)),
+        "work": _work(report),
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
     }
     show(name, {"kernel": shown}, tolerance, f"{name}: {'ok' if report.ok else 'has findings'}")
@@ -110,6 +120,22 @@ def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
     """`args` with each array copied; an array that is given twice stays one array."""
     arrays = {id(one): cp.array(one) for one in args if isinstance(one, cp.ndarray)}
     return tuple(arrays.get(id(one), one) for one in args)
+
+
+def _work(report: Any) -> dict[str, Any]:
+    """How the work is shared: the most steps and bytes of one thread, who it is, and how many are like it."""
+    steps, moved = report.steps_by_thread, report.bytes_by_thread
+    most = int(moved.max())
+    busy = moved >= max(1, most / 2)
+    return {
+        "threads": moved.size,
+        "span": report.span,
+        "longest": [int(place) for place in divmod(int(steps.argmax()), steps.shape[1])],
+        "bytes": int(moved.sum()),
+        "most": most,
+        "busiest": [int(place) for place in divmod(int(moved.argmax()), moved.shape[1])],
+        "busy": [int(busy.sum()), int(moved[busy].sum())],
+    }
 
 
 def _findings(report: Any) -> Iterator[list[str]]:

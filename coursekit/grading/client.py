@@ -108,9 +108,7 @@ class Kernel:
             if shown.status != "timeout" or time.monotonic() > start + START_TIMEOUT:
                 return shown
 
-    def execute(
-        self, code: str, timeout: float, *, first: Sequence[Any] = (), loud: bool = False
-    ) -> Shown:
+    def execute(self, code: str, timeout: float, *, first: Sequence[Any] = (), loud: bool = False) -> Shown:
         """Run `code` and return what it showed; a kernel that was lost on the way is dead afterwards.
 
         `first` is a request to `coursekit.box.kernel`, with its arguments, that comes before the code. Much

@@ -51,12 +51,15 @@ class Guesses:
 
 
 def guesses(chapter: Chapter, course: Course, seeds: Sequence[int] = SEEDS) -> list[Guesses]:
-    """Each hidden test of `chapter`, in order. Runs the reference at each of the `seeds`, without a box."""
+    """Each hidden test of `chapter`, in order. Runs the reference at each of the `seeds`, without a box.
+
+    Answers in CUDA C are left out: no Python of theirs runs beside the test, so they show nothing themselves.
+    """
     judges = load_judges(judges_of(chapter))
     with Live.opened(chapter, course, seeds[0]) as live:
         reference = assemble(chapter, chapter.reference())
         found = []
-        for exercise in chapter.exercises:
+        for exercise in (one for one in chapter.exercises if not one.cuda):
             runs = [live.run(exercise, reference, seed).cells for seed in seeds]
             for number, test in enumerate(exercise.tests):
                 cells = [cells[number] for cells in runs]

@@ -81,16 +81,25 @@ def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
 
 
 def _same(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
-    """Both ended in the same way and showed the same values up to there."""
+    """Both ended in the same way and showed the same values up to there.
+
+    Asked both ways: a kernel is right where it costs at most so much, and a mistake is the same where the
+    costs are.
+    """
     if mistake.status != cell.status:
         return False
     if cell.status == "error" and _kind_of(mistake.error) != _kind_of(cell.error):
         return False
     tolerances = {probe.name: probe.tolerance for probe in right.probes}
-    shown = tuple(
-        replace(probe, tolerance=tolerances.get(probe.name, probe.tolerance)) for probe in mistake.probes
+    one, other = (
+        replace(
+            run,
+            status="ok",
+            probes=tuple(replace(p, tolerance=tolerances.get(p.name, p.tolerance)) for p in run.probes),
+        )
+        for run in (mistake, cell)
     )
-    return verdict(replace(mistake, status="ok", probes=shown), replace(cell, status="ok")) is None
+    return verdict(one, other) is None and verdict(other, one) is None
 
 
 def _kind_of(error: str) -> str:

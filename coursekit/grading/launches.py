@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 from coursekit.grading import wording
 
+UNEVEN = 5.0  # times as unevenly as the reference may a kernel share its work: threads that do four's pass
+LONGER = 6.0  # times the steps of the reference's longest thread may one take ...
+MORE = 16  # ... and so many more: a launch of few steps says little
+
 Values = NDArray[np.float64]
 
 _ORDERS = {
@@ -41,8 +45,10 @@ def difference(expected: Any, got: Any, tolerance: float, *, own: bool = False) 
     found = _fault(wanted, shown) or _finding(expected["findings"], got["findings"])
     if found:
         return found if own else without_data(found)
-    return _outputs(wanted, shown, got["arrays"], tolerance, own) or _counts(
-        expected["counts"], got["counts"], own
+    return (
+        _outputs(wanted, shown, got["arrays"], tolerance, own)
+        or _work(expected["work"], got["work"], own)
+        or _counts(expected["counts"], got["counts"], own)
     )
 
 
@@ -62,7 +68,7 @@ def _whole(runs: Any) -> Any:
 def _fault(expected: Any, got: Any) -> str | None:
     """What stopped a run, where it did not stop the reference for the same reason."""
     for schedule, run in got.items():
-        if run.get("fault") != expected[schedule].get("fault"):
+        if schedule in expected and run.get("fault") != expected[schedule].get("fault"):
             return str(run["told"]) if "fault" in run else "was expected to be stopped"
     return None
 
@@ -79,17 +85,17 @@ def _finding(expected: Any, got: Any) -> str | None:
 
 def _outputs(expected: Any, got: Any, names: Any, tolerance: float, own: bool) -> str | None:
     for schedule, run in got.items():
-        if "fault" in run:
+        if "fault" in run or schedule not in expected:
             continue
         wanted = expected[schedule]["outputs"]
         for name, want, have in zip(names, wanted, run["outputs"], strict=True):
-            message = _array(want, have, tolerance, own)
+            message = _array(name, want, have, tolerance, own)
             if message:
                 return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 
 
-def _array(want: Any, have: Any, tolerance: float, own: bool) -> str | None:
+def _array(name: str, want: Any, have: Any, tolerance: float, own: bool) -> str | None:
     """None in place of an array says that the kernel left it as it was."""
     if want is None or have is None:
         if want is have:
@@ -97,7 +103,7 @@ def _array(want: Any, have: Any, tolerance: float, own: bool) -> str | None:
         return "nothing was written to it" if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
-    return _values(_unpacked(want), _unpacked(have), tolerance, own)
+    return _values(name, _unpacked(want), _unpacked(have), tolerance, own)
 
 
 def _unpacked(array: Any) -> Values:
@@ -106,7 +112,7 @@ def _unpacked(array: Any) -> Values:
     return np.frombuffer(content, array["dtype"]).reshape(array["shape"]).astype(np.float64)
 
 
-def _values(want: Values, have: Values, tolerance: float, own: bool) -> str | None:
+def _values(name: str, want: Values, have: Values, tolerance: float, own: bool) -> str | None:
     same = (want == have) | (np.isnan(want) & np.isnan(have))
     wanted, finite = np.isfinite(want), np.isfinite(have)
     if (wanted & ~finite).any():
@@ -118,7 +124,44 @@ def _values(want: Values, have: Values, tolerance: float, own: bool) -> str | No
     wrong = ~same & (away > tolerance * (1.0 + np.abs(want)))
     if not wrong.any():
         return None
-    return f"values differ from the expected by up to {wording.distance(away[wrong].max(), own)}"
+    far = wording.distance(away[wrong].max(), own)
+    if not own:  # how many, and which, could carry a hidden input out
+        return f"values differ from the expected by up to {far}"
+    first = "".join(f"[{place}]" for place in np.argwhere(wrong)[0])
+    count = f"{int(wrong.sum()):,} of {want.size:,}"
+    return f"{count} values differ from the expected, by up to {far}; the first is {name}{first}"
+
+
+def _work(expected: Any, got: Any, own: bool) -> str | None:
+    """What is wrong with how the threads share the work, where a few of them do it."""
+    if not expected or not got:  # stopped, as the reference was
+        return None
+    if "most" not in expected:  # a known mistake, and its run was cut off
+        return None if "most" not in got else "takes fewer steps than expected"
+    if "most" not in got:
+        return _long(expected, got, own, "more than ")
+    if got["most"] * expected["bytes"] > UNEVEN * expected["most"] * got["bytes"]:
+        busy, moved = got["busy"]
+        one = f"{_thread(*got['busiest'], own)} does"
+        some = f"{busy:,} of {got['threads']:,} threads do" if own else "a few threads do"
+        part = f"{100 * moved / got['bytes']:.0f} %" if own else "most"
+        return (
+            f"{one if busy == 1 else some} {part} of the reads and writes; share the work among the threads"
+        )
+    return _long(expected, got, own) if got["span"] > LONGER * expected["span"] + MORE else None
+
+
+def _long(expected: Any, got: Any, own: bool, than: str = "") -> str:
+    told = f"{than}{got['span']:,}" if own else _told(got["span"], own, expected["span"])
+    return (
+        f"{_thread(*got['longest'], own)} takes {told} steps, one after the other (a step is a "
+        f"read, a write, a test or a barrier); {expected['span']:,} can do: share the work among the threads"
+    )
+
+
+def _thread(block: int, thread: int, own: bool) -> str:
+    """Which thread: the first by its number; another's number could carry a hidden input out."""
+    return f"thread {thread:,} of block {block:,}" if own or block == thread == 0 else "one thread"
 
 
 def _counts(expected: Any, got: Any, own: bool) -> str | None:

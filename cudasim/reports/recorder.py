@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cudasim.errors import LongThread
 from cudasim.reports import messages
 from cudasim.reports.counters import LANES, Bools, Counters, Ints, alignment, bank_conflicts, requests
 from cudasim.reports.findings import Findings
@@ -53,7 +54,7 @@ class _Line:
     """What is kept of one source line beside its counters."""
 
     counters: LineCounters
-    came: Bools  # (warps, 32)
+    visits: Ints  # (warps, 32): how often each lane came
     shared: dict[str, int] = field(default_factory=dict)
     touched: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # by the base of the allocation
 
@@ -69,7 +70,9 @@ class _State:
 
 
 class Recorder:
-    def __init__(self, program_name: str, source: str, grid: Triple, block: Triple) -> None:
+    def __init__(
+        self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None
+    ) -> None:
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._blocks, self._threads = math.prod(grid), math.prod(block)
         self._per_block = -(-self._threads // LANES)  # warps
@@ -83,6 +86,8 @@ class Recorder:
         self._shared: dict[int, int] = {}
         self._shared_bytes = 0
         self._trace = Trace()
+        self._bytes = self._by_lane(np.int64)  # of global memory that each lane touches
+        self._max_span, self._until_checked = max_span, max_span
 
     # ----------------------------------------------------------------------------------------------- accesses
 
@@ -109,6 +114,8 @@ class Recorder:
         at = offset.ravel()
         if chosen is not None:
             lanes, at = lanes[chosen], at[chosen]
+        if memory.space == "global":
+            self._bytes[warps] += size * allowed
         conflicts = self._count_access(here, kind, memory, offset, size, allowed, at)
         self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
         if memory.space == "constant":
@@ -502,11 +509,39 @@ class Recorder:
     def _line(self, line: int) -> _Line:
         if line not in self._lines:
             counters = LineCounters(line=line, source=self._found.source_line(line))
-            self._lines[line] = _Line(counters, np.zeros((self._blocks * self._per_block, LANES), dtype=bool))
+            self._lines[line] = _Line(counters, self._by_lane(np.int32))
         return self._lines[line]
 
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
-        here.came[warps] |= active
+        here.visits[warps] += active
+        if self._until_checked is not None:
+            self._until_checked -= 1
+            if self._until_checked < 0:  # only now can a thread have taken so many steps
+                self._check_span()
+
+    def _check_span(self) -> None:
+        """Raise where a thread has taken too many steps; else work out when it could have."""
+        assert self._max_span is not None
+        steps = self._steps()
+        span = int(steps.max())
+        if span > self._max_span:
+            block, thread = divmod(int(steps.argmax()), self._per_block * LANES)
+            raise LongThread(self.program, block, thread, self._max_span)
+        self._until_checked = self._max_span - span
+
+    def _steps(self) -> Ints:
+        """(warps, 32)."""
+        steps = self._by_lane(np.int64)
+        for kept in self._lines.values():
+            steps += kept.visits
+        return steps
+
+    def _by_lane(self, dtype: Any) -> Ints:
+        return np.zeros((self._blocks * self._per_block, LANES), dtype=dtype)
+
+    def _by_thread(self, lanes: Ints) -> Ints:
+        """(blocks, threads of a block) of (warps, 32)."""
+        return lanes.reshape(self._blocks, -1)[:, : self._threads]
 
     def _index(self, memory: MemoryLike, offset: int) -> int:
         return (offset - memory.low) // memory.dtype.itemsize
@@ -527,7 +562,10 @@ class Recorder:
         for number in sorted(self._lines):
             kept = self._lines[number]
             counters = lines[number] = kept.counters
-            counters.threads, counters.warps = int(kept.came.sum()), int(kept.came.any(axis=1).sum())
+            counters.threads, counters.warps = (
+                int(np.count_nonzero(kept.visits)),
+                int(kept.visits.any(axis=1).sum()),
+            )
             counters.shared_bytes = sum(kept.shared.values())
             counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
             for base, touched in kept.touched.items():
@@ -543,6 +581,7 @@ class Recorder:
         }
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
+            steps_by_thread=self._by_thread(self._steps()), bytes_by_thread=self._by_thread(self._bytes),
             lines=lines, trace=self._trace, **findings, **total.totals(),
         )  # fmt: skip
 

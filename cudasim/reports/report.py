@@ -7,6 +7,7 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cudasim.reports.counters import Counters
@@ -115,11 +116,18 @@ COLUMNS = (
 )
 
 
+def _nobody() -> NDArray[np.int64]:
+    return np.zeros((0, 0), dtype=np.int64)
+
+
 @dataclass(kw_only=True, eq=False)
 class Report(Counters):
     """The counters of a whole launch, its findings, and `lines`: the counters of each source line.
 
-    `printed` is what printf said.
+    `printed` is what printf said. `steps_by_thread` and `bytes_by_thread`, of shape (blocks, threads of a
+    block), x fastest, say who did the work. A step is an access to memory, an atomic, the test of a branch or
+    a loop, a barrier or a function of warps; the arithmetic between them is none. Bytes are those of global
+    memory that a thread reads, writes, or changes by an atomic.
     """
 
     program: str
@@ -137,8 +145,15 @@ class Report(Counters):
     asserts: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     printed: str = ""
+    steps_by_thread: NDArray[np.int64] = field(default_factory=_nobody)
+    bytes_by_thread: NDArray[np.int64] = field(default_factory=_nobody)
     lines: Lines = field(default_factory=Lines)
     trace: Trace = field(default_factory=Trace, repr=False)
+
+    @property
+    def span(self) -> int:
+        """The steps of the thread that takes the most: with threads without end, the launch takes so long."""
+        return int(self.steps_by_thread.max(initial=0))
 
     @property
     def ok(self) -> bool:

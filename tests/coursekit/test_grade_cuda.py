@@ -131,11 +131,17 @@ ANSWERS = {
     "reads twice": {"4.1": body("if (i < n) { y[i] = x[i]; y[i] = x[n - 1 - i]; }")},
     "writes nothing": {"4.1": body("")},
     "writes its input": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; x[i] = 0; }").replace("const ", "")},
+    "one thread does it all": {"4.1": body("if (i == 0) for (; i < n; i++) y[i] = x[n - 1 - i];")},
+    "each thread does it all": {"4.1": body("for (i = 0; i < n; i++) y[i] = x[n - 1 - i];")},
+    "a very long thread": {"4.1": body("for (int k = 0; k < 5000; k++) if (i < n) y[i] = x[n - 1 - i];")},
+    "four numbers for each thread": {
+        "4.1": body("for (int k = 4 * i; k < n && k < 4 * i + 4; k++) y[k] = x[n - 1 - k];")
+    },
     "race": {"4.1": body("if (i < n) { y[i] = x[n - 1 - i]; y[0] += 0 * y[n - 1]; }")},
     "not C": {"4.1": body("if (i < n) y[i] = x[n - 1 - j];")},
     "renamed": {"4.1": body("if (i < n) y[i] = x[n - 1 - i];", name="flop")},
     "other parameters": {"4.1": body("if (i < n) y[i] = x[i];", parameters="float* x, float* y, float n")},
-    "endless": {"4.1": body("while (true) { if (i < n) y[i] = x[n - 1 - i] + i++; }")},
+    "endless": {"4.1": body("while (true) { if (i < n) y[i] = x[n - 1 - i]; i = n; }")},
     "stub": {},
     "stub with more space": {
         "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")
@@ -180,6 +186,9 @@ def test_a_right_kernel_earns_all_points(results, name):
             "n = 1: line 4: a thread reads x[-1], which lies before the first element; x has 1 element",
         ),
         ("the same way", "n = 33: array y: values differ from the expected by up to "),
+        ("one thread does it all", "n = 33: thread 0 of block 0 does most of the reads and writes; share "),
+        ("each thread does it all", "n = 33: thread 0 of block 0 takes "),
+        ("a very long thread", "n = 1: thread 0 of block 0 takes "),
         ("writes nothing", "n = 1: array y: nothing was written to it"),
         ("writes its input", "n = 1: array x: was changed, and should not be"),
         ("race", "n = 33: race (global): line 4"),
@@ -190,7 +199,7 @@ def test_a_right_kernel_earns_all_points(results, name):
         ("stub", "not solved yet"),
         ("stub with more space", "not solved yet"),
         ("python instead", "does not compile: flip.cu:2:1: error: "),
-        ("patched from another answer", "n = 33: array y: values differ"),
+        ("patched from another answer", "n = 33: array y: 32 of 33 values differ"),
     ],
 )
 def test_a_wrong_kernel_loses_points_and_is_told_why(results, name, told):
@@ -203,6 +212,12 @@ def test_right_values_at_a_higher_cost_keep_the_points_for_values(results):
     result = results["reads twice"]["4.1"]
     assert result.points == 2
     assert result.messages == ("counts: global_load_sectors is 16; 8 can do",)
+
+
+def test_a_thread_that_does_the_work_of_four_keeps_the_points_for_values(results):
+    result = results["four numbers for each thread"]["4.1"]
+    assert result.points == 2
+    assert result.messages[0].startswith("counts: global_load_sectors is ")
 
 
 def test_atomics_do_not_dodge_the_counts(results):

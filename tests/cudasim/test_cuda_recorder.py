@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda_recording import FakeMemory, Run, shared
 
-from cudasim import RawKernel, cp, profile
+from cudasim import LongThread, RawKernel, cp, profile
 
 # ---------------------------------------------------------------------------------------------------- sectors
 
@@ -969,3 +969,52 @@ def test_only_a_fused_multiply_and_add_counts_twice(call, flops):
     source = f'extern "C" __global__ void k(float* y) {{ float a = y[0]; y[threadIdx.x] = {call}; }}'
     kernel, y = RawKernel(source, "k"), cp.zeros(1, cp.float32)
     assert profile(kernel, (1,), (1,), (y,)).flops == flops
+
+
+# ------------------------------------------------------------------------------------------ who does the work
+
+SHARED_OUT = """
+extern "C" __global__ void f(const float* x, float* y, int n) {
+    __shared__ float board[64];
+    int t = threadIdx.x;
+    if (t < n) board[t] = x[t];
+    __syncthreads();
+    if (t == 0 && blockIdx.x == 1)
+        for (int k = 0; k < n; k++) y[k] = board[k];
+}"""
+
+
+def test_steps_and_bytes_of_each_thread():
+    x, y = cp.ones(40, dtype=cp.float32), cp.zeros(40, dtype=cp.float32)
+    report = profile(RawKernel(SHARED_OUT, "f"), (3,), (50,), (x, y, 40))
+    assert report.ok
+    # if, load, store, barrier, if; the loop tests 41 times, and reads and writes 40 times
+    steps = np.full((3, 50), 5)
+    steps[:, 40:] = 3
+    steps[1, 0] += 41 + 80
+    np.testing.assert_array_equal(report.steps_by_thread, steps)
+    assert report.span == 126
+    moved = np.full((3, 50), 4)
+    moved[:, 40:] = 0
+    moved[1, 0] += 4 * 40
+    np.testing.assert_array_equal(report.bytes_by_thread, moved)
+
+
+def test_a_float4_and_an_atomic_are_bytes_and_one_step():
+    source = """
+extern "C" __global__ void f(const float* x, int* y) {
+    float4 v = ((const float4*)x)[threadIdx.x];
+    atomicAdd(y, (int)v.x);
+}"""
+    args = cp.ones(128, dtype=cp.float32), cp.zeros(1, dtype=cp.int32)
+    report = profile(RawKernel(source, "f"), (1,), (32,), args)
+    assert (report.steps_by_thread == 2).all() and (report.bytes_by_thread == 20).all()
+    assert report.steps_by_thread.shape == (1, 32)
+
+
+def test_a_thread_of_too_many_steps_is_named_and_the_run_ends():
+    x, y = cp.ones(40, dtype=cp.float32), cp.zeros(40, dtype=cp.float32)
+    kernel = RawKernel(SHARED_OUT, "f")
+    assert profile(kernel, (3,), (50,), (x, y, 40), max_span=126).span == 126
+    with pytest.raises(LongThread, match="thread 0 of block 1 has taken more than 125 steps"):
+        profile(kernel, (3,), (50,), (x, y, 40), max_span=125)
