@@ -455,9 +455,7 @@ SCALAR: dict[str, Notebook] = {
         "01", below("1.1", "import threading", "threading.Thread(target=print, args=('hello',)).start()")
     ),
     "a file": changed("01", below("1.1", "with open('notes.txt', 'w') as file:", "    file.write('hello')")),
-    "an own rng": changed(
-        "01", below("1.1", "rng = np.random.default_rng(0)", "x = y = z = w = 3")
-    ),
+    "an own rng": changed("01", below("1.1", "rng = np.random.default_rng(0)", "x = y = z = w = 3")),
 }
 
 ARRAYS: dict[str, Notebook] = {
