@@ -142,7 +142,7 @@ def _work(expected: Any, got: Any, own: bool) -> str | None:
         return _long(expected, got, own, "more than ")
     if got["most"] * expected["bytes"] > UNEVEN * expected["most"] * got["bytes"]:
         busy, moved = got["busy"]
-        one = f"{_thread(*got['busiest'], own)} does"
+        one = f"{_thread(*got['busiest'], own=own)} does"
         some = f"{busy:,} of {got['threads']:,} threads do" if own else "a few threads do"
         part = f"{100 * moved / got['bytes']:.0f} %" if own else "most"
         return (
@@ -154,12 +154,12 @@ def _work(expected: Any, got: Any, own: bool) -> str | None:
 def _long(expected: Any, got: Any, own: bool, than: str = "") -> str:
     told = f"{than}{got['span']:,}" if own else _told(got["span"], own, expected["span"])
     return (
-        f"{_thread(*got['longest'], own)} takes {told} steps, one after the other (a step is a "
+        f"{_thread(*got['longest'], own=own)} takes {told} steps, one after the other (a step is a "
         f"read, a write, a test or a barrier); {expected['span']:,} can do: share the work among the threads"
     )
 
 
-def _thread(block: int, thread: int, own: bool) -> str:
+def _thread(block: int, thread: int, *, own: bool) -> str:
     """Which thread: the first by its number; another's number could carry a hidden input out."""
     return f"thread {thread:,} of block {block:,}" if own or block == thread == 0 else "one thread"
 
