@@ -109,7 +109,7 @@ def _print_cost(what: str, chapter: Chapter, place: Path, options: Sequence[str]
     )
     command = [sys.executable, "-c", measured, *command, "--out", str(place / "grades"), *options]
     started = time.monotonic()
-    peak = int(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1])
+    peak = int(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.split()[-1])
     print(f"one who {what}: {time.monotonic() - started:.0f} s, {peak / 1000:.0f} MB", flush=True)
 
 
