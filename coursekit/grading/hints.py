@@ -77,7 +77,8 @@ def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, jud
 
 
 def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
-    return verdict(right, mistake, judge if getattr(judge, "telling", False) else None) is not None
+    """Whether the mistake shows there: what a judge refuses may be equal by comparison, and the other way."""
+    return any(verdict(right, mistake, one) is not None for one in (judge, None))
 
 
 def _same(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
