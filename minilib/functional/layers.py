@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.functional.counted import CountedDropout
 from minilib.functional.rows import as_rows, column_sum
 from minilib.parallel import CHUNK, chunked
 from minilib.tensor import (
@@ -518,6 +517,8 @@ def dropout(
     if on_cpu or by_sample:
         mask = dropout_mask(input.shape, p, input.dtype, generator)
         return apply(Dropout(), input, Tensor(array_module(input.data).asarray(mask)))
+    from minilib.functional.counted import CountedDropout  # of other devices alone
+
     key = (generator or default_generator).numbers.integers(2**64, dtype=np.uint64)
     return apply(CountedDropout(p, int(key)), input)
 
