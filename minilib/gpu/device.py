@@ -65,9 +65,9 @@ def without(*kinds: type[Function]) -> Iterator[None]:
 
 
 def coverage() -> str:
-    """A table of all operations: which run our kernels, which the array module's."""
+    """A table of all operations: which run our kernels, which those of CuPy or its stand-in."""
     kinds = sorted(operations(Function), key=lambda kind: kind.__name__)
-    rows = [(kind.__name__, "ours" if kind in DEVICE.pairs else cp.__name__) for kind in kinds]
+    rows = [(kind.__name__, "ours" if kind in DEVICE.pairs else "cupy") for kind in kinds]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {where}" for name, where in rows)
 
