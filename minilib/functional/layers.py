@@ -508,7 +508,10 @@ class Dropout(Function):
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, generator: Generator | None = None
 ) -> Tensor:
-    """Each number becomes 0 with probability p, the others are divided by 1 - p; itself out of training."""
+    """Each number becomes 0 with probability p, the others are divided by 1 - p; itself out of training.
+
+    Off the CPU the draws are made by counting on the device: one seed drops other numbers there than here.
+    """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
     if not training or p == 0:

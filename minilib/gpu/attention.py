@@ -12,7 +12,7 @@ from minilib.functional.attention import CausalAttention
 from minilib.functional.scan import ScanKernel, SelectiveScan
 from minilib.gpu.device import blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import run_elementwise
-from minilib.gpu.reductions import contiguous, reduce_rows
+from minilib.gpu.reductions import MOST, contiguous, reduce_rows
 from minilib.tensor import Array
 
 TILE, WIDEST = 16, 64  # as in flash.cu
@@ -30,13 +30,8 @@ class FlashKernels:
     def forward(self, f: Any, *arrays: Array) -> Array:
         heads, x = f.n_head, arrays[0]
         channels = x.shape[2] // (3 if f.packed else 1)
-        masked = len(arrays) == (2 if f.packed else 4)
-        if (
-            masked
-            or not fits(*arrays)
-            or not all(array.size for array in arrays)
-            or channels > WIDEST * heads
-        ):
+        masked, narrow = len(arrays) == (2 if f.packed else 4), channels <= WIDEST * heads
+        if masked or not (narrow and fits(*arrays)) or not x.size or max(len(x), heads) > MOST:
             return NotImplemented
         arrays = tuple(contiguous(array) for array in arrays)
         q, k, v = self.parts(f, arrays)
@@ -87,9 +82,11 @@ class ScanKernels:
         f.by_kernel = ScanKernel(f.state)
         f.by_kernel.xp = f.xp
         out = f.by_kernel.forward(*arrays)
-        f.saved = f.by_kernel.saved
+        f.saved, f.by_kernel.saved = f.by_kernel.saved, ()  # the engine lets go of the one
         return out
 
     def backward(self, f: Any, grad: Array) -> Any:
         f.by_kernel.saved = f.saved
-        return f.by_kernel.backward(grad)
+        grads = f.by_kernel.backward(grad)
+        f.by_kernel.saved = ()
+        return grads

@@ -16,7 +16,7 @@ from minilib.tensor import Array, Function
 
 PIECE = 4096  # numbers of a row, or of a column, that a block takes
 ADD, LARGEST, SMALLEST = 0, 1, -1
-MOST = 65_535  # blocks along the second axis of a grid
+MOST = 65_535  # blocks along the second or third axis of a grid
 
 
 @cache
@@ -67,15 +67,17 @@ def contiguous(x: Array) -> Array:
     return out
 
 
+def reduced(f: Any, x: Array, kind: int = ADD) -> Array:
+    """The result of the reduction `f`, with its axes kept where it keeps them."""
+    out = reduce(x, axes(f.dim, x.ndim), kind)
+    return f.keep(out) if f.keepdim else out
+
+
 class SumKernels:
     """Forward by kernels; backward is a view that repeats the gradient."""
 
     def forward(self, f: Any, x: Array) -> Array:
-        if not fits(x):
-            return NotImplemented
-        dims = axes(f.dim, x.ndim)
-        out = reduce(x, dims)
-        return out.reshape([1 if i in dims else n for i, n in enumerate(x.shape)]) if f.keepdim else out
+        return reduced(f, x) if fits(x) else NotImplemented
 
     def backward(self, f: Function, grad: Array) -> Any:
         return f.backward(grad)
@@ -90,10 +92,7 @@ class ExtremeKernels:
     def forward(self, f: Any, x: Array) -> Array:
         if not fits(x) or not x.size:
             return NotImplemented
-        dims = axes(f.dim, x.ndim)
-        out = reduce(x, dims, LARGEST if f.largest else SMALLEST)
-        if f.keepdim:
-            out = out.reshape([1 if i in dims else n for i, n in enumerate(x.shape)])
+        out = reduced(f, x, LARGEST if f.largest else SMALLEST)
         f.saved = x, out
         return out
 

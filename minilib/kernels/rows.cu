@@ -53,6 +53,14 @@ template <int EACH> __device__ void store(float* row, const float* mine, int col
     }
 }
 
+// Loads a row, and gives the largest of its numbers to all threads.
+template <int EACH> __device__ float load_with_top(const float* row, float* mine, int columns, float* room) {
+    float top = -INFINITY;
+    load<EACH>(row, mine, columns, -INFINITY);
+    for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+    return block_max(top, room);
+}
+
 // From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
 // with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
 
@@ -61,10 +69,7 @@ template <int EACH> __global__ void softmax(const float* x, float* y, int rows, 
     __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
-        float mine[EACH], top = -INFINITY, sum = 0.0f;
-        load<EACH>(x + start, mine, columns, -INFINITY);
-        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
-        top = block_max(top, room);
+        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
         for (int i = 0; i < EACH; i++) {
             mine[i] = threadIdx.x + i * blockDim.x < columns ? expf(mine[i] - top) : 0.0f;
             sum += mine[i];
@@ -96,10 +101,7 @@ template <int EACH> __global__ void log_softmax(const float* x, float* y, int ro
     __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
-        float mine[EACH], top = -INFINITY, sum = 0.0f;
-        load<EACH>(x + start, mine, columns, -INFINITY);
-        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
-        top = block_max(top, room);
+        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
         for (int i = 0; i < EACH; i++) {
             mine[i] -= top;
             if (threadIdx.x + i * blockDim.x < columns) sum += expf(mine[i]);
@@ -133,10 +135,7 @@ template <int EACH> __global__ void cross_entropy(const float* x, const long lon
     __shared__ float room[MOST], at_target;
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns, wanted = target[row];
-        float mine[EACH], top = -INFINITY, sum = 0.0f;
-        load<EACH>(x + start, mine, columns, -INFINITY);
-        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
-        top = block_max(top, room);
+        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
         for (int i = 0; i < EACH; i++) {
             int c = threadIdx.x + i * blockDim.x;
             if (c == wanted) at_target = mine[i] - top;

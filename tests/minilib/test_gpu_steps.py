@@ -16,6 +16,7 @@ import minilib.optim as optim
 import minilib.tensor as lib
 from minilib.data import digits
 from minilib.functional.counted import counted
+from minilib.functional.scan import selective_scan
 from minilib.gpt import GPT, GPTConfig
 from minilib.mamba import Mamba, MambaConfig
 from minilib.tensor import Generator, Tensor, manual_seed, tensor
@@ -57,6 +58,22 @@ def test_attention_that_does_not_fit_goes_to_the_array_module() -> None:
     y = F.causal_self_attention(x, 2, p=0.5, generator=Generator(0))
     y.sum().backward()
     assert "pair" not in vars(y.function) and x.grad is not None and x.grad.device == "cuda"
+
+
+def test_a_scan_lets_go_of_what_it_saved() -> None:
+    x, delta = (lib.rand(1, 40, 3, device="cuda", requires_grad=True) for _ in range(2))
+    A, B, C = (lib.rand(*size, device="cuda") for size in ((3, 2), (1, 40, 2), (1, 40, 2)))
+    y = selective_scan(x, delta, -A, B, C, method="chunked")
+    scan = y.function
+    assert type(vars(scan)["pair"]).__name__ == "ScanKernels" and scan.saved
+    y.sum().backward()
+    assert scan.saved is lib.FREED and not vars(scan)["by_kernel"].saved
+
+
+def test_more_sequences_than_a_grid_has_layers_go_to_the_array_module() -> None:
+    x = lib.zeros(65_536, 1, 3, device="cuda", requires_grad=True)
+    y = F.causal_self_attention(x, 1)
+    assert "pair" not in vars(y.function) and not y.sum().item()
 
 
 def test_attention_has_no_findings_and_no_conflicts() -> None:
