@@ -171,7 +171,7 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    asked = {"fast": False, "lint": False, "parity": False, "browser": False, "gpu": False}
+    asked = {"fast": False, "lint": False, "parity": False, "browser": False, "nightly": False, "gpu": False}
     return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
