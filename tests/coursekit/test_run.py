@@ -120,7 +120,7 @@ def test_the_class_goes_on_beside_what_is_no_notebook(
 
 # Memory
 
-MEASURE = """
+MEASURE = r"""
 import re, sys
 from pathlib import Path
 from coursekit.grading.assemble import load_chapter
