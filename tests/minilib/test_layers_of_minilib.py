@@ -50,6 +50,7 @@ ROOMS = {
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu": "numpy cuda/ engine operations tensor functional/ optim",
+    "gpu_pairs/": "numpy cuda/ engine operations tensor functional/ gpu",
     "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
 }
 
