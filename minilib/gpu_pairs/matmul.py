@@ -66,12 +66,12 @@ def largest(x: Shape, y: Shape) -> int:
 
 @dataclass(frozen=True)
 class Operand:
-    """How a kernel reads an operand, in numbers: see the top of matmul.cu. `lead` are steps between products."""
+    """How a kernel reads an operand: see the top of matmul.cu. `lead` are steps between products."""
 
     array: Array
     way: int
     step: int
-    lead: tuple[int, int]
+    lead: tuple[int, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ def tile_for(n: int, m: int, products: int) -> int:
     return 128 if blocks(n, 128) * blocks(m, 128) * products >= MANY else 64
 
 
-def operand(array: Array, across: int, along: int, lead: tuple[int, int]) -> Operand:
+def operand(array: Array, across: int, along: int, lead: tuple[int, ...]) -> Operand:
     """`array` with its axis `along` the sum, and `across` it."""
     count, depth = array.shape[across], array.shape[along]
     deep = neighbours(array, along) and not (depth == 1 and neighbours(array, across))
@@ -133,7 +133,7 @@ def readable(array: Array) -> Array:
 
 def neighbours(array: Array, axis: int) -> bool:
     """Whether numbers along `axis` lie side by side."""
-    return array.shape[axis] == 1 or array.strides[axis] == array.itemsize
+    return bool(array.shape[axis] == 1 or array.strides[axis] == array.itemsize)
 
 
 def steps_of(array: Array) -> list[int]:
