@@ -1,0 +1,41 @@
+"""Rows of a table by kernels/embedding.cu. Gradients of one row are added in no fixed order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minilib.cuda import cp
+from minilib.functional.layers import Embedding
+from minilib.gpu import THREADS, blocks, fits, pair
+from minilib.gpu_pairs import kernels
+from minilib.tensor import Array
+
+FEW = 4  # rows of a warp, as in embedding.cu
+
+
+@pair(Embedding)
+class EmbeddingKernels:
+    def forward(self, f: Any, weight: Array, index: Array) -> Array:
+        out = cp.empty((*index.shape, weight.shape[1]), np.float32)
+        if not fits(weight) or out.size >= 2**31:
+            return NotImplemented
+        f.saved = (index,) if f.needs(0) else ()
+        run("embedding", cp.ascontiguousarray(weight), index, out)
+        return out
+
+    def backward(self, f: Any, grad: Array) -> Array:
+        dw = cp.zeros(f.inputs[0].shape, np.float32)
+        padding = -1 if f.padding_idx is None else f.padding_idx % len(dw)
+        run("embedding_backward", cp.ascontiguousarray(grad), f.saved[0], dw, padding)
+        return dw
+
+
+def run(name: str, x: Array, index: Array, out: Array, *more: int) -> None:
+    """Run a kernel with a warp for FEW rows; where there is none, nothing."""
+    if index.size and x.size:
+        rows = cp.ascontiguousarray(index.reshape(-1).astype(np.int64))
+        grid, numbers = (blocks(index.size, THREADS // 32 * FEW),), (index.size, x.shape[-1], *more)
+        args = (x, rows, out, *map(np.int32, numbers))
+        kernels("embedding").get_function(name)(grid, (THREADS,), args)
