@@ -18,7 +18,10 @@ from minilib.tensor import Array, Function, Shape
 
 OUT, LONGEST, TIME = 8, 8, 64  # as in conv.cu
 PIXELS = 256  # of a tile at most
-ROOM, SOME = 12_000, 4_096  # floats in a block's shared memory: at most, and what leaves room for other blocks
+ROOM, SOME = (
+    12_000,
+    4_096,
+)  # floats in a block's shared memory: at most, and what leaves room for other blocks
 BUSY = 256  # blocks that keep a GPU busy
 
 
@@ -78,16 +81,21 @@ class Tile:
         return [*(n for shape in shapes for n in shape), self.tall, self.wide, self.row]
 
 
-def tile_of(w: Windows, fixed: int = 0, planes: int = 1) -> Tile | None:
-    """The largest tile, of whole rows if it may be, with room for `fixed` floats and `planes` patches."""
-    x = min(w.result[1], PIXELS)
-    y = min(w.result[0], PIXELS // x)
+def tile_of(w: Windows, fixed: int = 0, planes: int = 1, most: int = PIXELS) -> Tile | None:
+    """The largest tile up to `most` pixels, of whole rows if it may be, with room for `planes` patches.
+
+    And for `fixed` floats beside them. None where there is none.
+    """
+    x = min(w.result[1], most)
+    y = min(w.result[0], most // x)
     while True:
         tall, wide = (
-            ((n - 1) * up + (k - 1) * abs(step)) // down + (1 if down == 1 else 2)
+            ((n - 1) * up + (k - 1) * abs(step)) // down + 1
             for n, up, k, step, down in zip((y, x), w.up, w.kernel, w.step, w.down, strict=True)
         )
-        narrow = x < 32 and w.up[1] == w.down[1] == 1  # rows one after the other take banks one after the other
+        narrow = (
+            x < 32 and w.up[1] == w.down[1] == 1
+        )  # rows one after the other take banks one after the other
         row = wide + (x - wide) % 32 if narrow else wide
         if fixed + planes * tall * row <= ROOM:
             return Tile(w, (y, x), tall, wide, row)
@@ -162,6 +170,7 @@ class ConvKernels:
         grad, dx, dw, db = cp.ascontiguousarray(grad), None, None, None
         x_shape, w_shape = (one.shape for one in f.inputs[:2])
         plan = planned(windows_of(f, x_shape, w_shape[2:]), w_shape[1])
+        assert plan is not None  # forward has seen to it
         outs = w_shape[0] // f.groups
         if weight is not None:
             dx = cp.empty(x_shape, np.float32)
@@ -197,7 +206,14 @@ def weight_gradient(plan: Plan, grad: Array, x: Array, shape: Shape, groups: int
     partial = cp.empty((parts, size + shape[0]), np.float32)
     numbers = [groups, sources, outs, len(x), images, plan.channels, *tile.numbers]
     room = OUT * tile.pixels + plan.channels * tile.patch + threads
-    run("conv_backward_weight", parts * shares, (threads,), (grad, cp.ascontiguousarray(x), partial), numbers, room)
+    run(
+        "conv_backward_weight",
+        parts * shares,
+        (threads,),
+        (grad, cp.ascontiguousarray(x), partial),
+        numbers,
+        room,
+    )
     total = partial[0] if parts == 1 else column_sum(partial)
     return total[:size].reshape(shape), total[size:]
 
@@ -227,13 +243,13 @@ class MaxPoolKernels:
 
 def pool_tile(f: Any, shape: Shape, back: bool) -> Tile | None:
     windows = windows_of(f, shape, f.kernel)
-    return tile_of(windows.turned(), 0, 2) if back else tile_of(windows)
+    return tile_of(windows.turned() if back else windows, 0, 2 if back else 1, 4 * PIXELS)
 
 
 def pool(name: str, tile: Tile, arrays: tuple[Array, ...], each: int) -> None:
     """Run a kernel with `each` patches for a plane, and planes enough for its threads."""
     count = math.prod(arrays[0].shape[:2])
-    chunk = max(min(2 * PIXELS // tile.pixels, SOME // (each * tile.patch), count), 1)
+    chunk = max(min(4 * PIXELS // tile.pixels, SOME // (each * tile.patch), count), 1)
     room = each * chunk * tile.patch
     run(name, blocks(count, chunk) * tile.count, (PIXELS,), arrays, [count, chunk, *tile.numbers], room)
 

@@ -15,12 +15,10 @@
         int down_y, int down_x, int step_y, int step_x, int shift_y, int shift_x, int tile_y, int tile_x,    \
         int tall, int wide, int row
 
-// a / b, rounded down.
-__device__ int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
-
-// The first pixel of the source that a tile from `start` on needs.
+// The first pixel of the source that a tile from `start` on needs: rounded up.
 __device__ int first_pixel(int start, int kernel, int up, int down, int step, int shift) {
-    return floor_div(start * up + min(0, (kernel - 1) * step) + shift, down);
+    int first = start * up + min(0, (kernel - 1) * step) + shift;
+    return first > 0 ? (first + down - 1) / down : first / down;
 }
 
 template <typename T>

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_launches import check, launches
-from test_gpu import agree, near
+from test_gpu import agree
 
 import minilib.functional as F
 import minilib.gpu as gpu
-from minilib.cuda import cp
 from minilib.functional.layers import CausalConv, Conv, Embedding, MaxPool, causal_conv1d
 from minilib.tensor import tensor
 
@@ -121,7 +120,9 @@ def test_other_dtypes_and_large_kernels_are_left_to_the_array_module(dtype: str)
     assert "pair" not in vars(causal_conv1d(wide[0], tensor(floats(40, 1, 9)).to("cuda")).function)
 
 
-def moved(x: tuple[int, ...], outs: int, taps: int, halo: float = 1.0, tiles: int = 1, more: int = 0) -> float:
+def moved(
+    x: tuple[int, ...], outs: int, taps: int, halo: float = 1.0, tiles: int = 1, more: int = 0
+) -> float:
     """The bytes that `conv` states, for results as large as the planes of x."""
     n, c, h, w = x
     eighths = -(-outs // 8)
@@ -174,7 +175,7 @@ def test_shares_of_the_weight_gradient_are_added_up(conv: Any, monkeypatch: pyte
         ((2, 3, 9, 7), (3, 2), {"stride": (2, 1), "padding": (1, 1)}),
         ((1, 2, 11, 13), 3, {"stride": 2, "padding": 1, "dilation": 2}),
         ((1, 700, 2, 2), 2, {"stride": 1}),
-        ((1, 1, 20, 300), (2, 3), {"stride": (3, 1)}),
+        ((1, 1, 20, 1100), (2, 3), {"stride": (3, 1)}),
     ],
     ids=str,
 )
@@ -212,7 +213,11 @@ def test_pooling_moves_each_number_once(conv: Any, shape: tuple[int, ...], more:
     ids=str,
 )
 def test_causal_conv_has_the_numbers_of_the_cpu(shape: Any, taps: int, bias: bool) -> None:
-    arrays = [floats(*shape), floats(shape[2], 1, taps, seed=1), *([floats(shape[2], seed=2)] if bias else [])]
+    arrays = [
+        floats(*shape),
+        floats(shape[2], 1, taps, seed=1),
+        *([floats(shape[2], seed=2)] if bias else []),
+    ]
     agree(causal_conv1d, arrays)
 
 
@@ -236,7 +241,9 @@ def test_causal_conv_moves_each_number_once(conv: Any, shape: tuple[int, ...], m
 @pytest.mark.parametrize("padding", [None, 2, -1])
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 7), (70,)], ids=str)
-def test_embedding_has_the_numbers_of_the_cpu(shape: tuple[int, ...], dtype: Any, padding: int | None) -> None:
+def test_embedding_has_the_numbers_of_the_cpu(
+    shape: tuple[int, ...], dtype: Any, padding: int | None
+) -> None:
     index = np.random.default_rng(0).integers(0, 6, shape).astype(dtype)
     agree(lambda w, i: F.embedding(i, w, padding_idx=padding), [floats(6, 33), index])
 
