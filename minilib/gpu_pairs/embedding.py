@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ FEW = 4  # rows of a warp, as in embedding.cu
 @pair(Embedding)
 class EmbeddingKernels:
     def forward(self, f: Any, weight: Array, index: Array) -> Array:
-        out = cp.empty((*index.shape, weight.shape[1]), np.float32)
-        if not fits(weight) or out.size >= 2**31:
+        shape = (*index.shape, weight.shape[1])
+        if not fits(weight) or math.prod(shape) >= 2**31:
             return NotImplemented
         f.saved = (index,) if f.needs(0) else ()
+        out = cp.empty(shape, np.float32)
         run("embedding", cp.ascontiguousarray(weight), index, out)
         return out
 

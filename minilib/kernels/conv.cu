@@ -3,12 +3,13 @@
 // A pixel y of the result reads pixel (y * up + k * step + shift) / down of the source for tap k, where that is
 // whole: forward up is the stride, step the dilation, shift minus the padding and down 1; the way back to x has
 // up 1, step minus the dilation, shift the padding and down the stride. A block has a tile of (tile_y, tile_x)
-// pixels, and the source's pixels for it, tall rows of wide ones, in shared memory.
+// pixels, and the source's pixels for it, tall rows of wide ones, in shared memory. What a kernel moves is said
+// for rows that begin at a sector of 32 bytes; others cost up to a quarter more.
 
 #define INFINITY __int_as_float(0x7f800000)  // its bits: kernels have no header that names it
-#define OUT 8      // channels of the result that a thread works out at once
-#define LONGEST 8  // taps of a causal convolution
-#define TIME 64    // tokens of a thread there
+#define OUT 8                                // channels of the result that a thread works out at once
+#define LONGEST 8                            // taps of a causal convolution
+#define TIME 64                              // tokens of a thread there
 
 #define PLANES                                                                                               \
     int height, int width, int out_height, int out_width, int kernel_y, int kernel_x, int up_y, int up_x,    \
@@ -74,7 +75,8 @@ __device__ void convolve(const float* from, const float* weight, const float* bi
         }
         __syncthreads();
         for (int tap = 0; tap < taps && inside; tap++) {
-            int py = y * up_y + tap / kernel_x * step_y + shift_y, px = x * up_x + tap % kernel_x * step_x + shift_x;
+            int py = y * up_y + tap / kernel_x * step_y + shift_y;
+            int px = x * up_x + tap % kernel_x * step_x + shift_x;
             if (py % down_y == 0 && px % down_x == 0) {
                 const float* pixel = patch + (py / down_y - top) * row + px / down_x - left;
                 for (int s = 0; s < some; s++) {
@@ -228,7 +230,8 @@ extern "C" __global__ void max_pool_backward(const float* dy, const unsigned cha
         if (y < out_height && x < out_width) {
             float sum = 0.0f;
             for (int tap = 0; tap < kernel_y * kernel_x; tap++) {
-                int py = y * up_y + tap / kernel_x * step_y + shift_y, px = x * up_x + tap % kernel_x * step_x + shift_x;
+                int py = y * up_y + tap / kernel_x * step_y + shift_y;
+                int px = x * up_x + tap % kernel_x * step_x + shift_x;
                 int at = (c * tall + py / down_y - first_y) * row + px / down_x - first_x;
                 if (py % down_y == 0 && px % down_x == 0 && winners[at] == tap) sum += room[at];
             }

@@ -113,6 +113,7 @@ def test_negative_strides_are_followed(matmul: Any) -> None:
         near(matmul.product(y[turn], y[turn].T), x[turn].astype(float) @ x[turn].T)
 
 
+@pytest.mark.slow
 def test_more_products_than_a_grid_has_blocks() -> None:
     x, y = floats(65_600, 2, 3), floats(65_600, 3, 2, seed=1)
     near((Tensor(cp.asarray(x)) @ Tensor(cp.asarray(y))).data, x.astype(float) @ y)
@@ -143,6 +144,7 @@ def ideal(n: int, k: int, m: int, tile: int) -> int:
 ORDERS = {"rows": lambda x: x, "columns": lambda x: np.asfortranarray(x)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", ORDERS)
 @pytest.mark.parametrize("left", ORDERS)
 @pytest.mark.parametrize("tile", TILES)
@@ -156,6 +158,19 @@ def test_a_product_moves_what_its_tiles_need(matmul: Any, tile: int, left: str, 
         assert report.ok and report.bank_conflicts == 0
         if tile > 16 or more == 1:
             assert report.bytes_moved <= 1.1 * more * ideal(n, k, m, tile), (n, k, m)
+
+
+@pytest.mark.slow
+def test_registers_ask_less_of_shared_memory(matmul: Any) -> None:
+    """For each step along k a thread reads 1 + 1 numbers for one product, 8 + 4 for 32, 8 + 8 for 64."""
+    x, y = cp.asarray(floats(128, 48)), cp.asarray(floats(48, 128))
+    for tile, read, products in ((16, 2, 1), (64, 12, 32), (128, 16, 64)):
+        with launches(matmul) as seen:
+            matmul.product(x, y, tile=tile)
+        report = seen[0].report()
+        steps, turned = 128 * 128 * 48 // products, 128 * 128 if tile > 16 else 0  # C goes through it too
+        assert report.shared_bytes_read == 4 * (steps * read + turned)
+        assert report.flops == 128 * 128 * (2 * 48 + 1)
 
 
 def test_aligned_rows_are_read_four_numbers_at_a_time(matmul: Any) -> None:
