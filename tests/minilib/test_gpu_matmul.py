@@ -119,6 +119,7 @@ def test_more_products_than_a_grid_has_blocks() -> None:
     near((Tensor(cp.asarray(x)) @ Tensor(cp.asarray(y))).data, x.astype(float) @ y)
 
 
+@pytest.mark.slow
 def test_more_rows_than_an_axis_of_a_grid_has_blocks(matmul: Any) -> None:
     x, y = floats(16 * 65_536 + 1, 1), floats(1, 2, seed=1)
     near(matmul.product(cp.asarray(x), cp.asarray(y)), x.astype(float) @ y)
@@ -173,6 +174,7 @@ def test_registers_ask_less_of_shared_memory(matmul: Any) -> None:
         assert report.flops == 128 * 128 * (2 * 48 + 1)
 
 
+@pytest.mark.slow
 def test_aligned_rows_are_read_four_numbers_at_a_time(matmul: Any) -> None:
     counts = []
     for x in (cp.asarray(floats(64, 36))[:, :32], cp.asarray(floats(64, 35))[:, :32]):
@@ -182,6 +184,7 @@ def test_aligned_rows_are_read_four_numbers_at_a_time(matmul: Any) -> None:
     assert counts == [32, 128]
 
 
+@pytest.mark.slow
 def test_the_tile_is_chosen_as_the_report_says(matmul: Any) -> None:
     """Where a side has 16 numbers and less a large tile multiplies zeros; else it moves fewer bytes."""
 
