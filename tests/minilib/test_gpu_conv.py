@@ -226,11 +226,11 @@ def test_embedding_has_the_numbers_of_the_cpu(
 
 @pytest.mark.parametrize(("width", "more"), [(64, 1.0), (1, 8.0), (45, 1.25)])
 def test_embedding_moves_the_rows_that_are_asked_for(width: int, more: float) -> None:
-    """A row of one number is a sector of eight; the order of atomics shows in the last digits."""
+    """A row of one number is a sector of eight."""
     index = np.random.default_rng(0).integers(0, 50, 64)
     w = tensor(floats(50, width)).to("cuda").requires_grad_()
     with launches("embedding") as seen:
         F.embedding(tensor(index).to("cuda"), w).backward(tensor(floats(64, width)).to("cuda"))
-    forward, back = (check(launch, 1e-5) for launch in seen)
+    forward, back = (check(launch) for launch in seen)
     assert forward.bytes_moved <= 1.1 * (more * 4 * 2 * 64 * width + 8 * 64)
     assert back.bytes_moved <= 1.1 * (more * 4 * 64 * width + 8 * 64) and back.atomics == 64 * width
