@@ -23,7 +23,7 @@ __device__ float dot(const float* a, const float* b, int d) {
 }
 
 // out, and lse (batch, heads, T), the logarithm of each query's sum of exp(score). Grid (tiles of queries, heads,
-// batch), block (TILE, TILE).
+// batch), block (TILE, TILE). Moves q, out and lse, and of k and v for each tile of queries what it sees.
 extern "C" __global__ void flash(const float* q, const float* k, const float* v, float* out, float* lse, int T, int S,
                                  int d, int q_step, int k_step) {
     __shared__ float qs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1], scores[TILE][TILE];
@@ -60,7 +60,8 @@ extern "C" __global__ void flash(const float* q, const float* k, const float* v,
 }
 
 // dq. With weight = exp(score - lse) a score's slope is weight (grad . v - dots), where dots (batch, heads, T) is
-// grad . out of each query. grad lies as out does, dq as q. Grid and block as above.
+// grad . out of each query. grad lies as out does, dq as q. Grid and block as above. Moves q, grad, dq, lse and dots,
+// and k and v as above.
 extern "C" __global__ void flash_dq(const float* grad, const float* q, const float* k, const float* v, const float* lse,
                                     const float* dots, float* dq, int T, int S, int d, int q_step, int k_step) {
     __shared__ float qs[TILE][WIDEST + 1], gs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1];
@@ -95,7 +96,8 @@ extern "C" __global__ void flash_dq(const float* grad, const float* q, const flo
 }
 
 // dk and dv, which lie as k and v: a block has a tile of keys and goes through the queries that see them. Grid (tiles
-// of keys, heads, batch), block as above.
+// of keys, heads, batch), block as above. Moves k, v, dk and dv, and for each tile of keys of the queries that see them
+// q, grad, lse and dots.
 extern "C" __global__ void flash_dkv(const float* grad, const float* q, const float* k, const float* v,
                                      const float* lse, const float* dots, float* dk, float* dv, int T, int S, int d,
                                      int q_step, int k_step) {
