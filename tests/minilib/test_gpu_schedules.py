@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,16 @@ def tables() -> None:
 def attention() -> None:
     agree(lambda x: F.causal_self_attention(x, 2), [floats(2, 19, 3 * 2 * 5)])
     agree(lambda q, k, v: F.causal_attention(q, k, v, 1), [floats(1, n, 20) for n in (3, 18, 18)])
+    ends = []
+    for where in (nullcontext(), gpu.without()):
+        x = tensor(floats(1, 18, 12), device="cuda", requires_grad=True)
+        with where:
+            y = F.causal_self_attention(x, 1, 0.4, generator=Generator(1))
+            y.backward(tensor(floats(1, 18, 4), device="cuda"))
+        assert x.grad is not None
+        ends.append((y.data, x.grad.data))
+    for a, b in zip(*ends, strict=True):
+        near(a, cp.asnumpy(b))
     q, k, v = (floats(2, 18, 20, seed=seed) for seed in range(3))
     args = [*map(cp.asarray, (q, k, v)), cp.empty((2, 18, 20), cp.float32), *map(np.int32, (18, 18, 20))]
     kernels("attention")("attention")((2, 2), (16, 16), tuple(args))
