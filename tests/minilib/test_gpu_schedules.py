@@ -40,6 +40,7 @@ def floats(*shape: int, seed: int = 0) -> np.ndarray:
 
 def elements() -> None:
     agree(lambda x, y: (x * y.mT).tanh(), [floats(7, 40), floats(40, 7, seed=1)])
+    agree(lambda x: x.permute(2, 0, 1).clone(), [floats(2, 35, 33)])
 
 
 def sums() -> None:
