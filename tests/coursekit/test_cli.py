@@ -65,6 +65,7 @@ def test_make_alone_lists_every_target() -> None:
         "test-browser",
         "test-nightly",
         "gpu-test",
+        "gpu-bench",
     ]:
         assert f"make {target} " in listed
 
