@@ -68,11 +68,12 @@ class CudaMagics(Magics):
     @no_var_expand
     @cell_magic
     def cuda(self, line: str, cell: str) -> Cell:
-        """Compile the cell: %%cuda NAME [-q] [-D MACRO=VALUE] [-i "scale<float>"]
+        """Compile the cell: %%cuda NAME [-q] [-a OTHER] [-D MACRO=VALUE] [-i "scale<float>"]
 
         Each extern "C" kernel gets its own name in the notebook. Where NAME is none of them it becomes the
         module, from which get_function takes instances of templates (named with -i) and get_global variables.
-        -q leaves out the listing. Lines are counted as in the cell, with this one as the first.
+        -q leaves out the listing. -a puts the source of an earlier cell before this one, helpers for example.
+        Lines are counted as in the cell, with this one as the first; after -a, from the earlier cell on.
         """
         asked = _asked(line)
         if re.search(r"^[^\S\n]*%%cuda", cell, re.MULTILINE):
@@ -82,10 +83,14 @@ class CudaMagics(Magics):
                 f"%%cuda: a cell has {len(cell):,} characters, and at most {MOST:,} are possible"
             )
         options = [f"-D{macro}" for macro in asked.define]
+        before = self._source(asked.after) if asked.after else ""
         self._forget(asked.name)  # where this does not compile, its old kernels are not used by accident
         try:
             module = RawModule(
-                code="\n" + cell, options=options, name_expressions=asked.instance, name=f"{asked.name}.cu"
+                code=f"{before}\n{cell}",
+                options=options,
+                name_expressions=asked.instance,
+                name=f"{asked.name}.cu",
             )
             made = Cell(module, asked.quiet)
         except CompileError as error:
@@ -96,6 +101,15 @@ class CudaMagics(Magics):
         self._names[asked.name] = {asked.name: module} | made.kernels
         self.shell.user_ns.update(self._names[asked.name])
         return made
+
+    def _source(self, title: str) -> str:
+        """The source of an earlier cell."""
+        known = self._names.get(title)
+        if known is None:
+            raise UsageError(
+                f"%%cuda: -a {title} is no cell that was compiled here: run the cell %%cuda {title}"
+            )
+        return str(next(iter(known.values())).source)
 
     def _refuse_taken(self, names: set[str]) -> None:
         """Raise where a kernel would replace something of the notebook that is none."""
@@ -126,6 +140,7 @@ def _asked(line: str) -> argparse.Namespace:
     parser = _Parser(prog="%%cuda", add_help=False)
     parser.add_argument("name")
     parser.add_argument("-q", "--quiet", action="store_true")
+    parser.add_argument("-a", "--after")
     parser.add_argument("-D", "--define", action="append", default=[])
     parser.add_argument("-i", "--instance", action="append", default=[])
     try:
