@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -26,9 +27,10 @@ STYLE = (
 class Cell:
     """What a `%%cuda` cell gives: its module, and `kernels` by name. Shown with numbered lines."""
 
-    def __init__(self, module: RawModule, quiet: bool) -> None:
+    def __init__(self, module: RawModule, quiet: bool, instances: Sequence[str] = ()) -> None:
         self.module, self.quiet = module, quiet
         self.kernels: dict[str, Kernel] = {name: module.get_function(name) for name in module.names}
+        self.instances = [module.get_function(name) for name in instances]
 
     def __repr__(self) -> str:
         return "\n".join(self._declarations())
@@ -39,9 +41,10 @@ class Cell:
         return told if self.quiet else listing(self.module.source) + told
 
     def _declarations(self) -> list[str]:
-        return [f"kernel {kernel.declaration}" for kernel in self.kernels.values()] or [
-            'no kernel that is extern "C": write extern "C" __global__ void name(...)'
-        ]
+        told = [f"kernel {kernel.declaration}" for kernel in (*self.kernels.values(), *self.instances)]
+        if not told and "__global__" not in self.module.source:
+            return ["functions for other cells: -a puts them before a kernel"]
+        return told or ['no kernel that is extern "C": write extern "C" __global__ void name(...)']
 
 
 def listing(source: str, wrong: int | None = None) -> str:
@@ -92,7 +95,7 @@ class CudaMagics(Magics):
                 name_expressions=asked.instance,
                 name=f"{asked.name}.cu",
             )
-            made = Cell(module, asked.quiet)
+            made = Cell(module, asked.quiet, asked.instance)
         except CompileError as error:
             display(HTML(listing(error.source, error.line)))  # type: ignore[no-untyped-call]
             raise

@@ -1,5 +1,4 @@
-// Kernels on rows: a block has a row at a time and keeps it in registers, EACH numbers to a thread, so that each
-// number is read once. The columns of thread t are t, t + blockDim.x, t + 2 blockDim.x, and so on.
+// Taught in chapters/05b_rows.ipynb: what it exports is edited there, then `make promote`.
 
 #define INFINITY __int_as_float(0x7f800000)  // its bits: kernels have no header that names it
 #define ALL 0xffffffffu                      // lanes that take part in a shuffle
@@ -52,9 +51,6 @@ template <int EACH> __device__ void store(float* row, const float* mine, int col
         if (c < columns) row[c] = mine[i];
     }
 }
-
-// From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
-// with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
 
 // y = softmax(x). Moves 2 arrays.
 template <int EACH> __global__ void softmax(const float* x, float* y, int rows, int columns) {
@@ -172,17 +168,14 @@ template <int EACH> __global__ void layer_norm(const float* x, const float* weig
         long long start = (long long)row * columns;
         float mine[EACH], first = x[start], sum = 0.0f, square = 0.0f;
         load<EACH>(x + start, mine, columns, first);
-        for (int i = 0; i < EACH; i++) sum += mine[i] -= first;  // large numbers that lie close keep their digits
+        for (int i = 0; i < EACH; i++) mine[i] -= first;  // large numbers that lie close keep their digits
+        for (int i = 0; i < EACH; i++) sum += mine[i];
         sum = block_sum(sum) / columns;
-        for (int i = 0; i < EACH; i++) {
-            mine[i] -= sum;
-            if (threadIdx.x + i * blockDim.x < columns) square += mine[i] * mine[i];
-        }
+        for (int i = 0; i < EACH; i++) mine[i] -= sum;
+        for (int i = 0; i < EACH; i++) square += threadIdx.x + i * blockDim.x < columns ? mine[i] * mine[i] : 0.0f;
         float by = rsqrtf(block_sum(square) / columns + eps);
-        if (threadIdx.x == 0) {
-            mean[row] = sum;
-            scale[row] = by;
-        }
+        if (threadIdx.x == 0) mean[row] = sum;
+        if (threadIdx.x == 0) scale[row] = by;
         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
         store<EACH>(out + start, mine, columns);
     }
