@@ -1,7 +1,10 @@
-// Taught in chapters/05b_rows.ipynb: what it exports is edited there, then `make promote`.
+// Taught in chapters/05b_rows.ipynb and solutions/05b_rows.ipynb: what they export is edited there, then `make promote`.
 
 #define INFINITY __int_as_float(0x7f800000)  // its bits: kernels have no header that names it
 #define ALL 0xffffffffu                      // lanes that take part in a shuffle
+
+// Kernels on rows: a block has a row at a time and keeps it in registers, EACH numbers to a thread, so that each
+// number is read once. The columns of thread t are t, t + blockDim.x, t + 2 blockDim.x, and so on.
 
 __device__ float warp_sum(float x) {
     for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(ALL, x, lanes);
@@ -51,6 +54,9 @@ template <int EACH> __device__ void store(float* row, const float* mine, int col
         if (c < columns) row[c] = mine[i];
     }
 }
+
+// From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
+// with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
 
 // y = softmax(x). Moves 2 arrays.
 template <int EACH> __global__ void softmax(const float* x, float* y, int rows, int columns) {
