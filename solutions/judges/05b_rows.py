@@ -1,4 +1,4 @@
-"""Exercise 5.11 counts launches: which blocks are right is many; that they hold a row and waste little is a rule."""
+"""Exercise 5.11 counts launches: many blocks are right, if they hold a row and waste little."""
 
 from __future__ import annotations
 

@@ -32,14 +32,9 @@
 +         for (int c = threadIdx.x; c < columns; c += blockDim.x)
 +             dx[start + c] = y[start + c] * (grad[start + c] - sum);
 
-// %% exercise=5.9 hint="This is the body as it was. Between reading the largest from part[0] and writing a sum there, all threads must meet."
+// %% exercise=5.9 hint="The race is still there. After all have read the largest from part[0], and before anybody writes a sum there, the block must meet."
       float top = part[0];
 -     __syncthreads();
-
-// %% exercise=5.9 hint="Your barrier stands before the largest is read, where there was one already. It must stand after: somebody may still be reading."
--     float top = part[0];
-      __syncthreads();
-+     float top = part[0];
 
 // %% exercise=5.9 hint="__syncwarp makes the lanes of one warp meet. The race is between two warps: the whole block must meet."
       float top = part[0];
