@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
@@ -88,12 +89,12 @@ def _block_still(name: str, mine: Any, agreed: Any) -> Described:
             empty = np.isnan(value)
             colour = "white" if empty else PALE if y else ORANGE
             colour = LIGHT if y and not np.isfinite(value) else colour
-            ax.add_patch(plt.Rectangle((x - 0.45, y - 0.36), 0.9, 0.72, fc=colour, ec=GREY, lw=0.8))
+            ax.add_patch(Rectangle((x - 0.45, y - 0.36), 0.9, 0.72, fc=colour, ec=GREY, lw=0.8))
             text = "" if empty else "-∞" if value == -np.inf else f"{value:.3g}"
             ax.text(x, y, text, ha="center", va="center", fontsize=10, color=INK)
         ax.text(x, 2.6, f"{t}", ha="center", va="center", fontsize=9, color=GREY)
-    for y, label in ((2.6, "thread"), (2, "mine[0]"), (1, "mine[1]"), (0, "top or sum")):
-        ax.text(-0.7, y, label, ha="right", va="center", color=INK)
+    for height, label in ((2.6, "thread"), (2, "mine[0]"), (1, "mine[1]"), (0, "top or sum")):
+        ax.text(-0.7, height, label, ha="right", va="center", color=INK)
     ax.text(1.5, 3.1, "warp 0", ha="center", color=BLUE)
     ax.text(5.9, 3.1, "warp 1", ha="center", color=BLUE)
     ax.text(3.7, -0.85, name, ha="center", color=BLUE, fontsize=12)
