@@ -65,7 +65,7 @@ Frame = tuple[str, Any, Any]  # name, mine (2, threads), the number that is agre
 
 
 def _block_frames(row: Sequence[float]) -> list[Frame]:
-    mine = np.full(2 * THREADS, -np.inf)
+    mine: Any = np.full(2 * THREADS, -np.inf)
     mine[: len(row)] = row
     mine = mine.reshape(2, THREADS)
     frames: list[Frame] = [("load", mine, np.full(THREADS, np.nan))]
