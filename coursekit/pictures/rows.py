@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
-from coursekit.pictures.scans import Tree
+from coursekit.pictures.stepper import Stepper, stepper
 
 # How many arrays are moved
 
@@ -46,7 +46,7 @@ def draw_moves(ways: Mapping[str, Sequence[Any]], array: int, least: float) -> D
 LANES, THREADS = 4, 8  # of the picture's warps and block
 
 
-def draw_block(row: Sequence[float]) -> Tree:
+def draw_block(row: Sequence[float]) -> Stepper:
     """Softmax of a row by a block of two warps of four lanes: move through what its registers hold."""
     if not THREADS < len(row) <= 2 * THREADS:
         raise ValueError(f"draw_block: a row of {THREADS + 1} to {2 * THREADS} numbers, not {len(row)}")
@@ -57,8 +57,7 @@ def draw_block(row: Sequence[float]) -> Tree:
         f"A row of {len(row)} numbers in the registers of {THREADS} threads, in {len(frames)} steps. "
         f"Number for all, thread by thread: {told}"
     )
-    images = tuple(still.data() for still in stills)
-    return Tree(stills[-1].png, alt, images, tuple(name for name, _, _ in frames))
+    return stepper(stills, alt, "step", "step of the block")
 
 
 Frame = tuple[str, Any, Any]  # name, mine (2, threads), the number that is agreed on (threads,)
