@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -26,9 +27,10 @@ STYLE = (
 class Cell:
     """What a `%%cuda` cell gives: its module, and `kernels` by name. Shown with numbered lines."""
 
-    def __init__(self, module: RawModule, quiet: bool) -> None:
+    def __init__(self, module: RawModule, quiet: bool, instances: Sequence[str] = ()) -> None:
         self.module, self.quiet = module, quiet
         self.kernels: dict[str, Kernel] = {name: module.get_function(name) for name in module.names}
+        self.instances = [module.get_function(name) for name in instances]
 
     def __repr__(self) -> str:
         return "\n".join(self._declarations())
@@ -39,9 +41,10 @@ class Cell:
         return told if self.quiet else listing(self.module.source) + told
 
     def _declarations(self) -> list[str]:
-        return [f"kernel {kernel.declaration}" for kernel in self.kernels.values()] or [
-            'no kernel that is extern "C": write extern "C" __global__ void name(...)'
-        ]
+        told = [f"kernel {kernel.declaration}" for kernel in (*self.kernels.values(), *self.instances)]
+        if not told and "__global__" not in self.module.source:
+            return ["functions for other cells: -a puts them before a kernel"]
+        return told or ['no kernel that is extern "C": write extern "C" __global__ void name(...)']
 
 
 def listing(source: str, wrong: int | None = None) -> str:
@@ -68,11 +71,12 @@ class CudaMagics(Magics):
     @no_var_expand
     @cell_magic
     def cuda(self, line: str, cell: str) -> Cell:
-        """Compile the cell: %%cuda NAME [-q] [-D MACRO=VALUE] [-i "scale<float>"]
+        """Compile the cell: %%cuda NAME [-q] [-a OTHER] [-D MACRO=VALUE] [-i "scale<float>"]
 
         Each extern "C" kernel gets its own name in the notebook. Where NAME is none of them it becomes the
         module, from which get_function takes instances of templates (named with -i) and get_global variables.
-        -q leaves out the listing. Lines are counted as in the cell, with this one as the first.
+        -q leaves out the listing. -a puts the source of an earlier cell before this one, helpers for example.
+        Lines are counted as in the cell, with this one as the first; after -a, from the earlier cell on.
         """
         asked = _asked(line)
         if re.search(r"^[^\S\n]*%%cuda", cell, re.MULTILINE):
@@ -82,12 +86,16 @@ class CudaMagics(Magics):
                 f"%%cuda: a cell has {len(cell):,} characters, and at most {MOST:,} are possible"
             )
         options = [f"-D{macro}" for macro in asked.define]
+        before = self._source(asked.after) if asked.after else ""
         self._forget(asked.name)  # where this does not compile, its old kernels are not used by accident
         try:
             module = RawModule(
-                code="\n" + cell, options=options, name_expressions=asked.instance, name=f"{asked.name}.cu"
+                code=f"{before}\n{cell}",
+                options=options,
+                name_expressions=asked.instance,
+                name=f"{asked.name}.cu",
             )
-            made = Cell(module, asked.quiet)
+            made = Cell(module, asked.quiet, asked.instance)
         except CompileError as error:
             display(HTML(listing(error.source, error.line)))  # type: ignore[no-untyped-call]
             raise
@@ -96,6 +104,15 @@ class CudaMagics(Magics):
         self._names[asked.name] = {asked.name: module} | made.kernels
         self.shell.user_ns.update(self._names[asked.name])
         return made
+
+    def _source(self, title: str) -> str:
+        """The source of an earlier cell."""
+        known = self._names.get(title)
+        if known is None:
+            raise UsageError(
+                f"%%cuda: -a {title} is no cell that was compiled here: run the cell %%cuda {title}"
+            )
+        return str(next(iter(known.values())).source)
 
     def _refuse_taken(self, names: set[str]) -> None:
         """Raise where a kernel would replace something of the notebook that is none."""
@@ -126,6 +143,7 @@ def _asked(line: str) -> argparse.Namespace:
     parser = _Parser(prog="%%cuda", add_help=False)
     parser.add_argument("name")
     parser.add_argument("-q", "--quiet", action="store_true")
+    parser.add_argument("-a", "--after")
     parser.add_argument("-D", "--define", action="append", default=[])
     parser.add_argument("-i", "--instance", action="append", default=[])
     try:

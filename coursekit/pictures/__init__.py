@@ -65,6 +65,7 @@ from coursekit.pictures.plots import (
     draw_walks,
     show_plot,
 )
+from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
 from coursekit.pictures.states import (
     draw_answers,
@@ -94,6 +95,7 @@ __all__ = [
     "count_passes",
     "draw_answers",
     "draw_banks",
+    "draw_block",
     "draw_border",
     "draw_broadcast",
     "draw_budget",
@@ -125,6 +127,7 @@ __all__ = [
     "draw_melting",
     "draw_memory",
     "draw_modules",
+    "draw_moves",
     "draw_norms",
     "draw_opening",
     "draw_orders",
@@ -158,6 +161,7 @@ __all__ = [
     "draw_steps",
     "draw_sums",
     "draw_targets",
+    "draw_threads",
     "draw_tiles",
     "draw_time",
     "draw_tokens",

@@ -1,4 +1,7 @@
-"""Operations on rows: softmax, cross-entropy and the norms; a row stays in the registers of one block."""
+"""Operations on rows: softmax, cross-entropy and the norms; a row stays in the registers of one block.
+
+Taught in chapters/05b_rows.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-// Kernels on rows: a block has a row at a time and keeps it in registers, EACH numbers to a thread, so that each
-// number is read once. The columns of thread t are t, t + blockDim.x, t + 2 blockDim.x, and so on.
+// Taught in chapters/05b_rows.ipynb and solutions/05b_rows.ipynb: what they export is edited there, then `make promote`.
 
 #define INFINITY __int_as_float(0x7f800000)  // its bits: kernels have no header that names it
 #define ALL 0xffffffffu                      // lanes that take part in a shuffle
-#define MOST 32                              // warps of a block
+
+// Kernels on rows: a block has a row at a time and keeps it in registers, EACH numbers to a thread, so that each
+// number is read once. The columns of thread t are t, t + blockDim.x, t + 2 blockDim.x, and so on.
 
 __device__ float warp_sum(float x) {
     for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(ALL, x, lanes);
@@ -15,25 +16,26 @@ __device__ float warp_max(float x) {
     return x;
 }
 
-// The sum of x over all threads of the block, known to all of them. `room` is shared, MOST floats.
-__device__ float block_sum(float x, float* room) {
+// The sum of x over all threads of the block, known to all of them.
+__device__ float block_sum(float x) {
+    __shared__ float of_warp[32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     x = warp_sum(x);
-    if (lane == 0) room[warp] = x;
+    __syncthreads();  // somebody may still read what the last call wrote
+    if (lane == 0) of_warp[warp] = x;
     __syncthreads();
-    x = warp_sum(lane < blockDim.x / 32 ? room[lane] : 0.0f);
-    __syncthreads();  // before room is used again
-    return x;
+    return warp_sum(lane < blockDim.x / 32 ? of_warp[lane] : 0.0f);
 }
 
-__device__ float block_max(float x, float* room) {
+// The largest, known to all.
+__device__ float block_max(float x) {
+    __shared__ float of_warp[32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     x = warp_max(x);
-    if (lane == 0) room[warp] = x;
     __syncthreads();
-    x = warp_max(lane < blockDim.x / 32 ? room[lane] : -INFINITY);
+    if (lane == 0) of_warp[warp] = x;
     __syncthreads();
-    return x;
+    return warp_max(lane < blockDim.x / 32 ? of_warp[lane] : -INFINITY);
 }
 
 // This thread's numbers of a row, `beyond` in place of those that the row does not have; and back.
@@ -53,29 +55,23 @@ template <int EACH> __device__ void store(float* row, const float* mine, int col
     }
 }
 
-// Loads a row, and gives the largest of its numbers to all threads.
-template <int EACH> __device__ float load_with_top(const float* row, float* mine, int columns, float* room) {
-    float top = -INFINITY;
-    load<EACH>(row, mine, columns, -INFINITY);
-    for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
-    return block_max(top, room);
-}
-
 // From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
 // with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
 
 // y = softmax(x). Moves 2 arrays.
 template <int EACH> __global__ void softmax(const float* x, float* y, int rows, int columns) {
-    __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
-        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top);
         for (int i = 0; i < EACH; i++) {
-            mine[i] = threadIdx.x + i * blockDim.x < columns ? expf(mine[i] - top) : 0.0f;
+            mine[i] = expf(mine[i] - top);  // 0 beyond the row: e to the power of minus infinity
             sum += mine[i];
         }
-        float scale = 1.0f / block_sum(sum, room);
-        for (int i = 0; i < EACH; i++) mine[i] *= scale;
+        sum = block_sum(sum);
+        for (int i = 0; i < EACH; i++) mine[i] /= sum;
         store<EACH>(y + start, mine, columns);
     }
 }
@@ -83,14 +79,13 @@ template <int EACH> __global__ void softmax(const float* x, float* y, int rows, 
 // dx = y (grad - the row's sum of grad y). Moves 3 arrays.
 template <int EACH> __global__ void softmax_backward(const float* grad, const float* y, float* dx, int rows,
                                                      int columns) {
-    __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], slope[EACH], sum = 0.0f;
         load<EACH>(y + start, mine, columns, 0.0f);
         load<EACH>(grad + start, slope, columns, 0.0f);
         for (int i = 0; i < EACH; i++) sum += mine[i] * slope[i];
-        sum = block_sum(sum, room);
+        sum = block_sum(sum);
         for (int i = 0; i < EACH; i++) mine[i] *= slope[i] - sum;
         store<EACH>(dx + start, mine, columns);
     }
@@ -98,15 +93,17 @@ template <int EACH> __global__ void softmax_backward(const float* grad, const fl
 
 // y = log(softmax(x)). Moves 2 arrays.
 template <int EACH> __global__ void log_softmax(const float* x, float* y, int rows, int columns) {
-    __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
-        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top);
         for (int i = 0; i < EACH; i++) {
             mine[i] -= top;
-            if (threadIdx.x + i * blockDim.x < columns) sum += expf(mine[i]);
+            sum += expf(mine[i]);
         }
-        float low = logf(block_sum(sum, room));
+        float low = logf(block_sum(sum));
         for (int i = 0; i < EACH; i++) mine[i] -= low;
         store<EACH>(y + start, mine, columns);
     }
@@ -115,14 +112,13 @@ template <int EACH> __global__ void log_softmax(const float* x, float* y, int ro
 // dx = grad - exp(y) times the row's sum of grad. Moves 3 arrays.
 template <int EACH> __global__ void log_softmax_backward(const float* grad, const float* y, float* dx, int rows,
                                                          int columns) {
-    __shared__ float room[MOST];
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], slope[EACH], sum = 0.0f;
         load<EACH>(y + start, mine, columns, 0.0f);
         load<EACH>(grad + start, slope, columns, 0.0f);
         for (int i = 0; i < EACH; i++) sum += slope[i];
-        sum = block_sum(sum, room);
+        sum = block_sum(sum);
         for (int i = 0; i < EACH; i++) slope[i] -= expf(mine[i]) * sum;
         store<EACH>(dx + start, slope, columns);
     }
@@ -132,21 +128,22 @@ template <int EACH> __global__ void log_softmax_backward(const float* grad, cons
 // Moves 2 arrays.
 template <int EACH> __global__ void cross_entropy(const float* x, const long long* target, const float* share,
                                                   float* p, float* losses, int rows, int columns) {
-    __shared__ float room[MOST], at_target;
+    __shared__ float at_target;
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns, wanted = target[row];
-        float mine[EACH], top = load_with_top<EACH>(x + start, mine, columns, room), sum = 0.0f;
+        float mine[EACH], top = -INFINITY, sum = 0.0f;
+        load<EACH>(x + start, mine, columns, -INFINITY);
+        for (int i = 0; i < EACH; i++) top = fmaxf(top, mine[i]);
+        top = block_max(top);
         for (int i = 0; i < EACH; i++) {
-            int c = threadIdx.x + i * blockDim.x;
-            if (c == wanted) at_target = mine[i] - top;
-            mine[i] = c < columns ? expf(mine[i] - top) : 0.0f;
+            if (threadIdx.x + i * blockDim.x == wanted) at_target = mine[i] - top;
+            mine[i] = expf(mine[i] - top);
             sum += mine[i];
         }
-        sum = block_sum(sum, room);
+        sum = block_sum(sum);
         if (threadIdx.x == 0) losses[row] = share[row] == 0.0f ? 0.0f : share[row] * (logf(sum) - at_target);
         for (int i = 0; i < EACH; i++) mine[i] /= sum;
         store<EACH>(p + start, mine, columns);
-        __syncthreads();  // before at_target is written again
     }
 }
 
@@ -170,7 +167,6 @@ template <int EACH> __global__ void cross_entropy_backward(const float* grad, co
 // block reads once; mean and scale (rows,), the mean less the row's first number. Moves 2 arrays.
 template <int EACH> __global__ void layer_norm(const float* x, const float* weight, const float* bias, float* out,
                                                float* mean, float* scale, float eps, int rows, int columns) {
-    __shared__ float room[MOST];
     float w[EACH], b[EACH];
     load<EACH>(weight, w, columns, 0.0f);
     load<EACH>(bias, b, columns, 0.0f);
@@ -178,20 +174,14 @@ template <int EACH> __global__ void layer_norm(const float* x, const float* weig
         long long start = (long long)row * columns;
         float mine[EACH], first = x[start], sum = 0.0f, square = 0.0f;
         load<EACH>(x + start, mine, columns, first);
-        for (int i = 0; i < EACH; i++) {  // without the first: large numbers that lie close keep their digits
-            mine[i] -= first;
-            sum += mine[i];
-        }
-        sum = block_sum(sum, room) / columns;
-        for (int i = 0; i < EACH; i++) {
-            mine[i] -= sum;
-            if (threadIdx.x + i * blockDim.x < columns) square += mine[i] * mine[i];
-        }
-        float by = rsqrtf(block_sum(square, room) / columns + eps);
-        if (threadIdx.x == 0) {
-            mean[row] = sum;
-            scale[row] = by;
-        }
+        for (int i = 0; i < EACH; i++) mine[i] -= first;  // large numbers that lie close keep their digits
+        for (int i = 0; i < EACH; i++) sum += mine[i];
+        sum = block_sum(sum) / columns;
+        for (int i = 0; i < EACH; i++) mine[i] -= sum;
+        for (int i = 0; i < EACH; i++) square += threadIdx.x + i * blockDim.x < columns ? mine[i] * mine[i] : 0.0f;
+        float by = rsqrtf(block_sum(square) / columns + eps);
+        if (threadIdx.x == 0) mean[row] = sum;
+        if (threadIdx.x == 0) scale[row] = by;
         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
         store<EACH>(out + start, mine, columns);
     }
@@ -201,7 +191,6 @@ template <int EACH> __global__ void layer_norm(const float* x, const float* weig
 template <int EACH> __global__ void layer_norm_backward(const float* grad, const float* x, const float* weight,
                                                         const float* mean, const float* scale, float* dx, float* dw,
                                                         float* db, int rows, int columns) {
-    __shared__ float room[MOST];
     float w[EACH], dws[EACH] = {}, dbs[EACH] = {};
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -217,8 +206,8 @@ template <int EACH> __global__ void layer_norm_backward(const float* grad, const
             sum += mine[i];
             dot += mine[i] * y[i];
         }
-        sum = block_sum(sum, room) / columns;
-        dot = block_sum(dot, room) / columns;
+        sum = block_sum(sum) / columns;
+        dot = block_sum(dot) / columns;
         for (int i = 0; i < EACH; i++) mine[i] = (mine[i] - sum - y[i] * dot) * by;
         store<EACH>(dx + start, mine, columns);
     }
@@ -229,7 +218,6 @@ template <int EACH> __global__ void layer_norm_backward(const float* grad, const
 // out = x scale weight, scale = 1 / sqrt(mean of squares + eps). scale (rows,), weight (columns,). Moves 2 arrays.
 template <int EACH> __global__ void rms_norm(const float* x, const float* weight, float* out, float* scale, float eps,
                                              int rows, int columns) {
-    __shared__ float room[MOST];
     float w[EACH];
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -237,7 +225,7 @@ template <int EACH> __global__ void rms_norm(const float* x, const float* weight
         float mine[EACH], square = 0.0f;
         load<EACH>(x + start, mine, columns, 0.0f);
         for (int i = 0; i < EACH; i++) square += mine[i] * mine[i];
-        float by = rsqrtf(block_sum(square, room) / columns + eps);
+        float by = rsqrtf(block_sum(square) / columns + eps);
         if (threadIdx.x == 0) scale[row] = by;
         for (int i = 0; i < EACH; i++) mine[i] *= by * w[i];
         store<EACH>(out + start, mine, columns);
@@ -248,7 +236,6 @@ template <int EACH> __global__ void rms_norm(const float* x, const float* weight
 template <int EACH> __global__ void rms_norm_backward(const float* grad, const float* x, const float* weight,
                                                       const float* scale, float* dx, float* dw, int rows,
                                                       int columns) {
-    __shared__ float room[MOST];
     float w[EACH], dws[EACH] = {};
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -262,7 +249,7 @@ template <int EACH> __global__ void rms_norm_backward(const float* grad, const f
             mine[i] *= w[i];
             dot += mine[i] * y[i];
         }
-        dot = block_sum(dot, room) / columns;
+        dot = block_sum(dot) / columns;
         for (int i = 0; i < EACH; i++) mine[i] = (mine[i] - y[i] * dot) * by;
         store<EACH>(dx + start, mine, columns);
     }

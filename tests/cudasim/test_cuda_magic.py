@@ -81,6 +81,20 @@ def test_instances_of_templates_and_macros_come_from_the_module(shell):
     assert x.get().tolist() == [7, 7, 7]
 
 
+def test_a_cell_can_begin_with_the_source_of_an_earlier_one(shell):
+    shell.run_cell_magic("cuda", "helpers", "__device__ float twice(float x) { return 2 * x; }")
+    shell.run_cell_magic(
+        "cuda", "more -a helpers", "__device__ float thrice(float x) { return twice(x) + x; }"
+    )
+    source = 'extern "C" __global__ void fill(float* y) { y[threadIdx.x] = thrice(threadIdx.x); }'
+    shell.run_cell_magic("cuda", "fill -a more", source)
+    y = cp.zeros(3, dtype=np.float32)
+    shell.user_ns["fill"]((1,), (3,), (y,))
+    assert y.tolist() == [0, 3, 6]
+    with pytest.raises(UsageError, match="no cell that was compiled here: run the cell %%cuda elsewhere"):
+        shell.run_cell_magic("cuda", "fill -a elsewhere", source)
+
+
 def test_a_kernel_does_not_replace_what_is_no_kernel(shell):
     shell.user_ns["cp"] = cp
     with pytest.raises(UsageError, match="cp is something else in this notebook"):

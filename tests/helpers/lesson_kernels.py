@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class CudaCell:
-    """A `%%cuda` cell: lines of `source` are counted as in the cell."""
+    """A `%%cuda` cell: lines of `source` are counted as in the cell, after -a from the other one on."""
 
     where: str
     title: str
@@ -29,14 +29,17 @@ class CudaCell:
 
 def cuda_cells(path: Path) -> Iterator[CudaCell]:
     """The `%%cuda` cells of a notebook, in their order."""
+    sources: dict[str, str] = {}
     for cell in notebooks.cells(path.relative_to(ROOT), notebooks.read(path)):
         line = notebooks.cuda_line(cell.source) if cell.is_code else None
         if line:
             words = shlex.split(line)
+            before = "".join(sources[name] for flag, name in pairwise(words) if flag in ("-a", "--after"))
+            sources[words[1]] = f"{before}\n{notebooks.cuda_text(cell.source)}"
             yield CudaCell(
                 cell.where(),
                 words[1],
-                "\n" + notebooks.cuda_text(cell.source),
+                sources[words[1]],
                 tuple(value for flag, value in pairwise(words) if flag in ("-D", "--define")),
                 tuple(value for flag, value in pairwise(words) if flag in ("-i", "--instance")),
             )

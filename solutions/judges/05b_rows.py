@@ -1,0 +1,41 @@
+"""Exercise 5.11 counts launches: many blocks are right, if they hold a row and waste little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coursekit.grading.compare import difference, telling
+from coursekit.grading.plain import plain
+
+WARP, MOST = 32, 1024  # threads of a warp, and of a block at most
+ROOMY = 4  # times as many places as a row has numbers
+FEW = 8  # rows that one block may take, where there are more
+
+
+@telling
+def judge_pair_launches(name: str, expected: Any, got: Any) -> str | None:
+    """Losses as the reference has them; one launch each way, whose blocks hold a row and little more."""
+    if name != "launches":
+        return difference(expected, got, 1e-5)
+    wanted, launches = plain(expected), plain(got)
+    if [each[0] for each in launches] != [each[0] for each in wanted]:
+        return "one launch forward and one launch backward can do"
+    if any(each[4] != right[4] for each, right in zip(launches, wanted)):
+        return "the last two numbers for a kernel are rows and columns"
+    return next(filter(None, (_wrong(*each) for each in launches)), None)
+
+
+def _wrong(name: str, each: int, grid: list[int], block: list[int], sizes: list[int]) -> str | None:
+    rows, columns = sizes
+    threads, blocks = block[0], grid[0]
+    if len(block) != 1 or len(grid) != 1:
+        return "grid and block have one axis: rows and threads"
+    if threads % WARP or not WARP <= threads <= MOST:
+        return "a block is made of whole warps, at most 32 of them"
+    if threads * each < columns:
+        return "the block does not hold the row: threads times each is less than columns"
+    if threads * each > max(ROOMY * columns, WARP):
+        return "most of the block has no number: take fewer threads, or fewer numbers to each"
+    if blocks * FEW < rows:
+        return "a few blocks take all rows: give each row a block, up to some thousand"
+    return None
