@@ -58,7 +58,7 @@ _MOVE = """(id) => {
 
 
 def draw_registers(sides: Sequence[int] = (1, 2, 4, 8)) -> Slides:
-    """For one step along k: the numbers that a thread reads, and its results, for several sides of its tile."""
+    """For a step along k: what a thread reads, and its results, for several sides of its tile."""
     frames = [_registers([side], max(sides)) for side in sides]
     still = _registers(sides, max(sides))
     names = tuple(f"{side} x {side}" for side in sides)
