@@ -2,69 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
+from coursekit.pictures.stepper import Stepper
 
 # What a thread reads and makes
 
 
-@dataclass(frozen=True, repr=False)
-class Slides(Described):
-    """Pictures side by side; where scripts may run, a slider shows one of them at a time."""
-
-    frames: tuple[str, ...]
-    names: tuple[str, ...]
-    told: tuple[str, ...]
-
-    def html(self) -> str:
-        key = hashlib.sha256("".join(self.frames).encode()).hexdigest()[:8]
-        last = len(self.frames) - 1
-        images = "".join(
-            f'<img src="data:image/png;base64,{frame}" alt="{escape(told)}" data-name="{escape(name)}"'
-            f' style="display: {"block" if i == last else "none"}">'
-            for i, (frame, name, told) in enumerate(zip(self.frames, self.names, self.told))
-        )
-        slider = (
-            f'<label>results of a thread <input type="range" min="0" max="{last}" value="{last}" step="1" '
-            f'style="width: 200px"> <output>{escape(self.names[last])}</output></label>'
-        )
-        place = f'<div id="slides-{key}" data-picture>{slider}{images}</div>'
-        return f'{place}\n<script>({_MOVE})("slides-{key}")</script>'
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_()
-        return {"text/html": self.html(), **data}, metadata
-
-
-_MOVE = """(id) => {
-  const place = document.getElementById(id);
-  if (!place) return;
-  const slider = place.querySelector("input"), images = place.querySelectorAll("img");
-  slider.oninput = () => {
-    images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
-    place.querySelector("output").textContent = images[slider.value].dataset.name;
-  };
-}"""
-
-
-def draw_registers(sides: Sequence[int] = (1, 2, 4, 8)) -> Slides:
+def draw_registers(sides: Sequence[int] = (1, 2, 4, 8)) -> Stepper:
     """For a step along k: what a thread reads, and its results, for several sides of its tile."""
     frames = [_registers([side], max(sides)) for side in sides]
     still = _registers(sides, max(sides))
-    names = tuple(f"{side} x {side}" for side in sides)
-    return Slides(
-        still.png, still.alt, tuple(each.data() for each in frames), names, tuple(f.alt for f in frames)
-    )
+    alts = tuple(frame.alt for frame in frames)
+    about = "side of the register tile: " + ", ".join(map(str, sides))
+    return Stepper(still.png, still.alt, tuple(f.data() for f in frames), alts, "larger register tile", about)
 
 
 def _registers(sides: Sequence[int], most: int) -> Described:

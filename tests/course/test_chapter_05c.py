@@ -241,7 +241,7 @@ def test_a_slider_shows_one_register_tile_at_a_time():
     )
     page = picture.html()
     assert page.count("<img") == 3 and page.count("display: block") == 1
-    assert 'data-name="2 x 2"' in page and "4 products, 1 words each" in page
+    assert "2 of a and 2 of b make 4 products, 1 words each" in page
 
 
 def test_columns_and_limits_are_told_in_words():
