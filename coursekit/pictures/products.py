@@ -55,9 +55,11 @@ def _box(ax: Any, x: float, y: float, colour: str) -> None:
 
 def draw_columns(owners: Mapping[str, Sequence[int]], shown: Sequence[int] = (0, 1)) -> Described:
     """Which thread owns each column of a tile, for several ways: the columns of `shown` are coloured."""
-    figure, axes = plt.subplots(len(owners), 1, figsize=(8.5, 0.95 * len(owners)), layout="constrained")
+    figure, axes = plt.subplots(
+        len(owners), 1, figsize=(8.5, 0.95 * len(owners)), squeeze=False, layout="constrained"
+    )
     told = []
-    for ax, (name, owner) in zip(axes, owners.items()):
+    for ax, (name, owner) in zip(axes[:, 0], owners.items()):
         for column, thread in enumerate(owner):
             colour = dict(zip(shown, (BLUE, ORANGE))).get(thread, LIGHT)
             ax.add_patch(plt.Rectangle((column, 0), 0.9, 1, facecolor=colour))
