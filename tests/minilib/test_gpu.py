@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +11,7 @@ import functional_cases
 import numpy as np
 import pytest
 import tensor_cases
-from gpu_cases import ELEMENTWISE, agree
+from gpu_cases import ELEMENTWISE, agree, reported
 from hypothesis import Phase, given, settings
 from tensor_cases import Case
 
@@ -18,7 +19,7 @@ import minilib.gpu as gpu
 import minilib.nn as nn
 import minilib.tensor as lib
 from minilib.cuda import backend, cp
-from minilib.gpu import elements
+from minilib.gpu import copies, elements
 from minilib.operations import Add, Exp, Mul, Tanh
 from minilib.tensor import DEVICES, Tensor, tensor
 
@@ -88,6 +89,30 @@ def test_views_are_never_misread(view: str) -> None:
     agree(lambda x: (VIEWS[view](x) * VIEWS[view](x).tanh()).exp(), [x])
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 2), (1, 1, 9), (9, 33, 40), (2, 8, 8)], ids=str)
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1), (1, 0, 2)], ids=str)
+def test_copies_of_what_lies_across(order: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(4).normal(size=shape)
+    agree(lambda x: x.permute(*order).clone(), [x])
+    agree(lambda x: x.permute(*order)[::2].contiguous(), [x])
+
+
+def test_a_copy_by_tiles_follows_two_leading_axes_and_negative_steps() -> None:
+    x = np.random.default_rng(4).normal(size=(3, 40, 5, 12)).astype(np.float32)
+    for order in ((0, 2, 3, 1), (2, 0, 3, 1), (2, 3, 0, 1), (0, 3, 2, 1)):
+        for turn in (1, -1):
+            view = cp.asarray(x).transpose(*order)[::turn, :, ::turn]
+            np.testing.assert_array_equal(copies.copied(view).get(), x.transpose(*order)[::turn, :, ::turn])
+
+
+@pytest.mark.parametrize(("shape", "order"), [((64, 96), (1, 0)), ((2, 32, 4, 64), (0, 2, 3, 1))])
+def test_a_copy_by_tiles_moves_its_arrays_once(shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    x = cp.zeros(shape, cp.float32).transpose(order)
+    with reported("transpose") as seen:
+        copies.copied(x)
+    assert seen[0].bytes_moved == 2 * x.nbytes and seen[0].bank_conflicts == 0
+
+
 def test_negative_strides_are_followed() -> None:
     x = cp.arange(12, dtype=cp.float32).reshape(3, 4)[::-1, ::-1]
     assert (Tensor(x) + Tensor(x.T[::-1, :3][:3, :3][:, :1])).tolist()[0][0] == 11 + float(x.T[::-1][0, 0])
@@ -123,7 +148,8 @@ def test_a_pair_runs_where_it_fits_and_can_be_switched_off() -> None:
     with gpu.without():
         assert "pair" not in vars(x.tanh().function)
     table = dict(line.split() for line in gpu.coverage().splitlines())
-    assert table["Exp"] == table["Tanh"] == "ours" and table["Permute"] == "cupy"
+    assert table["Exp"] == table["Tanh"] == table["MatMul"] == "ours"
+    assert (table["Permute"], table["CumSum"]) == ("view", "cupy") and "Reduction" not in table
 
 
 def test_a_pair_of_ones_own_takes_the_place_of_ours() -> None:
@@ -162,6 +188,24 @@ def test_gradients_come_back_to_where_the_numbers_were() -> None:
     z.sum().backward()
     assert (y.device, z.device, x.grad.device, x.grad.tolist()) == ("cuda", "cpu", "cpu", [2.0, 4.0])
     assert y.to("cuda") is y and y.to("cuda:0") is y and x.cuda().device == "cuda"
+
+
+def test_the_bytes_in_use_rise_on_the_way_forward_and_fall_on_the_way_back() -> None:
+    gc.collect()  # what others left in circles
+    x = lib.rand(32, 32, device="cuda", requires_grad=True)
+    start = gpu.bytes_in_use()
+    with gpu.memory() as seen:
+        y = x.tanh().exp().sigmoid().sum()
+        forward = len(seen)
+        y.backward()
+    size = 4 * 32 * 32
+    assert [held - start for name, held in seen[:3] if name == "elementwise"] == [size, 2 * size, 3 * size]
+    assert seen[forward - 1][1] >= start + 3 * size  # the sum's launch: what backward needs is there
+    del y
+    assert gpu.bytes_in_use() == start + size  # of all that, the gradient stays
+    with gpu.memory() as outside, lib.no_grad():
+        x.tanh().exp().sigmoid()
+    assert max(held for _, held in outside) == start + size + 2 * size  # an array and the one it is made of
 
 
 def test_a_module_moves_with_its_gradients_and_buffers() -> None:
