@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
@@ -47,7 +48,7 @@ def _registers(sides: Sequence[int], most: int) -> Described:
 
 
 def _box(ax: Any, x: float, y: float, colour: str) -> None:
-    ax.add_patch(plt.Rectangle((x, y), 0.92, 0.92, facecolor=colour, edgecolor=GREY, lw=0.6))
+    ax.add_patch(Rectangle((x, y), 0.92, 0.92, facecolor=colour, edgecolor=GREY, lw=0.6))
 
 
 # Who owns which columns
@@ -62,7 +63,7 @@ def draw_columns(owners: Mapping[str, Sequence[int]], shown: Sequence[int] = (0,
     for ax, (name, owner) in zip(axes[:, 0], owners.items()):
         for column, thread in enumerate(owner):
             colour = dict(zip(shown, (BLUE, ORANGE))).get(thread, LIGHT)
-            ax.add_patch(plt.Rectangle((column, 0), 0.9, 1, facecolor=colour))
+            ax.add_patch(Rectangle((column, 0), 0.9, 1, facecolor=colour))
         ax.set(
             xlim=(-0.5, len(owner)),
             ylim=(0, 1),
