@@ -66,6 +66,7 @@ from coursekit.pictures.plots import (
     show_plot,
 )
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
+from coursekit.pictures.products import draw_columns, draw_limits, draw_registers
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
 from coursekit.pictures.states import (
     draw_answers,
@@ -99,6 +100,7 @@ __all__ = [
     "draw_border",
     "draw_broadcast",
     "draw_budget",
+    "draw_columns",
     "draw_confusion",
     "draw_copied",
     "draw_cost",
@@ -119,6 +121,7 @@ __all__ = [
     "draw_lengths",
     "draw_lens",
     "draw_lifetimes",
+    "draw_limits",
     "draw_look",
     "draw_lookup",
     "draw_losses",
@@ -143,6 +146,7 @@ __all__ = [
     "draw_race",
     "draw_reach",
     "draw_reasons",
+    "draw_registers",
     "draw_responses",
     "draw_road",
     "draw_roofline",

@@ -1,3 +1,5 @@
+// Taught in solutions/05c_product.ipynb: what it exports is edited there, then `make promote`.
+
 // C = A B: rows of A, (n, k), times columns of B, (k, m), give C (n, m), and `batches` of such products. Where
 // `biased`, each row of C gets the bias (m,) too.
 //
@@ -6,10 +8,10 @@
 // said for rows that begin at a sector of 32 bytes; others cost up to a quarter more.
 
 #define SIDE 16    // of a tile of the simple kernel
+
 #define DEPTH 32   // numbers along k of a tile with registers
 #define DEEP 1     // a way in which an operand lies: neighbours along k, and else along i
 #define WIDE 2     // and another: four neighbours are aligned, and none of four lies beyond the end
-
 #define ARGUMENTS                                                                                                 \
     const float *A, const float *B, const float *bias, float *C, int n, int m, int depth, int batches, int inner, \
         int A_way, int A_step, int A_outer, int A_inner, int B_way, int B_step, int B_outer, int B_inner, int biased
@@ -99,8 +101,32 @@ extern "C" __global__ void matmul_simple(ARGUMENTS) {
     }
 }
 
-// A tile of T x T of C, for each product of this block. Each thread has 8 rows, four by four T / 2 apart, and
-// T / 16 columns, four by four 64 apart: a step along k reads 8 + T / 16 numbers for 8 * T / 16 products.
+// The register tile. For each of `depth` steps, eight numbers of as and T / 16 of bs, four by four: the products of
+// all pairs are added to sum. Row i is i / 4 * T / 2 + 4 threadIdx.y + i % 4 of the tile, column j is
+// j / 4 * 64 + 4 threadIdx.x + j % 4. A row of as or bs has T + 4 numbers.
+template <int T>
+__device__ void multiply(const float* as, const float* bs, float (&sum)[8][T / 16], int depth) {
+    for (int k = 0; k < depth; k++) {
+        float x[8], y[T / 16];
+#pragma unroll
+        for (int i = 0; i < 8; i += 4) {
+            float4 four = *(const float4*)(as + k * (T + 4) + i / 4 * (T / 2) + 4 * threadIdx.y);
+            x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
+        }
+#pragma unroll
+        for (int j = 0; j < T / 16; j += 4) {
+            float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.x);
+            y[j] = four.x, y[j + 1] = four.y, y[j + 2] = four.z, y[j + 3] = four.w;
+        }
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < T / 16; j++) sum[i][j] += x[i] * y[j];
+    }
+}
+
+// A tile of T x T of C, for each product of this block. A step along k reads 8 + T / 16 numbers for 8 * T / 16
+// products.
 template <int T>
 __device__ void product(const float* A, const float* B, const float* bias, float* C, int n, int m, int depth,
                         int batches, int inner, int A_way, int A_step, int A_outer, int A_inner, int B_way,
@@ -109,7 +135,7 @@ __device__ void product(const float* A, const float* B, const float* bias, float
     __shared__ __align__(16) float bs[DEPTH * (T + 4)];
     const int COLUMNS = T / 16;
     int across = (m + T - 1) / T, row = blockIdx.x / across * T, column = blockIdx.x % across * T;
-    int up = threadIdx.y * 4, left = threadIdx.x * 4, lane = (threadIdx.y * 16 + threadIdx.x) % 32;
+    int left = threadIdx.x * 4, lane = (threadIdx.y * 16 + threadIdx.x) % 32;
     float add[T / 32];
     for (int q = 0; q < T / 32; q++) {
         int j = column + q * 32 + lane;
@@ -123,24 +149,7 @@ __device__ void product(const float* A, const float* B, const float* bias, float
             fetch<T>(as, a, A_step, A_way, row, start, n, depth);
             fetch<T>(bs, b, B_step, B_way, column, start, m, depth);
             __syncthreads();
-            int end = min(DEPTH, depth - start);
-            for (int k = 0; k < end; k++) {
-                float x[8], y[COLUMNS];
-#pragma unroll
-                for (int i = 0; i < 8; i += 4) {
-                    float4 four = *(const float4*)(as + k * (T + 4) + i / 4 * (T / 2) + up);
-                    x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
-                }
-#pragma unroll
-                for (int j = 0; j < COLUMNS; j += 4) {
-                    float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + left);
-                    y[j] = four.x, y[j + 1] = four.y, y[j + 2] = four.z, y[j + 3] = four.w;
-                }
-#pragma unroll
-                for (int i = 0; i < 8; i++)
-#pragma unroll
-                    for (int j = 0; j < COLUMNS; j++) sum[i][j] += x[i] * y[j];
-            }
+            multiply<T>(as, bs, sum, min(DEPTH, depth - start));
             __syncthreads();
         }
         float* c = C + p * n * m;
