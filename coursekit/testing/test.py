@@ -123,14 +123,16 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
         f"--nbval-cell-timeout={CELL_TIMEOUT}", *cells,
     ]  # fmt: skip
     # --ignore: nothing that PyTorch or Selenium must be there for, or loaded for, is even imported.
-    ignored = ["--ignore=tests/parity", "--ignore=tests/browser", "--ignore=tests/gpu"]
+    ignored = ["--ignore=tests/parity", "--ignore=tests/gpu"]
     left = [*(["slow"] if fast else []), *([] if pytest_args else ["nightly"]), "browser", "parity", "gpu"]
-    plain = [*pytest, *workers, "-m", " and ".join(f"not {mark}" for mark in left), *ignored, *pytest_args]
+    wanted = " and ".join(f"not {mark}" for mark in left)
+    plain = [*pytest, *workers, "-m", wanted, *ignored, "--ignore=tests/browser", *pytest_args]
     nightly = [*pytest, *workers, "-m", "nightly", *ignored, *pytest_args]
     # one process: each worker would load PyTorch anew and share the same cores
     parity = [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])]
     two = ["-n", str(min(os.cpu_count() or 1, 2)), "--dist", "load", "--maxschedchunk", "1"]  # browsers
-    browser = [*pytest, "-rs", *two, "tests/browser", *pytest_args]
+    some = [] if pytest_args else ["-m", "not nightly"]
+    browser = [*pytest, "-rs", *two, *some, "tests/browser", *pytest_args]
     gpu = [*pytest, "-rs", "-m", "gpu", *(pytest_args or ["tests/gpu"])]
     which = "three chapters" if fast else "chapters and solutions"
     return [

@@ -540,6 +540,7 @@ def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, la
     assert_pictures(browser, expected)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted({*CHAPTERS} - {*few_with_all_kinds()}))
 def test_a_chapter_shows_its_pictures(browser: Any, lab: Lab, name: str) -> None:
     open_chapter(browser, lab, name)

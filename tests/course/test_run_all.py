@@ -14,11 +14,15 @@ from coursekit.course import find_course
 from coursekit.grading.assemble import load_chapter
 
 COURSE = find_course(Path(__file__).parent)
-EXERCISES = sorted(COURSE.exercises.glob("*.ipynb"))
+EACH_TIME = "01_exercises", "02b_exercises"  # the others at night
+EXERCISES = [
+    pytest.param(path, id=path.stem, marks=[] if path.stem in EACH_TIME else pytest.mark.nightly)
+    for path in sorted(COURSE.exercises.glob("*.ipynb"))
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXERCISES)
 def test_run_all_goes_through_untouched_exercises(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

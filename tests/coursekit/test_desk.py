@@ -199,6 +199,7 @@ def desk(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 class TestTwoHundredStudents:
     def test_each_earns_what_the_newest_submission_deserves(self, desk: Desk) -> None:
         rows = csv.DictReader(io.StringIO(desk.first["grades.csv"].decode()))
