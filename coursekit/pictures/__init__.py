@@ -65,8 +65,8 @@ from coursekit.pictures.plots import (
     draw_walks,
     show_plot,
 )
-from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.products import draw_columns, draw_limits, draw_registers
+from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
 from coursekit.pictures.states import (
     draw_answers,
