@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from few_threads import played
 from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
@@ -128,6 +129,19 @@ DEVICE.pairs[Hypot] = Both()
 
 class TestExercises(ExerciseTests):
     exercises = Exercises("05a_elements", OTHERS)
+
+
+@pytest.mark.slow
+def test_the_work_of_a_few_threads_earns_nothing():
+    exercises = TestExercises.exercises
+    kernels = {
+        one.number: notebooks.cuda_text(one.reference)
+        for one in exercises.chapter.exercises
+        if one.number in ("5.3", "5.5")
+    }
+    players = "one thread", "one warp of each block", "one block"
+    answers = [(number, played(kernel, who)) for number, kernel in kernels.items() for who in players]
+    assert exercises.points(answers) == [0] * 6
 
 
 # What the lesson says
