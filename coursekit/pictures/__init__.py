@@ -12,6 +12,7 @@ from coursekit.pictures.arrays import (
     draw_views,
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
+from coursekit.pictures.devices import draw_moved, draw_places, draw_who
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
 from coursekit.pictures.kernels import (
     draw_banks,
@@ -131,6 +132,7 @@ __all__ = [
     "draw_memory",
     "draw_modules",
     "draw_moves",
+    "draw_moved",
     "draw_norms",
     "draw_opening",
     "draw_orders",
@@ -138,6 +140,7 @@ __all__ = [
     "draw_overflow",
     "draw_owners",
     "draw_pieces",
+    "draw_places",
     "draw_points",
     "draw_price",
     "draw_prices",
@@ -178,6 +181,7 @@ __all__ = [
     "draw_walks",
     "draw_warps",
     "draw_ways",
+    "draw_who",
     "fastest",
     "glances",
     "letters_of",

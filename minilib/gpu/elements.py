@@ -1,4 +1,8 @@
-"""Operations on each element alone: one kernel, with a hole for the expression."""
+"""Operations on each element alone: one kernel, with a hole for the expression.
+
+Taught in chapters/05a_elements.ipynb and solutions/05a_elements.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,106 @@
+"""Exercise 5.2 may cut its axes otherwise: places are walked here. 5.4 counts what its launches move."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from coursekit.grading.compare import difference, telling
+from coursekit.grading.judging import plain
+
+FORWARD, BACKWARD = 12, 24  # bytes for each number: x, y and z; dz, x, y, z, dx and dy
+SLACK = 1.15  # sectors at the ends of arrays
+MANY = 5  # times as many numbers as in the reference may a thread take: as of other kernels
+EACH = 4  # integer operations of an axis: a remainder, a product, a sum and a quotient
+
+
+@telling
+def judge_collapsed_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """The same places in the same order, over axes of any number."""
+    return _axes(expected, got)[0]
+
+
+@telling
+def judge_collapsed_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """The same places, in as few integer operations as the reference needs."""
+    message, best, count = _axes(expected, got)
+    if message or count <= best:
+        return message
+    return f"the places are right, but there are more than the {EACH * best} integer operations that can do"
+
+
+def _axes(expected: Any, got: Any) -> tuple[str | None, int, int]:
+    """What is wrong with collapsed axes, and how many the reference and the answer walk in all arrays."""
+    shape, strides, best = plain(expected)
+    bound = sum(map(len, best[1]))
+    try:
+        sizes, steps = plain(got)[2]
+        if not all(type(n) is int and abs(n) < 10**6 for each in (sizes, *steps) for n in each):
+            return "sizes and steps are whole numbers", bound, 0
+    except (TypeError, KeyError, ValueError, IndexError):
+        return "expected two lists: sizes, and the steps of each array", bound, 0
+    if len(steps) != len(strides) or any(len(step) != len(sizes) for step in steps):
+        return "each array has one step for each axis that is left", bound, 0
+    if any(size < 1 for size in sizes) or math.prod(sizes) != math.prod(shape):
+        return "the sizes do not give as many numbers as the shape", bound, 0
+    if any(_places(sizes, step) != _places(shape, stride) for step, stride in zip(steps, strides)):
+        return "an array is read in other places, or in another order", bound, 0
+    return None, bound, sum(map(len, steps))
+
+
+def _places(sizes: Any, steps: Any) -> list[int]:
+    """Where each number is read, the last axis fastest."""
+    places = [0]
+    for size, step in zip(sizes, steps, strict=True):
+        places = [at + i * step for at in places for i in range(size)]
+    return places
+
+
+@telling
+def judge_pair_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Values as the reference has them, from kernels whose threads share the work."""
+    if not name.startswith("launches"):
+        return difference(expected, got, 1e-5)
+    return _launches(expected, got)[0]
+
+
+judge_pair_hidden_3 = judge_pair_hidden
+
+
+@telling
+def judge_pair_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """As few bytes moved, and saved, as can do."""
+    if name == "saved":
+        _, most = plain(expected)
+        _, saved = plain(got)
+        if type(saved) is not int or saved <= 0:
+            return "nothing is in f.saved: what backward needs belongs there, for the engine to free"
+        return None if saved <= most else "f.saved keeps more than three arrays"
+    if not name.startswith("launches"):
+        return difference(expected, got, 1e-5)
+    message, moved, best = _launches(expected, got)
+    if message:
+        return message
+    for way, each, most in zip(("forward", "backward"), moved, best, strict=True):
+        if each > SLACK * most:
+            return f"{way} moves more than the {most} bytes that can do: read each number once, in one launch"
+    return None
+
+
+def _launches(expected: Any, got: Any) -> tuple[str | None, list[int], list[int]]:
+    """What is wrong with launches, and the bytes that they move in each phase, and those of the reference."""
+    wanted = plain(expected)
+    best = [sum(moved for moved, _, _ in phase) for phase in wanted]
+    try:
+        shown = [[(int(a), int(b), int(c)) for a, b, c in phase] for phase in plain(got)]
+    except (TypeError, KeyError, ValueError):
+        return "expected what launches move", [], best
+    moved = [sum(bytes_moved for bytes_moved, _, _ in phase) for phase in shown]
+    if len(shown) != len(wanted) or any(3 * each < most for each, most in zip(moved, best)):
+        return "no kernel of yours did the work: is the pair in the table?", moved, best
+    for phase, right in zip(shown, wanted):
+        if any(finding for _, _, finding in phase):
+            return "a launch has findings: does each thread ask whether its number exists?", moved, best
+        if max(most for _, most, _ in phase) > MANY * max(most for _, most, _ in right):
+            return "one thread does much of the work: share it among the threads", moved, best
+    return None, moved, best

@@ -1,0 +1,238 @@
+"""Chapter 05a, graded; its pictures; and what it says of gradients, steps and bytes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from few_threads import played
+from graded import COURSE, Exercises, ExerciseTests
+from lesson_kernels import lesson_kernels
+
+from coursekit import notebooks
+from coursekit.pictures import draw_moved, draw_places, draw_who
+from coursekit.pictures.devices import place
+from minilib import gpu
+from minilib.cuda import cp, profile
+from minilib.gpu.elements import Read, collapsed, elementwise_kernel, elementwise_source, run_elementwise
+from minilib.operations import Tanh
+from minilib.tensor import tensor
+
+# Right answers by another way than the reference's.
+OTHERS = {
+    "5.1": """
+def arrays_moved(lines):
+    sides = [line.split(" = ") for line in lines]
+    outside = set().union(*(names(right) for _, right in sides)) - {left for left, _ in sides}
+    return sum(1 + len(names(right)) for _, right in sides), 1 + len(outside)
+""",
+    "5.2": """
+def collapsed(shape, strides):
+    axes = [(size, *(stride[k] for stride in strides)) for k, size in enumerate(shape) if size != 1]
+    for k in reversed(range(len(axes) - 1)):  # from the right
+        (left, *lefts), (right, *rights) = axes[k : k + 2]
+        if all(one == right * other for one, other in zip(lefts, rights)):
+            axes[k : k + 2] = [(left * right, *rights)]
+    return [axis[0] for axis in axes], [[axis[k + 1] for axis in axes] for k in range(len(strides))]
+""",
+    "5.3": """
+extern "C" __global__ void silu_backward(const float* dy, const float* x, float* dx, int n) {
+    int step = blockDim.x * gridDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        float half = 0.5f * tanhf(0.5f * x[i]);  // s is 1/2 + half
+        dx[i] = dy[i] * (0.5f + half + x[i] * (0.25f - half * half));
+    }
+}
+""",
+    "5.5": """
+extern "C" __global__ void gather(const float* x, int first, const int* sizes, const int* steps, int axes,
+                                  float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int behind = n, rest = i;
+    for (int axis = 0; axis < axes; axis++) {  // from the first: how many numbers lie behind a step?
+        behind /= sizes[axis];
+        first += rest / behind * steps[axis];
+        rest %= behind;
+    }
+    y[i] = x[first];
+}
+""",
+    "5.6": """
+def way_back(lines):
+    parsed = [re.split(r"\\W+", line.rstrip(")")) for line in lines]
+    back, results = [], [line.split(" = ")[0] for line in lines]
+    order = results[::-1] + sorted(set().union(*(names(line.split(" = ")[1]) for line in lines)) - {*results})
+    for name in order[1:]:
+        parts = []
+        for line in lines:
+            result, expression = line.split(" = ")
+            words = expression.split()
+            if len(words) == 3:
+                for mine, other in ((words[0], words[2]), (words[2], words[0])):
+                    if mine == name:
+                        parts.append(f"d{result} * {other}" if words[1] == "*" else f"d{result}")
+            elif expression == f"tanhf({name})":
+                parts.append(f"(d{result} - d{result} * {result} * {result})")
+            elif expression == f"expf({name})":
+                parts.append(f"d{result} * {result}")
+        back.append(f"d{name} = " + " + ".join(parts))
+    return back
+""",
+}
+OTHERS["5.4"] = '''
+FORWARD = """
+extern "C" __global__ void go(const float* x, const float* y, float* z, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        z[i] = hypotf(x[i], y[i]);
+    }
+}
+"""
+BACKWARD = """
+extern "C" __global__ void back(float* dx, float* dy, const float* dz, const float* both, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float x = both[i], y = both[n + i], z = hypotf(x, y);
+    dx[i] = z > 0.0f ? dz[i] * (x / z) : 0.0f;
+    dy[i] = z > 0.0f ? dz[i] * (y / z) : 0.0f;
+}
+"""
+
+
+class Both:
+    """Saves x and y alone, and works z out again."""
+
+    go, back = RawKernel(FORWARD, "go"), RawKernel(BACKWARD, "back")
+
+    def forward(self, f, x, y):
+        if x.dtype != np.float32 or y.dtype != np.float32 or x.shape != y.shape:
+            return NotImplemented
+        both, z = cp.empty((2, x.size), np.float32), cp.empty(x.shape, np.float32)
+        both[0], both[1] = x.ravel(), y.ravel()
+        if x.size > 0:
+            launch(self.go, (-(-x.size // 128),), (64,), (both[0], both[1], z, np.int32(x.size)))
+        f.saved = (both,)
+        return z
+
+    def backward(self, f, dz):
+        dx, dy = cp.empty(dz.shape, np.float32), cp.empty(dz.shape, np.float32)
+        if dz.size > 0:
+            args = (dx, dy, cp.array(dz, order="C"), f.saved[0], np.int32(dz.size))
+            launch(self.back, (-(-dz.size // 64),), (64,), args)
+        return dx, dy
+
+
+DEVICE.pairs[Hypot] = Both()
+'''
+
+
+class TestExercises(ExerciseTests):
+    exercises = Exercises("05a_elements", OTHERS)
+
+
+@pytest.mark.slow
+def test_the_work_of_a_few_threads_earns_nothing():
+    exercises = TestExercises.exercises
+    kernels = {
+        one.number: notebooks.cuda_text(one.reference)
+        for one in exercises.chapter.exercises
+        if one.number in ("5.3", "5.5")
+    }
+    players = "one thread", "one warp of each block", "one block"
+    answers = [(number, played(kernel, who)) for number, kernel in kernels.items() for who in players]
+    assert exercises.points(answers) == [0] * 6
+
+
+# What the lesson says
+
+TEXT = " ".join(
+    " ".join(c.source for c in notebooks.read(COURSE.chapters / "05a_elements.ipynb").cells).split()
+)
+
+
+def test_the_kernels_by_hand_are_tanh_and_its_slope():
+    kernels = lesson_kernels("05a_elements")
+    x = np.linspace(-3, 3, 40, dtype=np.float32)
+    y, dx = cp.zeros(40, np.float32), cp.zeros(40, np.float32)
+    kernels["tanh_forward"]((2,), (32,), (cp.asarray(x), y, np.int32(40)))
+    kernels["tanh_backward"]((2,), (32,), (cp.asarray(np.full(40, 2, np.float32)), y, dx, np.int32(40)))
+    np.testing.assert_allclose(cp.asnumpy(y), np.tanh(x), rtol=1e-6)
+    np.testing.assert_allclose(cp.asnumpy(dx), 2 / np.cosh(x) ** 2, rtol=1e-4)
+
+
+def test_a_forward_alone_gives_the_wrong_slope_that_the_lesson_names():
+    class ForwardAlone:
+        def forward(self, f, x):
+            f.saved = (x,)
+            return cp.tanh(x)
+
+        def backward(self, f, grad):
+            return f.backward(grad)
+
+    x = tensor([2.0], requires_grad=True)
+    with gpu.without(Tanh):
+        gpu.DEVICE.pairs[Tanh] = ForwardAlone()
+        x.to("cuda").tanh().sum().backward()
+    assert x.grad.item() == -3 and "1 - 2^2 = -3" in TEXT
+
+
+def test_bytes_of_three_kernels_and_of_one_are_those_of_the_lesson():
+    a, b, c = (cp.ones(4096, np.float32) for _ in range(3))
+    out = cp.empty(4096, np.float32)
+    with gpu.reports() as seen:
+        run_elementwise({"a": a, "b": b}, {"p": out}, ["p = a * b"])
+        run_elementwise({"p": a, "c": c}, {"s": out}, ["s = p + c"])
+        run_elementwise({"s": a}, {"y": out}, ["y = tanhf(s)"])
+        lines = ["p = a * b", "s = p + c", "y = tanhf(s)"]
+        run_elementwise({"a": a, "b": b, "c": c}, {"y": out}, lines)
+    assert [report.bytes_moved // 4096 for _, report in seen] == [12, 12, 8, 16]
+    assert "12, 12, 8" in TEXT and "*Half of the bytes" in TEXT
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_an_axis_costs_four_integer_operations_as_the_judge_of_5_2_counts(axes):
+    view = cp.zeros((2,) * axes, np.float32).transpose()
+    source = elementwise_source([Read("x", axes=axes)], ["y"], ["y = x"])
+    walk = [np.int32(n) for pair in zip(view.shape, [s // 4 for s in view.strides]) for n in pair]
+    args = (view.data, *walk, cp.zeros(2**axes, np.float32), np.int32(2**axes))
+    in_order = elementwise_kernel(elementwise_source([Read("x")], ["y"], ["y = x"]))
+    plain = profile(in_order, (1,), (2**axes,), (cp.zeros(2**axes, np.float32), *args[-2:]))
+    walked = profile(elementwise_kernel(source), (1,), (2**axes,), args)
+    assert walked.int_ops - plain.int_ops == 4 * axes * 2**axes
+
+
+# Pictures
+
+
+def test_places_are_those_of_numpys_strides():
+    base = np.arange(6, dtype=np.int32)
+    shape = (2, 3)
+    for steps in ((3, 1), (1, 2), (0, 1)):
+        view = np.lib.stride_tricks.as_strided(base, shape, [4 * step for step in steps])
+        assert [place(i, shape, steps) for i in range(6)] == view.ravel().tolist()
+
+
+def test_places_have_a_slider_and_a_still_picture_and_words():
+    picture = draw_places({"in order": (3, 1), "turned": (1, 2)}, (2, 3))
+    data, metadata = picture._repr_mimebundle_()
+    assert {"text/html", "image/png", "text/plain"} == set(data)
+    assert "turned: 0, 2, 4, 1, 3, 5" in metadata["image/png"]["alt"]
+    assert data["text/html"].count("<img") == 6 and 'type="range"' in data["text/html"]
+    assert data["image/png"] in data["text/html"]
+
+
+def test_pictures_say_who_ran_an_operation_and_what_was_moved():
+    with gpu.without():
+        gpu.elementwise(Tanh, "y = tanhf(x)", "dx = dy * (1.0f - y * y)")
+        x = tensor([1.0], requires_grad=True)
+        alt = draw_who(x.to("cuda").tanh() * 3).alt
+    assert "Tanh by Elementwise" in alt and re.search(r"Mul by (cp|cupy)", alt)
+    with gpu.reports() as seen:
+        run_elementwise({"x": cp.ones(1024, np.float32)}, {"y": cp.ones(1024, np.float32)}, ["y = x"])
+    assert draw_moved({"a copy": [report for _, report in seen]}).alt.endswith("a copy: 8 KiB")
+
+
+def test_what_collapses_in_the_lesson():
+    assert collapsed((8, 8, 8), [(64, 8, 1)]) == ([512], [[1]])
+    assert collapsed((8, 8, 8), [(64, 1, 8)]) == ([8, 8, 8], [[64, 1, 8]])
