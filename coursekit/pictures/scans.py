@@ -141,10 +141,11 @@ def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
 
 @dataclass(frozen=True, repr=False)
 class Tree(Described):
-    """The finished tree; where scripts may run, a slider that goes through its steps."""
+    """The finished picture; where scripts may run, a slider that goes through its steps."""
 
     frames: tuple[str, ...]
     names: tuple[str, ...]
+    of: str = "tree"
 
     def html(self) -> str:
         key = hashlib.sha256("".join(self.frames).encode()).hexdigest()[:8]
@@ -156,10 +157,10 @@ class Tree(Described):
         )
         slider = (
             f'<label>step <input type="range" min="0" max="{last}" value="{last}" step="1" '
-            f'aria-label="step of the tree" style="width: 240px"> <output>{last}</output></label>'
+            f'aria-label="step of the {self.of}" style="width: 240px"> <output>{last}</output></label>'
         )
-        place = f'<div id="tree-{key}" data-picture>{slider}{images}</div>'
-        return f'{place}\n<script>({_STEP})("tree-{key}")</script>'
+        place = f'<div id="{self.of}-{key}" data-picture>{slider}{images}</div>'
+        return f'{place}\n<script>({_STEP})("{self.of}-{key}")</script>'
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
