@@ -181,18 +181,38 @@ def draw_tiles(steps: Mapping[str, Mapping[tuple[int, int], int]]) -> None:
     plt.show()
 
 
-def draw_roofline(points: Mapping[str, float], peak: float, bandwidth: float) -> None:
+def draw_roofline(
+    points: Mapping[str, float],
+    peak: float,
+    bandwidth: float,
+    shared: float | None = None,
+    shared_points: Mapping[str, float] | None = None,
+) -> None:
     """What a GPU of `peak` Tflop/s and `bandwidth` TB/s allows at most, over the flops per byte.
 
-    The height of a point is not measured: it is what the roof allows at its flops per byte.
+    The height of a point is not measured: it is what the roof allows at its flops per byte. Where shared
+    memory gives `shared` TB/s, a second roof stands over the first, and `shared_points` are the flops per
+    byte of shared memory: a kernel has one height, the lower of its two limits, and a hollow mark for the
+    second.
     """
     plt.figure(figsize=(7, 3.4))
     q = np.geomspace(0.1, 64, 100)
     plt.loglog(q, np.minimum(peak, bandwidth * q), color=INK)
+    second = shared_points or {}
+    if shared is not None:
+        plt.loglog(q, np.minimum(peak, shared * q), color=ORANGE, label="roof of shared memory")
     for (name, at), mark in zip(points.items(), cycle("osD^v")):
-        most = min(peak, bandwidth * at)
+        limits = [peak, bandwidth * at]
+        if shared is not None and name in second:
+            limits.append(shared * second[name])
+        most = min(limits)
         plt.loglog(at, most, mark, ms=11 if name == "sum" else 6, label=f"{name}: {at:.2f}")
-    plt.loglog(32, peak, "o", mfc="none", color=INK, label="tiles of 128, many results per thread: 32")
+        if name in second:
+            colour = plt.gca().lines[-1].get_color()
+            plt.loglog([at, second[name]], [most, most], ":", color=colour, lw=0.8)
+            plt.loglog(second[name], most, mark, mfc="none", color=colour, ms=9)
+    if shared is None:
+        plt.loglog(32, peak, "o", mfc="none", color=INK, label="tiles of 128, many results per thread: 32")
     plt.axvline(peak / bandwidth, color=GREY, ls=":")
     plt.xlabel("flops per byte, as `profile` counts them")
     plt.ylabel("Tflop/s at most")

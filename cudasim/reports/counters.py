@@ -33,6 +33,10 @@ class Counters:
     global_store_sectors: int = 0
     global_store_lines: int = 0
     global_store_sectors_ideal: int = 0
+    shared_load_requests: int = 0
+    shared_store_requests: int = 0
+    shared_bytes_read: int = 0
+    shared_bytes_written: int = 0
     bank_conflicts: int = 0
     shared_bytes: int = 0
     divergent_branches: int = 0
@@ -54,12 +58,20 @@ class Counters:
     @property
     def flops_per_byte(self) -> float:
         """Arithmetic intensity: flops for each byte that a lane reads or writes in global memory."""
-        moved = self.bytes_read + self.bytes_written
-        return self.flops / moved if moved else float("inf") if self.flops else 0.0
+        return _ratio(self.flops, self.bytes_read + self.bytes_written)
+
+    @property
+    def flops_per_shared_byte(self) -> float:
+        """The same for each byte that a lane reads or writes in shared memory."""
+        return _ratio(self.flops, self.shared_bytes_read + self.shared_bytes_written)
 
     def totals(self) -> dict[str, Any]:
         """Every counter by its name."""
         return {field.name: getattr(self, field.name) for field in fields(Counters)}
+
+
+def _ratio(flops: int, moved: int) -> float:
+    return flops / moved if moved else float("inf") if flops else 0.0
 
 
 def alignment(size: int) -> int:

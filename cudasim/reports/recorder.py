@@ -181,6 +181,13 @@ class Recorder:
             counters.atomics += len(at) if kind == "atomic" else 0
             return None
         if memory.space == "shared":
+            rows = len(active) if len(at) == active.size else int(np.count_nonzero(active.any(axis=1)))
+            if kind == "load":
+                counters.shared_load_requests += rows
+                counters.shared_bytes_read += size * len(at)
+            else:
+                counters.shared_store_requests += rows
+                counters.shared_bytes_written += size * len(at)
             conflicts = self._bank_conflicts(offset, size, active)
             counters.bank_conflicts += int(conflicts.sum())
             return conflicts

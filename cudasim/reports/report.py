@@ -94,6 +94,10 @@ TOTALS = (
     ("bytes_moved", "bytes moved (whole sectors)"),
     ("unique_bytes", "different bytes"),
     ("shared_bytes", "shared bytes per block"),
+    ("shared_load_requests", "shared load requests"),
+    ("shared_store_requests", "shared store requests"),
+    ("shared_bytes_read", "shared bytes read"),
+    ("shared_bytes_written", "shared bytes written"),
     ("bank_conflicts", "bank conflicts"),
     ("divergent_branches", "divergent branches"),
     ("barriers", "barriers"),
@@ -108,6 +112,8 @@ COLUMNS = (
     ("sectors", "loaded"),
     ("stores", "requests"),
     ("sectors", "stored"),
+    ("shared", "loads"),
+    ("shared", "stores"),
     ("bank", "conflicts"),
     ("divergent", "branches"),
     ("barriers", ""),
@@ -226,27 +232,35 @@ class Report(Counters):
         """Which columns say anything."""
         return [i for i in range(len(COLUMNS)) if any(_row(c)[i][0] for c in self.lines.values())]
 
+    def __or__(self, other: Report | Beside) -> Beside:
+        """Both side by side."""
+        return Beside((self,)) | other
+
     # --------------------------------------------------------------------------------------------------- HTML
 
     def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in self._totals()
+        )
+        totals = f"<details><summary>Totals</summary><table>{cells}</table></details>"
+        return f'<div class="cuda-report">{_CSS}{self._findings_html()}{totals}{self._pictures_html()}</div>'
+
+    def _findings_html(self) -> str:
+        """What was found, and the lines of the source with their counters."""
         verdict, mark = ("ok", "&#10003;") if self.ok else ("wrong", "&#10007;")
-        parts = [
-            f'<div class="cuda-report">{_CSS}',
-            f'<p class="{verdict}"><b>{mark} {escape(self._headline())}</b></p>',
-        ]
+        parts = [f'<p class="{verdict}"><b>{mark} {escape(self._headline())}</b></p>']
         for name, title in SECTIONS:
             if found := getattr(self, name):
                 parts.append(f"<h4>{title}</h4><ul>{''.join(map(_finding_html, found))}</ul>")
         if self.printed:
             parts.append(f"<h4>Printed</h4><pre>{escape(self.printed)}</pre>")
-        parts.append(self._lines_html())
-        cells = "".join(
-            f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in self._totals()
+        return "".join(parts) + self._lines_html()
+
+    def _pictures_html(self) -> str:
+        return "".join(
+            f"<details open><summary>{escape(one.title)}</summary>{one.svg}</details>"
+            for one in pictures(self.trace)
         )
-        parts.append(f"<details><summary>Totals</summary><table>{cells}</table></details>")
-        for one in pictures(self.trace):
-            parts.append(f"<details open><summary>{escape(one.title)}</summary>{one.svg}</details>")
-        return "".join(parts) + "</div>"
 
     def _lines_html(self) -> str:
         columns = self._columns()
@@ -262,6 +276,45 @@ class Report(Counters):
         return f"<table><tr><th>line</th>{head}<th class=source>source</th></tr>{rows}</table>"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Beside:
+    """Reports side by side, as `first | second` gives them: their totals in one table."""
+
+    reports: tuple[Report, ...]
+
+    def __or__(self, other: Report | Beside) -> Beside:
+        return Beside((*self.reports, *(other.reports if isinstance(other, Beside) else (other,))))
+
+    def _totals(self) -> list[tuple[str, ...]]:
+        """A label and the number of each report, where any has one."""
+        return [
+            (label, *(_number(getattr(report, name)) for report in self.reports))
+            for name, label in TOTALS
+            if any(getattr(report, name) for report in self.reports)
+        ]
+
+    def __str__(self) -> str:
+        rows = self._totals()
+        width = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table = [
+            "  ".join([row[0].ljust(width[0]), *(text.rjust(w) for text, w in zip(row[1:], width[1:]))])
+            for row in rows
+        ]
+        return "\n".join([*(report._headline() for report in self.reports), "", *table])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(label)}</th>{''.join(f'<td>{number}</td>' for number in numbers)}</tr>"
+            for label, *numbers in self._totals()
+        )
+        columns = "".join(f"<div>{report._findings_html()}</div>" for report in self.reports)
+        return (
+            f'<div class="cuda-report">{_CSS}<div class="beside">{columns}</div><table>{rows}</table></div>'
+        )
+
+
 def _row(c: Counters) -> list[tuple[int, int]]:
     """The numbers of a line, each with what it could be at best (itself where that means nothing)."""
     loaded, stored = c.global_load_sectors, c.global_store_sectors
@@ -270,6 +323,8 @@ def _row(c: Counters) -> list[tuple[int, int]]:
         (loaded, c.global_load_sectors_ideal),
         (c.global_store_requests,) * 2,
         (stored, c.global_store_sectors_ideal),
+        (c.shared_load_requests,) * 2,
+        (c.shared_store_requests,) * 2,
         (c.bank_conflicts, 0),
         (c.divergent_branches, 0),
         (c.barriers,) * 2,
@@ -319,6 +374,7 @@ def _finding_html(finding: Finding) -> str:
 _CSS = """<style>
 .cuda-report {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933;
   background: #fff; padding: 8px; overflow-x: auto}
+.cuda-report .beside {display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start}
 .cuda-report h4 {margin: 10px 0 2px}
 .cuda-report ul {margin: 2px 0 8px}
 .cuda-report table {border-collapse: collapse; font-size: 13px; line-height: 1.35; margin: 6px 0;

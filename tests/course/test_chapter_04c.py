@@ -357,6 +357,19 @@ def test_points_of_the_roofline_are_drawn_on_the_roof_and_the_picture_says_so(mo
     plt.close("all")
 
 
+def test_a_second_roof_is_that_of_shared_memory(monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gca()))
+    draw_roofline({"tile": 4.0, "registers": 40.0}, 67, 3.35, 33.0, {"tile": 0.25, "registers": 1.0})
+    heights = {line.get_label().split(":")[0]: line.get_ydata() for line in shown[0].lines}
+    assert heights["roof of shared memory"][0] == pytest.approx(3.3)
+    assert heights["tile"][0] == pytest.approx(33 * 0.25)  # shared memory gives less than 4 x 3.35
+    assert heights["registers"][0] == pytest.approx(33)
+    hollow = [line for line in shown[0].lines if line.get_markerfacecolor() == "none"]
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in hollow] == [(0.25, 33 * 0.25), (1.0, 33.0)]
+    plt.close("all")
+
+
 def test_blelloch_adds_less_and_waits_more():
     x = cp.asarray(np.random.default_rng(1).integers(-9, 9, 256).astype(np.float32))
     steps = profile(KERNELS["scan_steps"], (1,), (256,), (x, cp.empty_like(x)))

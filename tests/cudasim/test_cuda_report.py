@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cuda_recording import FakeMemory, Run, shared
 
+from cudasim import RawKernel, cp, profile
 from cudasim.reports.counters import Counters
 from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
 
@@ -31,6 +32,10 @@ TOTALS = [
     "global_store_sectors",
     "global_store_lines",
     "global_store_sectors_ideal",
+    "shared_load_requests",
+    "shared_store_requests",
+    "shared_bytes_read",
+    "shared_bytes_written",
     "bank_conflicts",
     "shared_bytes",
     "divergent_branches",
@@ -43,6 +48,7 @@ TOTALS = [
     "flops",
     "int_ops",
     "flops_per_byte",
+    "flops_per_shared_byte",
     "threads",
     "warps",
 ]
@@ -125,6 +131,92 @@ def test_moved_bytes_and_intensity_follow_from_the_counters():
     assert Counters(flops=1).flops_per_byte == float("inf")
 
 
+SHARED = [f"shared_{what}" for what in ("load_requests", "store_requests", "bytes_read", "bytes_written")]
+
+
+def shared_counts(counters):
+    return [getattr(counters, name) for name in SHARED]
+
+
+def test_shared_memory_is_counted_by_warp_and_by_line():
+    """Two blocks of 48 threads, so of a warp and half a one."""
+    run = Run(grid=2, block=48)
+    tile, x = shared("tile", 64), FakeMemory("x", 128)
+    run.store(3, tile, run.t)  # all four warps: 96 floats
+    run.barrier(4)
+    run.load(5, tile, run.t // 2 * 2, size=8)  # 96 float2
+    run.load(6, tile, 4 * run.t, where=run.t < 8, size=16)  # the first warp of each block: 8 float4
+    run.load(6, tile, run.t, where=run.t == 40)  # one thread of each block
+    run.load(7, tile, run.t, where=False)
+    run.load(7, x, run.g)
+    run.atomic(8, tile, run.t)
+    report = run.report()
+    assert shared_counts(report.lines[3]) == [0, 4, 0, 384]
+    assert shared_counts(report.lines[5]) == [4, 0, 768, 0]
+    assert shared_counts(report.lines[6]) == [2 + 2, 0, 2 * 8 * 16 + 2 * 4, 0]
+    assert shared_counts(report.lines[7]) == shared_counts(report.lines[8]) == [0, 0, 0, 0]
+    assert shared_counts(report) == [8, 4, 768 + 264, 384]
+    assert (report.shared_bytes, report.bytes_read) == (256, 384)
+    assert (report.global_load_requests, report.atomics) == (4, 96)
+
+
+KERNEL = """extern "C" __global__ void sums(const float* x, float* y) {
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = x[t];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int k = 0; k < 3; k++) sum += tile[(t + k) % 64];
+    if (t < 40) tile[t] += sum;
+    y[t] = sum;
+}"""
+
+
+def test_shared_memory_of_a_kernel_is_counted_by_hand():
+    """64 threads read three numbers each; 40 of them, in two warps, read and write theirs once more."""
+    x, y = cp.zeros(64, cp.float32), cp.zeros(64, cp.float32)
+    report = profile(
+        RawKernel(KERNEL.replace("    if (t", "    __syncthreads();\n    if (t"), "sums"), (1,), (64,), (x, y)
+    )
+    assert report.ok
+    assert shared_counts(report.lines[4]) == [0, 2, 0, 256]
+    assert shared_counts(report.lines[7]) == [6, 0, 768, 0]
+    assert shared_counts(report.lines[9]) == [2, 2, 160, 160]
+    assert shared_counts(report) == [8, 4, 928, 416]
+    assert report.flops_per_shared_byte == (3 * 64 + 40) / (928 + 416)
+    assert report.lines[4].flops_per_shared_byte == 0 and Counters(flops=1).flops_per_shared_byte == float(
+        "inf"
+    )
+
+
+def test_shared_memory_stands_in_the_tables(shift):
+    text = str(shift)
+    for label, count in [("load requests", "4"), ("store requests", "4"), ("bytes read", "512"),
+                         ("bytes written", "512")]:  # fmt: skip
+        assert re.search(rf"shared {label} +{count}\b", text), label
+    heads = [line.split() for line in text.splitlines() if line.startswith("line ")]
+    assert heads[0].count("shared") == 2
+    assert re.search(r"^ *5 +4 +16 +4 +tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
+    assert "shared<br>loads" in shift._repr_html_() and "shared<br>stores" in shift._repr_html_()
+
+
+def test_two_reports_stand_side_by_side(shift):
+    other = Run(block=64).report()
+    both = shift | other
+    text = str(both)
+    assert "kernel.cu: 2 blocks (2, 1, 1) of 64 threads (64, 1, 1): 3 problems" in text
+    assert "kernel.cu: 1 block (1, 1, 1) of 64 threads (64, 1, 1): ok" in text
+    assert re.search(r"^threads +128 +64$", text, re.MULTILINE)
+    assert re.search(r"^shared load requests +4 +0$", text, re.MULTILINE)
+    assert "atomics" not in text  # neither has any
+    assert repr(both) == text and max(map(len, text.splitlines())) <= 130
+    html = both._repr_html_()
+    assert html.count('class="cuda-report"') == 1 and html.count("<b>line 6</b>") == 2
+    assert re.search(r"<th>threads</th><td>128</td><td>64</td>", html)
+    assert re.search(r"^threads +128 +64 +128$", str(both | shift), re.MULTILINE)
+    assert re.search(r"^threads +64 +128 +64$", str(other | both), re.MULTILINE)
+
+
 def test_text_says_what_is_wrong_and_what_it_cost(shift):
     text = str(shift)
     assert repr(shift) == text
@@ -133,7 +225,7 @@ def test_text_says_what_is_wrong_and_what_it_cost(shift):
     assert "y[128], but y has 128 elements" in text
     assert re.search(r"global load sectors +16\b", text)
     assert re.search(r"^ *5 +4 +16 .*tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
-    assert max(map(len, text.splitlines())) <= 130
+    assert max(map(len, text.splitlines())) <= 132
 
 
 def test_html_has_a_row_for_each_source_line_and_pictures(shift):
