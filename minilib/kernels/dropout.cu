@@ -1,6 +1,4 @@
-// Dropout by counting: which numbers stay is worked out from a key and from their place, so that backward finds the
-// same ones again without a mask in memory. Philox4x32-10 of Salmon, Moraes, Dror and Shaw 2011, "Parallel Random
-// Numbers: As Easy as 1, 2, 3".
+// Taught in chapters/05d_training.ipynb: what it exports is edited there, then `make promote`.
 
 // Ten rounds that scramble a counter of four words by a key of two.
 __device__ uint4 philox(uint4 x, unsigned key0, unsigned key1) {
