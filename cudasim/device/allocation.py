@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,9 @@ class Allocation:
     @classmethod
     def of(cls, array: NDArray[Any], written: bool = True) -> Allocation:
         """The memory that `array` is in, all of it: array.base too. No two may be made of one memory."""
-        return cls(owner_of(array).ravel(order="K").view(np.uint8), written)
+        made = cls(owner_of(array).ravel(order="K").view(np.uint8), written)
+        _alive.add(made)
+        return made
 
     @property
     def poisoned(self) -> bool:
@@ -97,6 +100,25 @@ class Allocation:
 
     def __repr__(self) -> str:
         return f"<{self.nbytes} bytes at {self.base:#x}>"
+
+
+_alive: weakref.WeakSet[Allocation] = weakref.WeakSet()  # those of arrays
+
+
+class MemoryPool:
+    """What arrays hold, counted as CuPy's pool does: in pieces of 512 bytes. Nothing is kept for later."""
+
+    def used_bytes(self) -> int:
+        return sum(-(-one.nbytes // ALIGNMENT) * ALIGNMENT for one in _alive)
+
+    def free_bytes(self) -> int:
+        return 0
+
+    def total_bytes(self) -> int:
+        return self.used_bytes()
+
+    def free_all_blocks(self, stream: Any = None) -> None:
+        pass
 
 
 class MemoryPointer:

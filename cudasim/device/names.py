@@ -158,7 +158,7 @@ WRITERS = ("copyto", "fill_diagonal")
 # Written out in `device`: data come from the host or go there, or memory stays unwritten.
 OWN = (
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asnumpy", "empty",
-    "get_array_module", "ndarray",
+    "get_array_module", "get_default_memory_pool", "ndarray",
 )  # fmt: skip
 
 # The same object as NumPy's.

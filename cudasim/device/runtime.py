@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
-from cudasim.device.allocation import MemoryPointer
+from cudasim.device.allocation import MemoryPointer, MemoryPool
 
 
 class Device:
@@ -118,7 +118,8 @@ def make_cuda() -> SimpleNamespace:
         getDevice=lambda: 0,
     )
     names: dict[str, Any] = {
-        "Device": Device, "Event": Event, "MemoryPointer": MemoryPointer, "Stream": Stream,
+        "Device": Device, "Event": Event, "MemoryPointer": MemoryPointer, "MemoryPool": MemoryPool,
+        "Stream": Stream,
         "get_current_stream": get_current_stream, "get_elapsed_time": get_elapsed_time,
         "is_available": lambda: False, "runtime": runtime,
     }  # fmt: skip

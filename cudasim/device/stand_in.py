@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.device.allocation import poison
+from cudasim.device.allocation import MemoryPool, poison
 from cudasim.device.array import Host, Order, Shape, dtype_of, host, ndarray, required, wrap
 from cudasim.device.functions import function, method, ufunc
 from cudasim.device.names import FFT, FUNCTIONS, METHODS, SAME, UFUNCS
@@ -86,6 +86,14 @@ def get_array_module(*args: Any) -> Any:
     return cp if any(isinstance(arg, ndarray) for arg in args) else np
 
 
+_pool = MemoryPool()
+
+
+def get_default_memory_pool() -> MemoryPool:
+    """Where arrays have their memory from: it says how much they hold."""
+    return _pool
+
+
 def _array_ufunc(self: ndarray, function: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
     """`np.exp(x)` and `number * x`: NumPy's elementwise functions of device arrays are ours, as with CuPy."""
     ours = getattr(cp, function.__name__, None)
@@ -120,7 +128,9 @@ class Module:
             ufunc,
         ):
             names[own.__name__] = own
-        names |= {"asanyarray": asarray, "get_array_module": get_array_module}
+        for other in (get_array_module, get_default_memory_pool):
+            names[other.__name__] = other
+        names["asanyarray"] = asarray
         fft = {name: function(name, words, getattr(np.fft, name)) for name, words in FFT.items()}
         names |= {"cuda": make_cuda(), "random": make_random(array), "fft": SimpleNamespace(**fft)}
         self.__dict__.update(names)

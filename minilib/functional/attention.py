@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.functional.activations import softmax
-from minilib.functional.layers import dropout, dropout_mask
+from minilib.functional.layers import counted_dropout, dropout, dropout_mask
 from minilib.functional.rows import in_float32, row_max
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, array_module, ones
+
+if TYPE_CHECKING:
+    from minilib.functional.counted import CountedDropout
 
 # One head, or many at once
 
@@ -67,14 +70,16 @@ class CausalAttention(Function):
     """`attend` with n_head heads, one sample after the other, so that its weights stay in the cache.
 
     q (B, T, C), k and v (B, S, C), each head with C / n_head of the channels; or `packed`, all three side by
-    side in one array (B, T, 3 C). A mask of dropout (B, n_head, T, S) may follow. Returns (B, T, C).
+    side in one array (B, T, 3 C). A mask of dropout (B, n_head, T, S) may follow, or `dropped` counts which
+    weights stay. Returns (B, T, C).
     """
 
-    def __init__(self, n_head: int, packed: bool = False) -> None:
-        self.n_head, self.packed = n_head, packed
+    def __init__(self, n_head: int, packed: bool = False, dropped: CountedDropout | None = None) -> None:
+        self.n_head, self.packed, self.dropped = n_head, packed, dropped
 
     def forward(self, *arrays: Array) -> Array:
         q, k, v, *mask = self.heads(arrays)
+        mask = self.masks(mask, q, k)
         out = self.xp.empty(q.swapaxes(1, 2).shape, q.dtype)  # (B, T, n_head, d)
         weights = self.xp.empty((*q.shape[:3], k.shape[2]), q.dtype)
         self.saved = (*arrays, out, weights)
@@ -91,14 +96,21 @@ class CausalAttention(Function):
         q, k, v, *mask = self.heads(arrays)
         grads = [self.xp.empty_like(array, order="C") for array in arrays[: len(arrays) - len(mask)]]
         dq, dk, dv = self.heads(grads)
+        masks = self.masks(mask, q, k)
 
         def kernel(grad: Array, dq: Array, dk: Array, dv: Array, *saved: Array) -> None:
             dq[...], dk[...], dv[...] = attend_backward(grad, *saved)
 
         heads = grad.reshape(out.shape).swapaxes(1, 2)
         if out.size:
-            chunked(kernel, heads, dq, dk, dv, q, k, v, out.swapaxes(1, 2), weights, *mask, rows=1)
+            chunked(kernel, heads, dq, dk, dv, q, k, v, out.swapaxes(1, 2), weights, *masks, rows=1)
         return (*grads, *[None for _ in mask])
+
+    def masks(self, mask: list[Array], q: Array, k: Array) -> list[Array]:
+        """The mask that was given or is counted, if there is one."""
+        if self.dropped is None:
+            return mask
+        return [self.dropped.mask(self.xp.empty((*q.shape[:3], k.shape[2]), q.dtype))]
 
     def heads(self, arrays: Any) -> list[Array]:
         """Views (B, n_head, T, d) of what lies side by side; what follows them stays as it is."""
@@ -124,8 +136,8 @@ def causal_self_attention(
             f"causal_self_attention: needs (B, T, 3 C) with C a multiple of {n_head} heads, not {input.shape}"
         )
     b, t, _ = input.shape
-    mask = _dropped((b, n_head, t, t), p, training, input, generator)
-    return apply(CausalAttention(n_head, packed=True), input, *mask)
+    dropped, mask = _dropped((b, n_head, t, t), p, training, input, generator)
+    return apply(CausalAttention(n_head, True, dropped), input, *mask)
 
 
 def causal_attention(
@@ -145,10 +157,10 @@ def causal_attention(
             "causal_attention: needs (B, T, C), (B, S, C), (B, S, C) with T <= S and C a multiple of "
             f"{n_head} heads, not {query.shape}, {key.shape}, {value.shape}"
         )
-    mask = _dropped((b, n_head, t, s), p, training, query, generator)
+    dropped, mask = _dropped((b, n_head, t, s), p, training, query, generator)
     one_query = t == 1 and s and not mask and type(query.data) is np.ndarray
     kind = AttentionOfOneQuery if one_query else CausalAttention
-    return apply(kind(n_head), query, key, value, *mask)
+    return apply(kind(n_head, False, dropped), query, key, value, *mask)
 
 
 class AttentionOfOneQuery(CausalAttention):
@@ -210,11 +222,14 @@ def _check_input(name: str, n_head: int, *tensors: Tensor) -> None:
 
 def _dropped(
     shape: Shape, p: float, training: bool, like: Tensor, generator: Generator | None
-) -> list[Tensor]:
-    """The mask of dropout, if there is one."""
+) -> tuple[CountedDropout | None, list[Tensor]]:
+    """What drops weights, if anything does: a count on the device, or a mask."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
     if not training or p == 0:
-        return []
+        return None, []
+    counted = counted_dropout(like, p, generator)
+    if counted is not None:
+        return counted, []
     mask = dropout_mask(shape, p, like.dtype, generator)
-    return [Tensor(array_module(like.data).asarray(mask))]
+    return None, [Tensor(array_module(like.data).asarray(mask))]

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -30,6 +30,9 @@ from minilib.tensor import (
     array_module,
     default_generator,
 )
+
+if TYPE_CHECKING:
+    from minilib.functional.counted import CountedDropout
 
 # Linear
 
@@ -516,14 +519,20 @@ def dropout(
         raise ValueError(f"dropout: p is a probability between 0 and 1, not {p}")
     if not training or p == 0:
         return input
-    on_cpu, by_sample = type(input.data) is np.ndarray, _keyed.key is not None and generator is None
-    if on_cpu or by_sample:
-        mask = dropout_mask(input.shape, p, input.dtype, generator)
-        return apply(Dropout(), input, Tensor(array_module(input.data).asarray(mask)))
-    from minilib.functional.counted import CountedDropout  # of other devices alone
+    counted = counted_dropout(input, p, generator)
+    if counted is not None:
+        return apply(counted, input)
+    mask = dropout_mask(input.shape, p, input.dtype, generator)
+    return apply(Dropout(), input, Tensor(array_module(input.data).asarray(mask)))
 
-    key = (generator or default_generator).numbers.integers(2**64, dtype=np.uint64)
-    return apply(CountedDropout(p, int(key)), input)
+
+def counted_dropout(input: Tensor, p: float, generator: Generator | None = None) -> CountedDropout | None:
+    """A dropout with a new key that counts on the device of `input`; None where NumPy draws a mask."""
+    if type(input.data) is np.ndarray or (_keyed.key is not None and generator is None):
+        return None
+    from minilib.functional.counted import CountedDropout
+
+    return CountedDropout(p, int((generator or default_generator).numbers.integers(2**64, dtype=np.uint64)))
 
 
 def dropout_mask(shape: Shape, p: float, dtype: DTypeLike, generator: Generator | None = None) -> Array:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minilib.parallel import parallel
-from minilib.tensor import Array, Function, Tensor, apply, array_module, mode
+from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module, mode
 
 # A linear state space
 
@@ -360,7 +360,10 @@ class ScanKernel(Function):
             room = 4 * 32 * (wide * 9 + narrow * (n + 1))
             sizes = np.int32(length), np.int32(width), np.int32(n)
             args = (*inputs, *others, *sizes)
-            scan_kernels().get_function(name)((-(-width // 8), batch), (32, 8), args, shared_mem=room)
+            self.run(scan_kernels().get_function(name), (-(-width // 8), batch), (32, 8), args, room)
+
+    def run(self, kernel: Any, grid: Shape, block: Shape, args: tuple[Any, ...], shared_mem: int) -> None:
+        kernel(grid, block, args, shared_mem=shared_mem)
 
     def home(self, array: Array) -> Array:
         """Back to where the inputs are."""

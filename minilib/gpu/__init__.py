@@ -13,8 +13,10 @@ from minilib.gpu import reductions as reductions
 from minilib.gpu import rows as rows
 from minilib.gpu import steps as steps
 from minilib.gpu.device import DEVICE as DEVICE
+from minilib.gpu.device import bytes_in_use as bytes_in_use
 from minilib.gpu.device import coverage as coverage
 from minilib.gpu.device import fits as fits
+from minilib.gpu.device import memory as memory
 from minilib.gpu.device import pair as pair
 from minilib.gpu.device import reports as reports
 from minilib.gpu.device import without as without

@@ -13,6 +13,7 @@ from minilib.functional.scan import ScanKernel, SelectiveScan
 from minilib.gpu.device import blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import run_elementwise
 from minilib.gpu.reductions import MOST, contiguous, reduce_rows
+from minilib.gpu.steps import draws
 from minilib.tensor import Array
 
 TILE, WIDEST = 16, 64  # as in flash.cu
@@ -25,7 +26,7 @@ def flash_kernels() -> Any:
 
 @pair(CausalAttention)
 class FlashKernels:
-    """Takes heads of at most 64 numbers, without dropout."""
+    """Takes heads of at most 64 numbers, and dropout that is counted."""
 
     def forward(self, f: Any, *arrays: Array) -> Array:
         heads, x = f.n_head, arrays[0]
@@ -33,6 +34,8 @@ class FlashKernels:
         masked, narrow = len(arrays) == (2 if f.packed else 4), channels <= WIDEST * heads
         if masked or not (narrow and fits(*arrays)) or not x.size or max(len(x), heads) > MOST:
             return NotImplemented
+        if f.dropped is not None and len(x) * heads * x.shape[1] * arrays[-1].shape[1] >= 2**34:
+            return NotImplemented  # four draws to each number of 32 bits
         arrays = tuple(contiguous(array) for array in arrays)
         q, k, v = self.parts(f, arrays)
         batch, time = x.shape[:2]
@@ -68,10 +71,20 @@ class FlashKernels:
         tiles = blocks(seen if name == "flash_dkv" else time, TILE)
         steps = [array.strides[1] // array.itemsize for array in (q, k)]
         numbers = map(np.int32, (time, seen, channels // heads, *steps))
-        args = (*[array.data for array in arrays], *numbers)
+        args = (*[array.data for array in arrays], *numbers, *draws(f.dropped))
         launch(flash_kernels()(name), (tiles, heads, batch), (TILE, TILE), args)
 
 
+class LaunchedScan(ScanKernel):
+    """One whose launches `reports()` sees."""
+
+    name = "ScanKernel"
+
+    def run(self, *args: Any) -> None:
+        launch(*args)
+
+
+@pair(ScanKernel)
 @pair(SelectiveScan)
 class ScanKernels:
     """kernels/scan.cu, whatever way of scanning was asked for; states of at most 32 numbers."""
@@ -79,7 +92,7 @@ class ScanKernels:
     def forward(self, f: Any, *arrays: Array) -> Array:
         if not fits(*arrays) or arrays[2].shape[1] > 32:
             return NotImplemented
-        f.by_kernel = ScanKernel(f.state)
+        f.by_kernel = LaunchedScan(f.state)
         f.by_kernel.xp = f.xp
         out = f.by_kernel.forward(*arrays)
         f.saved, f.by_kernel.saved = f.by_kernel.saved, ()  # the engine lets go of the one

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from minilib.cuda import RawModule, Report, backend, cp, profile
 from minilib.engine import DEVICES, Array, Device, Function, Pair, Shape
+
+T = TypeVar("T")
 
 THREADS = 256  # of a block, where each thread has an element
 
@@ -65,17 +67,25 @@ def without(*kinds: type[Function]) -> Iterator[None]:
 
 
 def coverage() -> str:
-    """A table of all operations: which run our kernels, which those of CuPy or its stand-in."""
-    kinds = sorted(operations(Function), key=lambda kind: kind.__name__)
-    rows = [(kind.__name__, "ours" if kind in DEVICE.pairs else "cupy") for kind in kinds]
+    """A table of all operations: which run our kernels, which are views, which run those of CuPy."""
+    kinds = sorted(set(operations(Function)), key=lambda kind: kind.__name__)
+    rows = [(kind.__name__, how(kind)) for kind in kinds]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {where}" for name, where in rows)
 
 
+def how(kind: type[Function]) -> str:
+    return "ours" if kind in DEVICE.pairs else "view" if kind.view else "cupy"
+
+
 def operations(kind: type[Function]) -> Iterator[type[Function]]:
-    """All operations of the library that have been imported: subclasses of `kind`."""
+    """The operations of the library that have been imported: subclasses of `kind`.
+
+    Without those that other operations are made from, and those that take the place of one on a processor.
+    """
     for one in kind.__subclasses__():
-        if one.__module__.startswith("minilib."):
+        whole = "forward" in vars(one) or not one.__subclasses__()
+        if one.__module__.startswith("minilib.") and whole and "name" not in vars(one):
             yield one
         yield from operations(one)
 
@@ -94,23 +104,43 @@ def blocks(count: int, size: int = THREADS) -> int:
 
 
 def launch(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_mem: int = 0) -> None:
-    """Run a kernel; within `reports()` profile it before."""
-    if _watching:
-        _watching[-1].append((kernel.name, profile(kernel, grid, block, args, shared_mem)))
+    """Run a kernel; where launches are watched, they are looked at before."""
+    for look in _watching:
+        look(kernel, grid, block, args, shared_mem)
     kernel(grid, block, tuple(args), shared_mem=shared_mem)
 
 
-_watching: list[list[tuple[str, Report]]] = []
+_watching: list[Callable[..., None]] = []
 
 
 @contextmanager
-def reports() -> Iterator[list[tuple[str, Report]]]:
-    """In this block each launch of our kernels is profiled by the simulator: a list of names and reports."""
-    _watching.append([])
+def watched(look: Callable[..., T]) -> Iterator[list[tuple[str, T]]]:
+    """In this block a list of our kernels' names and of what `look` says of their launches."""
+    seen: list[tuple[str, T]] = []
+
+    def note(kernel: Any, *launch: Any) -> None:
+        seen.append((kernel.name, look(kernel, *launch)))
+
+    _watching.append(note)
     try:
-        yield _watching[-1]
+        yield seen
     finally:
-        _watching.pop()
+        _watching.remove(note)
+
+
+def reports() -> AbstractContextManager[list[tuple[str, Report]]]:
+    """In this block each launch of our kernels is profiled by the simulator: a list of names and reports."""
+    return watched(profile)
+
+
+def memory() -> AbstractContextManager[list[tuple[str, int]]]:
+    """In this block the bytes in use at each launch of our kernels: a list of names and bytes."""
+    return watched(lambda *_: bytes_in_use())
+
+
+def bytes_in_use() -> int:
+    """What arrays on the device hold, each in pieces of 512 bytes, as CuPy's pool hands them out."""
+    return int(cp.get_default_memory_pool().used_bytes())
 
 
 def kernels(file: str, *names: str) -> Callable[[str], Any]:

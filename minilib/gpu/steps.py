@@ -21,6 +21,13 @@ def kernel(file: str, name: str) -> Any:
     return kernels(file)(name)
 
 
+def draws(f: CountedDropout | None) -> tuple[Any, ...]:
+    """What kernels know of dropout: the key's halves, the limit, 0 where nothing drops, and the scale."""
+    if f is None:
+        return np.uint32(0), np.uint32(0), np.uint32(0), np.float32(1)
+    return np.uint32(f.key % 2**32), np.uint32(f.key >> 32), np.uint32(f.limit), np.float32(f.scale)
+
+
 @pair(CountedDropout)
 class DropoutKernels:
     def forward(self, f: Any, x: Array) -> Array:
@@ -32,10 +39,8 @@ class DropoutKernels:
     def run(self, f: Any, x: Array) -> Array:
         y = cp.empty(x.shape, np.float32)
         if x.size:
-            key = np.uint32(f.key % 2**32), np.uint32(f.key >> 32)
-            settings = (*key, np.uint32(f.limit), np.float32(f.scale), np.int32(x.size))
-            grid = (blocks(blocks(x.size, 4)),)
-            launch(kernel("dropout", "dropout"), grid, (THREADS,), (contiguous(x), y, *settings))
+            args = (contiguous(x), y, *draws(f), np.int32(x.size))
+            launch(kernel("dropout", "dropout"), (blocks(x.size, 4 * THREADS),), (THREADS,), args)
         return y
 
 

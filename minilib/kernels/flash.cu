@@ -6,6 +6,30 @@
 #define TILE 16                              // queries, and keys, in a tile
 #define WIDEST 64                            // numbers of a head at most
 #define EACH (WIDEST / TILE)                 // of them to a thread
+#define DROPOUT unsigned key0, unsigned key1, unsigned limit, float scale
+#define DROPPED key0, key1, limit, scale
+
+// Ten rounds that scramble a counter of four words by a key of two.
+__device__ uint4 philox(uint4 x, unsigned key0, unsigned key1) {
+    for (int round = 0; round < 10; round++) {
+        unsigned high0 = __umulhi(0xD2511F53u, x.x), low0 = 0xD2511F53u * x.x;
+        unsigned high1 = __umulhi(0xCD9E8D57u, x.z), low1 = 0xCD9E8D57u * x.z;
+        x = make_uint4(high1 ^ x.y ^ key0, low1, high0 ^ x.w ^ key1, low0);
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return x;
+}
+
+// What dropout makes of the weight of query `row` of `T` and key `column` of `S`, as in dropout.cu: 0 or `scale`, and
+// without a limit 1.
+__device__ float kept(int row, int column, int T, int S, DROPOUT) {
+    if (limit == 0) return 1.0f;
+    long long sequence = (long long)blockIdx.z * gridDim.y + blockIdx.y, place = (sequence * T + row) * S + column;
+    uint4 drawn = philox(make_uint4((unsigned)(place / 4), 0, 0, 0), key0, key1);
+    int word = place % 4;
+    return (word == 0 ? drawn.x : word == 1 ? drawn.y : word == 2 ? drawn.z : drawn.w) >= limit ? scale : 0.0f;
+}
 
 // Tokens start ... start + TILE - 1 of one head into shared memory, times `scale`; 0 beyond the last.
 __device__ void fetch(const float* from, float to[TILE][WIDEST + 1], int start, int count, int step, int d,
@@ -23,10 +47,11 @@ __device__ float dot(const float* a, const float* b, int d) {
 }
 
 // out, and lse (batch, heads, T), the logarithm of each query's sum of exp(score). Grid (tiles of queries, heads,
-// batch), block (TILE, TILE).
+// batch), block (TILE, TILE). Moves q, out and lse, and of k and v for each tile of queries what it sees.
 extern "C" __global__ void flash(const float* q, const float* k, const float* v, float* out, float* lse, int T, int S,
-                                 int d, int q_step, int k_step) {
+                                 int d, int q_step, int k_step, DROPOUT) {
     __shared__ float qs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1], scores[TILE][TILE];
+    __shared__ float stay[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y, heads = gridDim.y, row = blockIdx.x * TILE + ty;
     q += (long long)blockIdx.z * T * q_step + blockIdx.y * d;
     k += (long long)blockIdx.z * S * k_step + blockIdx.y * d;
@@ -41,6 +66,7 @@ extern "C" __global__ void flash(const float* q, const float* k, const float* v,
         fetch(v, vs, start, S, k_step, d, 1.0f);
         __syncthreads();
         scores[ty][tx] = start + tx <= S - T + row ? dot(qs[ty], ks[tx], d) : -INFINITY;
+        stay[ty][tx] = kept(row, start + tx, T, S, DROPPED);
         __syncthreads();
         float before = top;
         for (int j = 0; j < TILE; j++) top = fmaxf(top, scores[ty][j]);
@@ -50,6 +76,7 @@ extern "C" __global__ void flash(const float* q, const float* k, const float* v,
         for (int j = 0; j < TILE; j++) {
             float weight = expf(scores[ty][j] - top);
             sum += weight;
+            weight *= stay[ty][j];
             for (int i = 0; tx + i * TILE < d; i++) mean[i] += weight * vs[j][tx + i * TILE];
         }
         __syncthreads();
@@ -60,9 +87,11 @@ extern "C" __global__ void flash(const float* q, const float* k, const float* v,
 }
 
 // dq. With weight = exp(score - lse) a score's slope is weight (grad . v - dots), where dots (batch, heads, T) is
-// grad . out of each query. grad lies as out does, dq as q. Grid and block as above.
+// grad . out of each query. grad lies as out does, dq as q. Grid and block as above. Moves q, grad, dq, lse and dots,
+// and k and v as above.
 extern "C" __global__ void flash_dq(const float* grad, const float* q, const float* k, const float* v, const float* lse,
-                                    const float* dots, float* dq, int T, int S, int d, int q_step, int k_step) {
+                                    const float* dots, float* dq, int T, int S, int d, int q_step, int k_step,
+                                    DROPOUT) {
     __shared__ float qs[TILE][WIDEST + 1], gs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1];
     __shared__ float slopes[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y, heads = gridDim.y, row = blockIdx.x * TILE + ty;
@@ -82,7 +111,7 @@ extern "C" __global__ void flash_dq(const float* grad, const float* q, const flo
         __syncthreads();
         bool sees = row < T && start + tx <= S - T + row;
         float weight = sees ? expf(dot(qs[ty], ks[tx], d) - low) : 0.0f;
-        slopes[ty][tx] = weight * (dot(gs[ty], vs[tx], d) - along);
+        slopes[ty][tx] = weight * (dot(gs[ty], vs[tx], d) * kept(row, start + tx, T, S, DROPPED) - along);
         __syncthreads();
         for (int j = 0; j < TILE; j++) {
             for (int i = 0; tx + i * TILE < d; i++) sum[i] += slopes[ty][j] * ks[j][tx + i * TILE];
@@ -95,10 +124,11 @@ extern "C" __global__ void flash_dq(const float* grad, const float* q, const flo
 }
 
 // dk and dv, which lie as k and v: a block has a tile of keys and goes through the queries that see them. Grid (tiles
-// of keys, heads, batch), block as above.
+// of keys, heads, batch), block as above. Moves k, v, dk and dv, and for each tile of keys of the queries that see them
+// q, grad, lse and dots.
 extern "C" __global__ void flash_dkv(const float* grad, const float* q, const float* k, const float* v,
                                      const float* lse, const float* dots, float* dk, float* dv, int T, int S, int d,
-                                     int q_step, int k_step) {
+                                     int q_step, int k_step, DROPOUT) {
     __shared__ float qs[TILE][WIDEST + 1], gs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1];
     __shared__ float weights[TILE][TILE], slopes[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y, heads = gridDim.y, first = blockIdx.x * TILE, key = first + ty;
@@ -120,8 +150,9 @@ extern "C" __global__ void flash_dkv(const float* grad, const float* q, const fl
         int row = start + ty;
         bool sees = row < T && first + tx < S && first + tx <= S - T + row;
         float weight = sees ? expf(dot(qs[ty], ks[tx], d) - lse[place + row]) : 0.0f;
-        weights[ty][tx] = weight;
-        slopes[ty][tx] = sees ? weight * (dot(gs[ty], vs[tx], d) - dots[place + row]) : 0.0f;
+        float stay = kept(row, first + tx, T, S, DROPPED);
+        weights[ty][tx] = weight * stay;
+        slopes[ty][tx] = sees ? weight * (dot(gs[ty], vs[tx], d) * stay - dots[place + row]) : 0.0f;
         __syncthreads();
         for (int j = 0; j < TILE; j++) {
             for (int i = 0; tx + i * TILE < d; i++) {

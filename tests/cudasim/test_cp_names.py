@@ -145,7 +145,7 @@ def test_cupy_has_every_name_of_the_stand_in(version: str) -> None:
     names += [f"ndarray.{name}" for name in vars(ndarray) if not name.startswith("_")]
     names += [f"cuda.{name}" for name in vars(cp.cuda)]
     names += [f"cuda.runtime.{name}" for name in vars(cp.cuda.runtime)]
-    for kind in ("Device", "Event", "Stream"):
+    for kind in ("Device", "Event", "MemoryPool", "Stream"):
         names += [f"cuda.{kind}.{name}" for name in vars(getattr(cp.cuda, kind)) if not name.startswith("_")]
     names += [f"random.Generator.{name}" for name in vars(cp.random.Generator) if not name.startswith("_")]
     assert [name for name in names if not has(recorded(version), name)] == []

@@ -760,6 +760,21 @@ def test_devices_streams_and_events_do_nothing_well() -> None:
         cp.cuda.get_elapsed_time(cp.cuda.Event(), end)
 
 
+def test_a_pool_says_what_arrays_hold() -> None:
+    gc.collect()  # what others left in circles
+    pool = cp.get_default_memory_pool()
+    before = pool.used_bytes()
+    x = cp.zeros(1000, cp.float32)
+    y = x[:10]  # a view holds nothing of its own
+    assert pool.used_bytes() - before == pool.total_bytes() - before == 4096
+    del x
+    assert pool.used_bytes() - before == 4096
+    del y
+    assert pool.used_bytes() == before and pool.free_bytes() == 0
+    z = cp.empty(1)
+    assert pool.used_bytes() - before == 512 and z.nbytes == 8
+
+
 # ---------------------------------------------------------------------------------------------- CuPy's names
 
 
@@ -792,7 +807,7 @@ def test_no_name_is_ours_alone(cupy: Any) -> None:
     assert set(vars(cp.random)) == set(RANDOM)
     assert [name for name in vars(cp.cuda) if not hasattr(cupy.cuda, name)] == []
     assert [name for name in vars(cp.cuda.runtime) if not hasattr(cupy.cuda.runtime, name)] == []
-    for name in ("Device", "Stream", "Event"):
+    for name in ("Device", "MemoryPool", "Stream", "Event"):
         ours, theirs = getattr(cp.cuda, name), getattr(cupy.cuda, name)
         assert [each for each in vars(ours) if not each.startswith("_") and not hasattr(theirs, each)] == []
     draws = [name for name in vars(cp.random.Generator) if not name.startswith("_")]

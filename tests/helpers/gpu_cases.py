@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import minilib.functional as F
+import minilib.gpu as gpu
 import minilib.tensor as lib
 from minilib.cuda import cp
 from minilib.tensor import Tensor, tensor
@@ -46,6 +49,18 @@ def agree(function: Any, arrays: list[np.ndarray]) -> None:
         assert (p.grad is None) == (q.grad is None)
         if p.grad is not None and q.grad is not None:
             near(q.grad.data, p.grad.data)
+
+
+@contextmanager
+def reported(start: str) -> Iterator[list[Any]]:
+    """At the end of this block the reports of those of our kernels whose names begin so, without findings."""
+    made: list[Any] = []
+    with gpu.reports() as found:
+        yield made
+    for name, report in found:
+        if name.startswith(start):
+            assert report.ok, f"{name}: {report}"
+            made.append(report)
 
 
 # What each pair on elements is, as a function of tensors.

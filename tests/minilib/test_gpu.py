@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from typing import Any
@@ -123,7 +124,8 @@ def test_a_pair_runs_where_it_fits_and_can_be_switched_off() -> None:
     with gpu.without():
         assert "pair" not in vars(x.tanh().function)
     table = dict(line.split() for line in gpu.coverage().splitlines())
-    assert table["Exp"] == table["Tanh"] == "ours" and table["Permute"] == "cupy"
+    assert table["Exp"] == table["Tanh"] == table["MatMul"] == "ours"
+    assert (table["Permute"], table["CumSum"]) == ("view", "cupy") and "Reduction" not in table
 
 
 def test_a_pair_of_ones_own_takes_the_place_of_ours() -> None:
@@ -162,6 +164,24 @@ def test_gradients_come_back_to_where_the_numbers_were() -> None:
     z.sum().backward()
     assert (y.device, z.device, x.grad.device, x.grad.tolist()) == ("cuda", "cpu", "cpu", [2.0, 4.0])
     assert y.to("cuda") is y and y.to("cuda:0") is y and x.cuda().device == "cuda"
+
+
+def test_the_bytes_in_use_rise_on_the_way_forward_and_fall_on_the_way_back() -> None:
+    gc.collect()  # what others left in circles
+    x = lib.rand(32, 32, device="cuda", requires_grad=True)
+    start = gpu.bytes_in_use()
+    with gpu.memory() as seen:
+        y = x.tanh().exp().sigmoid().sum()
+        forward = len(seen)
+        y.backward()
+    size = 4 * 32 * 32
+    assert [held - start for name, held in seen[:3] if name == "elementwise"] == [size, 2 * size, 3 * size]
+    assert seen[forward - 1][1] >= start + 3 * size  # the sum's launch: what backward needs is there
+    del y
+    assert gpu.bytes_in_use() == start + size  # of all that, the gradient stays
+    with gpu.memory() as outside, lib.no_grad():
+        x.tanh().exp().sigmoid()
+    assert max(held for _, held in outside) == start + size + 2 * size  # an array and the one it is made of
 
 
 def test_a_module_moves_with_its_gradients_and_buffers() -> None:

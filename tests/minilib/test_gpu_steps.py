@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import re
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from gpu_cases import agree, near
+from gpu_cases import agree, near, reported
 
 import minilib.functional as F
 import minilib.gpu as gpu
 import minilib.nn as nn
 import minilib.optim as optim
 import minilib.tensor as lib
+from minilib.cuda import cp
 from minilib.data import digits
 from minilib.functional.counted import counted
 from minilib.functional.scan import selective_scan
@@ -54,10 +58,36 @@ def test_scores_without_a_bound_do_not_overflow() -> None:
 
 def test_attention_that_does_not_fit_goes_to_the_array_module() -> None:
     agree(lambda x: F.causal_self_attention(x, 1), [np.random.default_rng(0).normal(size=(1, 4, 3 * 65))])
-    x = lib.rand(1, 4, 12, device="cuda", requires_grad=True)
-    y = F.causal_self_attention(x, 2, p=0.5, generator=Generator(0))
-    y.sum().backward()
-    assert "pair" not in vars(y.function) and x.grad is not None and x.grad.device == "cuda"
+
+
+@pytest.mark.parametrize("p", [0.3, 1.0])
+@pytest.mark.parametrize(("time", "seen"), [(19, 19), (3, 18)])
+def test_attention_drops_the_weights_that_the_array_module_would(time: int, seen: int, p: float) -> None:
+    rng = np.random.default_rng(3)
+    arrays = [rng.normal(size=(2, n, 2 * 5)).astype(np.float32) for n in (time, seen, seen)]
+    results = []
+    for ours, where in ((True, nullcontext()), (False, gpu.without())):
+        q, k, v = (tensor(array, device="cuda", requires_grad=True) for array in arrays)
+        with where:
+            y = F.causal_attention(q, k, v, 2, p, generator=Generator(5))
+            assert ("pair" in vars(y.function)) == ours
+            (y * tensor(arrays[0], device="cuda")).sum().backward()
+        results.append([y.data, q.grad.data, k.grad.data, v.grad.data])
+    for a, b in zip(*results, strict=True):
+        near(a, cp.asnumpy(b))
+    if p < 1:
+        whole = F.causal_attention(*(tensor(a, device="cuda") for a in arrays), 2)
+        assert np.abs(cp.asnumpy(whole.data - results[0][0])).max() > 0.1  # something was dropped
+
+
+def test_attention_draws_as_dropout_does() -> None:
+    """One text of the generator in two files, for kernels cannot share one."""
+    folder = Path(gpu.__file__).parents[1] / "kernels"
+    found = [
+        re.search(r"__device__ uint4 philox.*?\n}\n", (folder / f"{name}.cu").read_text("utf-8"), re.DOTALL)
+        for name in ("dropout", "flash")
+    ]
+    assert found[0] and found[1] and found[0].group() == found[1].group()
 
 
 def test_a_scan_lets_go_of_what_it_saved() -> None:
@@ -76,18 +106,41 @@ def test_more_sequences_than_a_grid_has_layers_go_to_the_array_module() -> None:
     assert "pair" not in vars(y.function) and not y.sum().item()
 
 
-def test_attention_has_no_findings_and_no_conflicts() -> None:
-    x = lib.rand(2, 37, 3 * 2 * 32, device="cuda", requires_grad=True)
-    with gpu.reports() as found:
-        F.causal_self_attention(x, 2).square().sum().backward()
-    flash = [report for name, report in found if name.startswith("flash")]
-    assert len(flash) == 3
-    for report in flash:
-        assert report.ok and not report.races, report
-        assert report.bank_conflicts == 0
+@pytest.mark.parametrize(("time", "d", "p"), [(64, 64, 0.0), (48, 32, 0.0), (48, 32, 0.5)])
+def test_attention_moves_what_its_tiles_see_without_conflicts(time: int, d: int, p: float) -> None:
+    """The bytes that flash.cu states: a tile of 16 queries sees keys in tiles too, up to its own."""
+    x = lib.rand(2, time, 3 * d, device="cuda", requires_grad=True)
+    with reported("flash") as seen:
+        F.causal_self_attention(x, 1, p, generator=Generator(0)).sum().backward()
+    tokens, pairs = 2 * time, time // 16 * (time // 16 + 1)  # of both samples
+    tiles = pairs * 2 * 16 * d
+    ideals = 2 * tokens * d + tokens + tiles, 3 * tokens * d + 2 * tokens + tiles
+    for report, ideal in zip(seen, (*ideals, 4 * tokens * d + tiles + pairs * 2 * 16), strict=True):
+        assert report.bank_conflicts == 0 and report.bytes_moved <= 1.1 * 4 * ideal
+
+
+def test_a_scan_moves_its_inputs_and_a_state_for_each_chunk() -> None:
+    """B and C once for each eight channels; gradients of A, B and C are added by atomics."""
+    batch, time, width, n = 2, 96, 32, 16
+    x, delta = (lib.rand(batch, time, width, device="cuda", requires_grad=True) for _ in range(2))
+    A, B, C = (lib.rand(*s, device="cuda") for s in ((width, n), (batch, time, n), (batch, time, n)))
+    with reported("scan") as seen:
+        selective_scan(x, delta, -A, B, C).sum().backward()
+    tokens, shared = batch * time * width, 2 * batch * time * n * (width // 8)
+    states = batch * (time // 32 + 1) * width * n + batch * width * n
+    for report, arrays in zip(seen, (3, 5), strict=True):
+        assert report.bytes_moved <= 1.1 * 4 * (arrays * tokens + shared + states)
 
 
 # --------------------------------------------------------------------------------------- dropout by counting
+
+
+@pytest.mark.parametrize("size", [4096, 5000])
+def test_dropout_moves_its_arrays_once(size: int) -> None:
+    x = lib.rand(size, device="cuda")
+    with reported("dropout") as seen:
+        F.dropout(x, 0.5, generator=Generator(0))
+    assert seen[0].bytes_moved <= 1.1 * 2 * 4 * size and seen[0].bank_conflicts == 0
 
 
 def test_numbers_that_are_counted_are_those_of_the_paper() -> None:
