@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, RED
@@ -24,17 +24,15 @@ READS = "get", "item", "tolist", "__bool__", "__int__", "__float__", "__index__"
 
 @contextmanager
 def looks() -> Iterator[list[str]]:
-    """In this block each look at a number on the device is written down, with the line that asked for it."""
+    """In this block each look at a number on the device is written down, with who asked for it."""
     seen: list[str] = []
     kept = {name: vars(cp.ndarray)[name] for name in READS if name in vars(cp.ndarray)}
 
     def watched(name: str) -> Any:
         def read(self: Any, *args: Any, **options: Any) -> Any:
             caller = sys._getframe(1)
-            place = Path(caller.f_code.co_filename).name
-            inside = place.endswith(".py") and not place.startswith("ipykernel")
-            where = f"{place} line {caller.f_lineno}" if inside else "this notebook"
-            seen.append(f"{name.strip('_')}, {where}")
+            place = caller.f_code.co_qualname.partition(".<locals>")[0]
+            seen.append(f"{name.strip('_')} in {place.replace('<module>', 'this notebook')}")
             return kept[name](self, *args, **options)
 
         return read
@@ -59,13 +57,13 @@ def draw_launches(parts: Mapping[str, Sequence[tuple[str, Any]]]) -> Described:
     rows = [
         (part, name, report.bytes_moved / 1024) for part, found in parts.items() for name, report in found
     ]
-    figure, ax = plt.subplots(figsize=(6.6, 0.6 + 0.21 * len(rows)), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.6, 0.6 + 0.24 * len(rows)), layout="constrained")
     colours = dict(zip(parts, (BLUE, ORANGE, GREY)))
     for y, (part, _, size) in enumerate(rows):
         ax.barh(y, size, color=colours[part], height=0.8)
     for part, colour in colours.items():
         ax.barh(0, 0, color=colour, label=part)
-    ax.set_yticks(range(len(rows)), [name.partition("<")[0] for _, name, _ in rows], fontsize=8)
+    ax.set_yticks(range(len(rows)), [name.partition("<")[0] for _, name, _ in rows], fontsize=10)
     ax.invert_yaxis()
     ax.set_xlabel("KiB moved")
     ax.legend(loc="lower right", frameon=False)
@@ -123,15 +121,15 @@ def _clocks(plans: Mapping[str, Sequence[Span]], end: float) -> Any:
             colour = RED if waits else GREY if who == "host" else BLUE if y == 1 else ORANGE
             ax.barh(
                 y, stop - start, left=start, height=0.72, color="white" if waits else colour,
-                edgecolor=colour if waits else "white", hatch="///" if waits else None,
+                edgecolor=colour if waits else "white", linestyle="--" if waits else "-",
             )  # fmt: skip
-            if stop - start >= end / 24:
+            if stop - start >= max(0.016 * len(what), 0.03) * end:
                 ink = RED if waits else "white"
-                patch = {"facecolor": "white", "edgecolor": "none", "pad": 1} if waits else None
-                ax.text((start + stop) / 2, y, what, ha="center", va="center", color=ink, size=8, bbox=patch)
+                said = "waits" if waits else what
+                ax.text((start + stop) / 2, y, said, ha="center", va="center", color=ink, size=10)
         ax.set_yticks(range(len(rows[name])), rows[name])
         ax.set(xlim=(0, end * 1.02), ylim=(len(rows[name]) - 0.5, -0.5))
-        ax.set_title(name, loc="left", fontsize=10, color=INK)
+        ax.set_title(name, loc="left", fontsize=11, color=INK)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(length=0)
     axes[-1, 0].set_xlabel("time (drawn, not measured)")
@@ -143,9 +141,11 @@ def _clocks(plans: Mapping[str, Sequence[Span]], end: float) -> Any:
 
 def draw_dropped(arrays: Mapping[str, Any]) -> Described:
     """Arrays as pictures beside each other: what is 0 stays pale."""
-    figure, axes = plt.subplots(1, len(arrays), figsize=(2.3 * len(arrays), 2.5), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(arrays), figsize=(2.3 * len(arrays), 1.7), squeeze=False, layout="constrained"
+    )
     told = []
-    for ax, (name, array) in zip(axes, arrays.items()):
+    for ax, (name, array) in zip(axes[0], arrays.items()):
         array = np.asarray(array)
         ax.imshow(array != 0, cmap="Blues", vmin=0, vmax=1.4)
         ax.set(title=name, xticks=[], yticks=[])
@@ -166,7 +166,7 @@ def draw_gathered(image: int = 6, pixel: tuple[int, int] = (2, 3)) -> Described:
                 for c in range(image):
                     near = max(abs(r - pixel[0]), abs(c - pixel[1]))
                     fill = (ORANGE if near < 2 else LIGHT) if k == 0 else (BLUE if near == 0 else LIGHT)
-                    ax.add_patch(plt.Rectangle((c + k * (image + 3), r), 0.92, 0.92, color=fill))
+                    ax.add_patch(Rectangle((c + k * (image + 3), r), 1, 1, fc=fill, ec="white", lw=1.5))
             ax.text(k * (image + 3) + image / 2, image + 0.9, name, ha="center", color=INK)
         start, stop = (pixel[1] + 2.2, pixel[0] + 0.5), (pixel[1] + image + 2.9, pixel[0] + 0.5)
         ax.annotate("", stop, start, arrowprops={"arrowstyle": "->", "color": INK})
@@ -187,30 +187,32 @@ def draw_both(curves: Mapping[str, Sequence[float]]) -> Described:
     figure, ax = plt.subplots(figsize=(5.6, 2.6), layout="constrained")
     for (name, values), style, colour in zip(curves.items(), ("-", "o"), (GREY, BLUE)):
         ax.plot(range(1, len(values) + 1), values, style, color=colour, label=name, mfc="none", ms=8)
-    ax.set(xlabel="step", ylabel="loss", ylim=(0, None))
+    ax.set(xlabel="step", ylabel="loss", ylim=(0, None), xticks=range(0, len(values) + 1, 5))
     ax.legend(frameon=False)
     told = "; ".join(f"{name}: " + ", ".join(f"{v:.2f}" for v in values) for name, values in curves.items())
     return _described(figure, f"Losses over steps. {told}")
 
 
-def draw_room(rows: Mapping[str, Mapping[str, int]]) -> Described:
-    """Bytes that are held, a bar for each row, a piece for each thing."""
-    figure, ax = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(rows)), layout="constrained")
-    things = list(dict.fromkeys(thing for row in rows.values() for thing in row))
-    colours = dict(zip(things, (GREY, ORANGE, BLUE, INK, LIGHT)))
-    for y, row in enumerate(rows.values()):
-        left = 0.0
-        for thing, size in row.items():
-            ax.barh(y, size / 1024, left=left, color=colours[thing], edgecolor="white")
-            left += size / 1024
-    for thing in things:
-        ax.barh(0, 0, color=colours[thing], label=thing)
-    ax.set_yticks(range(len(rows)), [*rows])
-    ax.invert_yaxis()
-    ax.set_xlabel("KiB")
-    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    told = "; ".join(
-        f"{name}: " + ", ".join(f"{thing} {size:,}" for thing, size in row.items())
-        for name, row in rows.items()
+def draw_in_use(plans: Mapping[str, Mapping[str, Sequence[tuple[str, int]]]]) -> Described:
+    """Bytes in use at each launch: for each plan its parts, each with names of kernels and bytes."""
+    figure, axes = plt.subplots(
+        1, len(plans), figsize=(3.7 * len(plans), 2.6), sharey=True, squeeze=False, layout="constrained"
     )
-    return _described(figure, f"Bytes held on the device. {told}")
+    told = []
+    for (name, parts), ax in zip(plans.items(), axes[0]):
+        first = 0
+        for (part, seen), colour in zip(parts.items(), (BLUE, ORANGE, GREY)):
+            ax.bar(
+                range(first, first + len(seen)),
+                [size / 1024 for _, size in seen],
+                1,
+                color=colour,
+                label=part,
+            )
+            first += len(seen)
+        ax.set(title=name, xlabel="launch", xticks=range(0, first, 10))
+        most = {part: max((size for _, size in seen), default=0) // 1024 for part, seen in parts.items()}
+        told.append(f"{name}: " + ", ".join(f"{part} up to {size} KiB" for part, size in most.items()))
+    axes[0, 0].set_ylabel("KiB in use")
+    axes[0, 0].legend(frameon=False, loc="upper left")
+    return _described(figure, f"Bytes in use at each launch of a step. {'; '.join(told)}")
