@@ -123,10 +123,10 @@ def _clocks(plans: Mapping[str, Sequence[Span]], end: float) -> Any:
                 y, stop - start, left=start, height=0.72, color="white" if waits else colour,
                 edgecolor=colour if waits else "white", linestyle="--" if waits else "-",
             )  # fmt: skip
-            if stop - start >= max(0.016 * len(what), 0.03) * end:
+            if stop - start >= 0.0114 * len(what) * end:
                 ink = RED if waits else "white"
                 said = "waits" if waits else what
-                ax.text((start + stop) / 2, y, said, ha="center", va="center", color=ink, size=10)
+                ax.text((start + stop) / 2, y, said, ha="center", va="center", color=ink, size=9)
         ax.set_yticks(range(len(rows[name])), rows[name])
         ax.set(xlim=(0, end * 1.02), ylim=(len(rows[name]) - 0.5, -0.5))
         ax.set_title(name, loc="left", fontsize=11, color=INK)
