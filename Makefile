@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser gpu-test edit promote exercises build check progress grade release doctor badges links minutes bench
+.PHONY: help lab test test-fast lint test-parity test-browser gpu-test gpu-bench edit promote exercises build check progress grade release doctor badges links minutes bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -36,6 +36,9 @@ test-browser:   ## open a chapter in a headless Chromium (skipped where it is mi
 
 gpu-test:       ## run the kernels on a GPU, through CuPy, and compare with the simulator
 	@$(COURSEKIT) test --only gpu $(ARGS)
+
+gpu-bench:      ## measure kernels and training on a GPU beside CuPy's and PyTorch's, into benchmarks/
+	@$(COURSEKIT) bench gpu gpu_tensors $(ARGS)
 
 edit:           ## edit a chapter as text in your editor; each save is run and promoted: make edit NN=02a (ARGS=--solution)
 	@$(COURSEKIT) edit $(NN) $(ARGS)

@@ -6,7 +6,9 @@ its inputs, and otherwise what the array module has: `coverage()` says which.
 """
 
 from minilib.gpu import attention as attention
+from minilib.gpu import channels as channels
 from minilib.gpu import conv as conv
+from minilib.gpu import copies as copies
 from minilib.gpu import embedding as embedding
 from minilib.gpu import matmul as matmul
 from minilib.gpu import reductions as reductions

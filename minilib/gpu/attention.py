@@ -10,9 +10,10 @@ import numpy as np
 from minilib.cuda import cp
 from minilib.functional.attention import CausalAttention
 from minilib.functional.scan import ScanKernel, SelectiveScan
-from minilib.gpu.device import blocks, fits, kernels, launch, pair
+from minilib.gpu.copies import contiguous
+from minilib.gpu.device import MOST, blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import run_elementwise
-from minilib.gpu.reductions import MOST, contiguous, reduce_rows
+from minilib.gpu.reductions import reduce_rows
 from minilib.gpu.steps import draws
 from minilib.tensor import Array
 

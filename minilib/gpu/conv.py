@@ -12,8 +12,9 @@ import numpy as np
 
 from minilib.cuda import cp
 from minilib.functional.layers import CausalConv, Conv, MaxPool, places
+from minilib.gpu.copies import contiguous
 from minilib.gpu.device import blocks, fits, kernels, launch, pair
-from minilib.gpu.reductions import contiguous, reduce, reduce_columns
+from minilib.gpu.reductions import reduce, reduce_columns
 from minilib.tensor import Array, Function, Shape
 
 OUT, LONGEST, TIME = 8, 8, 64  # as in conv.cu

@@ -17,6 +17,7 @@ from minilib.engine import DEVICES, Array, Device, Function, Pair, Shape
 T = TypeVar("T")
 
 THREADS = 256  # of a block, where each thread has an element
+MOST = 65_535  # blocks along the second or third axis of a grid
 
 
 # The device

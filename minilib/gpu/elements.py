@@ -18,7 +18,6 @@ from minilib.gpu.device import DEVICE, THREADS, blocks, fits, launch
 from minilib.operations import (
     Abs,
     Add,
-    Clone,
     Cos,
     Div,
     Exp,
@@ -227,7 +226,6 @@ elementwise(Tanh, "y = tanhf(x)", "dx = dy * (1.0f - y * y)")
 elementwise(Sigmoid, "y = 1.0f / (1.0f + expf(-x))", "dx = dy * (y * (1.0f - y))")
 elementwise(ReLU, "y = x < 0.0f ? 0.0f : x", "dx = y <= 0.0f ? 0.0f : dy")
 elementwise(Abs, "y = fabsf(x)", "dx = x > 0.0f ? dy : x < 0.0f ? -dy : 0.0f")
-elementwise(Clone, "y = x", "dx = dy")
 elementwise(
     Pow,
     "z = powf(x, y)",

@@ -11,8 +11,8 @@ import numpy as np
 
 from minilib.cuda import cp
 from minilib.functional.layers import Embedding
+from minilib.gpu.copies import contiguous
 from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
-from minilib.gpu.reductions import contiguous
 from minilib.tensor import Array
 
 FEW = 4  # rows of a warp, as in embedding.cu

@@ -13,9 +13,10 @@ import numpy as np
 from minilib.cuda import cp
 from minilib.functional.layers import Linear
 from minilib.functional.rows import as_rows
-from minilib.gpu.device import blocks, fits, kernels, launch, pair
+from minilib.gpu.copies import contiguous
+from minilib.gpu.device import MOST, blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import collapsed
-from minilib.gpu.reductions import MOST, contiguous, reduce_columns
+from minilib.gpu.reductions import reduce_columns
 from minilib.operations import MatMul
 from minilib.tensor import Array, Function, Shape
 

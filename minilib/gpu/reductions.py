@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from minilib.cuda import cp
-from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
+from minilib.gpu.copies import contiguous
+from minilib.gpu.device import MOST, THREADS, blocks, fits, kernels, launch, pair
 from minilib.gpu.elements import run_elementwise
 from minilib.operations import Extreme, LongSum, Sum, axes
 from minilib.tensor import Array, Function
 
 PIECE = 4096  # numbers of a row, or of a column, that a block takes
 ADD, LARGEST, SMALLEST = 0, 1, -1
-MOST = 65_535  # blocks along the second or third axis of a grid
 
 
 @cache
@@ -56,15 +56,6 @@ def reduce(x: Array, dims: tuple[int, ...], kind: int = ADD) -> Array:
         return reduce_columns(across.reshape(count, size), kind).reshape(shape)
     along = contiguous(x.transpose(*kept, *dims)).reshape(size, count)
     return reduce_rows(along, kind).reshape(shape)
-
-
-def contiguous(x: Array) -> Array:
-    """`x` itself, or a copy whose numbers lie in order."""
-    if x.flags.c_contiguous:
-        return x
-    out = cp.empty(x.shape, np.float32)
-    run_elementwise({"x": x}, {"y": out}, ["y = x"])
-    return out
 
 
 def reduced(f: Any, x: Array, kind: int = ADD) -> Array:

@@ -11,6 +11,7 @@ from minilib.cuda import cp
 from minilib.functional.activations import LogSoftmax, Softmax
 from minilib.functional.losses import CrossEntropy
 from minilib.functional.norms import LayerNorm, RMSNorm
+from minilib.gpu.copies import contiguous
 from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
 from minilib.gpu.reductions import reduce_columns
 from minilib.tensor import Array, Function
@@ -36,7 +37,7 @@ def run(name: str, shape: tuple[int, int], *args: Any) -> None:
 
 def rows_of(*arrays: Array) -> list[Array]:
     """Each as contiguous rows (n, C); a strided one is copied."""
-    return [cp.ascontiguousarray(array.reshape(-1, array.shape[-1])) for array in arrays]
+    return [contiguous(array).reshape(-1, array.shape[-1]) for array in arrays]
 
 
 def fit(x: Array, *others: Array) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 
 from minilib.cuda import cp
 from minilib.functional.counted import CountedDropout
+from minilib.gpu.copies import contiguous
 from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
-from minilib.gpu.reductions import contiguous
 from minilib.optim import adam, bias_corrected
 from minilib.parallel import KERNELS
 from minilib.tensor import Array

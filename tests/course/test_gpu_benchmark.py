@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fake_cupy import installed
 
-from benchmarks import gpu
+from benchmarks import gpu, gpu_tensors
 from benchmarks.gpu import ROWS, Row, foretold
 
 pytestmark = pytest.mark.slow
@@ -71,6 +71,22 @@ def test_it_measures_checks_and_prints(
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     with installed(devices=0):
         gpu.main([])
-    assert capsys.readouterr().out == (
-        "benchmarks.gpu measures nothing here: CuPy finds no GPU: nvidia-smi lists those that there are\n"
-    )
+        gpu_tensors.main([])
+    why = "measures nothing here: CuPy finds no GPU: nvidia-smi lists those that there are\n"
+    assert capsys.readouterr().out == f"benchmarks.gpu {why}benchmarks.gpu_tensors {why}"
+
+
+@pytest.mark.filterwarnings("ignore:there is no GPU here")
+def test_all_work_with_tensors_runs_and_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    gpu_tensors.main(["--tiny"])
+    said = capsys.readouterr().out
+    assert all(work.title in said for work in gpu_tensors.WORKS) and "ms" not in said.split()
+
+
+def test_a_table_of_work_with_tensors_stands_beside_a_copy_and_cublas() -> None:
+    """Of made-up times: a copy in 2 ms moves twice what 1 ms would, and half the time is twice the speed."""
+    row = {"title": "copy", "n": 1, "cupy": 2e-3, "ours": 1e-3, "gb_per_second": 800.0}
+    product = {"title": "product", "n": 1, "cupy": 1e-3, "ours": 2e-3, "torch": 1e-3, "gflops": 1234.0}
+    lines = gpu_tensors.table([{"name": "copy"} | row, {"name": "matmul_1"} | product]).splitlines()
+    assert lines[2] == "| copy | 1.000 ms | 2.000 ms |  | 800 |  | 2.00 |  |"
+    assert lines[3] == "| product | 2.000 ms | 1.000 ms | 1.000 ms |  | 1,234 |  | 0.50 |"

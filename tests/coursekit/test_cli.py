@@ -57,7 +57,15 @@ def test_each_command_has_a_make_target_that_calls_it() -> None:
 
 def test_make_alone_lists_every_target() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [*entry.COMMANDS, "test-fast", "lint", "test-parity", "test-browser", "gpu-test"]:
+    for target in [
+        *entry.COMMANDS,
+        "test-fast",
+        "lint",
+        "test-parity",
+        "test-browser",
+        "gpu-test",
+        "gpu-bench",
+    ]:
         assert f"make {target} " in listed
 
 

@@ -85,7 +85,6 @@ ELEMENTWISE = {
     "Sigmoid": lambda x: (8 * x - 8).sigmoid(),
     "ReLU": lambda x: (x - 1).relu(),
     "Abs": lambda x: (x - 1).abs(),
-    "Clone": lambda x: x.clone(),
     "Erf": lambda x: F.erf(2 * x - 2),
     "GELU": lambda x: F.gelu(4 * x - 4),
     "TanhGELU": lambda x: F.gelu(4 * x - 4, approximate="tanh"),

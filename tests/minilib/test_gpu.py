@@ -11,7 +11,7 @@ import functional_cases
 import numpy as np
 import pytest
 import tensor_cases
-from gpu_cases import ELEMENTWISE, agree
+from gpu_cases import ELEMENTWISE, agree, reported
 from hypothesis import Phase, given, settings
 from tensor_cases import Case
 
@@ -19,7 +19,7 @@ import minilib.gpu as gpu
 import minilib.nn as nn
 import minilib.tensor as lib
 from minilib.cuda import backend, cp
-from minilib.gpu import elements
+from minilib.gpu import copies, elements
 from minilib.operations import Add, Exp, Mul, Tanh
 from minilib.tensor import DEVICES, Tensor, tensor
 
@@ -87,6 +87,30 @@ VIEWS = {
 def test_views_are_never_misread(view: str) -> None:
     x = np.random.default_rng(3).uniform(0.5, 2, (4, 6, 5))
     agree(lambda x: (VIEWS[view](x) * VIEWS[view](x).tanh()).exp(), [x])
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 2), (1, 1, 9), (9, 33, 40), (2, 8, 8)], ids=str)
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1), (1, 0, 2)], ids=str)
+def test_copies_of_what_lies_across(order: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(4).normal(size=shape)
+    agree(lambda x: x.permute(*order).clone(), [x])
+    agree(lambda x: x.permute(*order)[::2].contiguous(), [x])
+
+
+def test_a_copy_by_tiles_follows_two_leading_axes_and_negative_steps() -> None:
+    x = np.random.default_rng(4).normal(size=(3, 40, 5, 12)).astype(np.float32)
+    for order in ((0, 2, 3, 1), (2, 0, 3, 1), (2, 3, 0, 1), (0, 3, 2, 1)):
+        for turn in (1, -1):
+            view = cp.asarray(x).transpose(*order)[::turn, :, ::turn]
+            np.testing.assert_array_equal(copies.copied(view).get(), x.transpose(*order)[::turn, :, ::turn])
+
+
+@pytest.mark.parametrize(("shape", "order"), [((64, 96), (1, 0)), ((2, 32, 4, 64), (0, 2, 3, 1))])
+def test_a_copy_by_tiles_moves_its_arrays_once(shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    x = cp.zeros(shape, cp.float32).transpose(order)
+    with reported("transpose") as seen:
+        copies.copied(x)
+    assert seen[0].bytes_moved == 2 * x.nbytes and seen[0].bank_conflicts == 0
 
 
 def test_negative_strides_are_followed() -> None:

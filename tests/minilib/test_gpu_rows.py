@@ -88,6 +88,30 @@ def test_a_target_that_does_not_count_has_no_loss_and_no_gradient() -> None:
     near(away.data, here.data)
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(2, 1), (5, 3), (3, 2, 300), (4, 7, 3, 5), (2, 300, 1, 2)], ids=str)
+def test_batch_norm_has_the_numbers_of_the_cpu(shape: tuple[int, ...], training: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, w, b = 3 * rng.normal(size=shape) + 5, rng.normal(size=shape[1]), rng.normal(size=shape[1])
+    moments = rng.normal(size=shape[1]), rng.uniform(1, 2, size=shape[1])
+    ends: dict[str, list[Tensor]] = {}
+
+    def norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        running = ends[x.device] = [tensor(a.astype(x.dtype), device=x.device) for a in moments]
+        return F.batch_norm(x, *running, w, b, training)
+
+    agree(norm, [x, w, b])
+    for here, away in zip(*ends.values(), strict=True):
+        near(away.data, here.data)
+
+
+def test_batch_norm_runs_our_kernels_and_never_misreads_views() -> None:
+    x = lib.rand(4, 3, 2, 2, device="cuda", requires_grad=True)
+    assert "pair" in vars(F.batch_norm(x, None, None, training=True).function)
+    x = np.random.default_rng(0).normal(size=(4, 5, 3))
+    agree(lambda x: F.batch_norm(x.permute(1, 2, 0)[::2], None, None, training=True).permute(2, 0, 1), [x])
+
+
 # ------------------------------------------------------------------------------------------------ reductions
 
 SHAPES = [(1,), (5000,), (4096, 3), (3, 4097), (5, 7, 11), (513, 2), (66_000, 1), (2, 70_000), (0, 3), (3, 0)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import cupy_of_stand_in
 import numpy as np
 import pytest
 from gpu_cases import agree, near
@@ -40,6 +44,7 @@ def floats(*shape: int, seed: int = 0) -> np.ndarray:
 
 def elements() -> None:
     agree(lambda x, y: (x * y.mT).tanh(), [floats(7, 40), floats(40, 7, seed=1)])
+    agree(lambda x: x.permute(2, 0, 1).clone(), [floats(2, 35, 33)])
 
 
 def sums() -> None:
@@ -176,6 +181,22 @@ def test_every_kernel_is_among_them() -> None:
         for work in WORKS:
             work()
     assert names and names | {"elementwise"} == RAN
+
+
+@pytest.mark.slow
+def test_arrays_of_cupy_give_the_same_numbers(tmp_path: Path) -> None:
+    """The side of a GPU, with a CuPy whose kernels run in the simulator."""
+    cupy_of_stand_in.write(tmp_path)
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent), *sys.path])
+    works = "import cupy, minilib.cuda, test_gpu_schedules as t\nfor work in t.WORKS: work()\n"
+    code = f"{works}print(minilib.cuda.backend(), t.cp.__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"MINILIB_CUDA": "gpu", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "gpu cupy\n", done.stderr
 
 
 def test_a_missing_barrier_is_found() -> None:

@@ -22,6 +22,7 @@ from minilib.data import digits
 from minilib.functional.counted import counted
 from minilib.functional.scan import selective_scan
 from minilib.gpt import GPT, GPTConfig
+from minilib.gpu.device import watched
 from minilib.mamba import Mamba, MambaConfig
 from minilib.tensor import Generator, Tensor, manual_seed, tensor
 
@@ -231,16 +232,22 @@ def test_targets_to_be_ignored_count_as_on_the_cpu(target: list[int], smoothing:
 # --------------------------------------------------------------------------------------------- models, whole
 
 
+RAN: set[str] = set()
+
+
 def trained(
     model: Any, x: np.ndarray, loss: Any, device: str, steps: int, make: Any
 ) -> dict[str, np.ndarray]:
-    """The parameters after some steps."""
+    """The parameters after some steps, which take the kernels that RAN then names."""
     model.to(device)
     optimizer = make(model.parameters())
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss(model, tensor(x, device=device)).backward()
-        optimizer.step()
+    with watched(lambda *_: None) as seen:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss(model, tensor(x, device=device)).backward()
+            optimizer.step()
+    RAN.clear()
+    RAN.update(name.partition("<")[0] for name, _ in seen)
     return {name: p.cpu().numpy().copy() for name, p in model.named_parameters()}
 
 
@@ -272,10 +279,19 @@ def tiny_mamba() -> Mamba:
     return Mamba(MambaConfig(vocab_size=11, d_model=8, n_layer=2, d_state=4))
 
 
-@pytest.mark.parametrize("build", [tiny_gpt, tiny_mamba])
-def test_a_language_model_takes_the_same_step(build: Any) -> None:
+BOTH_WAYS = {f"{name}{way}" for name in ("embedding", "cross_entropy") for way in ("", "_backward")}
+OF_GPT = BOTH_WAYS | {"flash", "flash_dq", "flash_dkv", "layer_norm", "layer_norm_backward"}
+OF_MAMBA = BOTH_WAYS | {"scan_forward", "scan_backward", "causal_conv", "causal_conv_backward", "rms_norm"}
+
+
+@pytest.mark.parametrize(("build", "kernels"), [(tiny_gpt, OF_GPT), (tiny_mamba, OF_MAMBA)])
+@pytest.mark.parametrize(("kind", "steps"), [(optim.SGD, 2), (optim.AdamW, 1)])
+def test_a_language_model_takes_the_same_steps(build: Any, kernels: set[str], kind: Any, steps: int) -> None:
     x = np.random.default_rng(0).integers(0, 11, (2, 13))
-    same_steps(build, x, next_token_loss, 2, lambda params: optim.SGD(params, lr=0.1))
+    options = {"lr": 0.1} if kind is optim.SGD else {"lr": 1e-3, "eps": 1e-4}  # as for digits
+    same_steps(build, x, next_token_loss, steps, lambda params: kind(params, **options))
+    assert kernels <= RAN and any(name.startswith("matmul") for name in RAN)
+    assert ("adamw" in RAN) == (kind is optim.AdamW)
 
 
 def test_a_network_with_norms_and_curves_takes_the_same_steps_of_adamw() -> None:
@@ -319,6 +335,7 @@ def test_the_digits_network_takes_the_same_ten_steps_and_one_of_adamw() -> None:
         for device in ("cpu", "cuda"):
             counter = itertools.count()
             ends.append(trained(build(), np.zeros(1, np.float32), loss, device, steps, make))
+        assert {"conv", "conv_backward_x", "conv_backward_weight", "max_pool", "max_pool_backward"} <= RAN
         for name, expected in ends[0].items():
             bound = 1e-4 * max(1, np.abs(expected).max())
             np.testing.assert_allclose(ends[1][name], expected, rtol=0, atol=bound, err_msg=name)
