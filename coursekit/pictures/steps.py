@@ -26,7 +26,8 @@ READS = "get", "item", "tolist", "__bool__", "__int__", "__float__", "__index__"
 def looks() -> Iterator[list[str]]:
     """In this block each look at a number on the device is written down, with who asked for it."""
     seen: list[str] = []
-    kept = {name: vars(cp.ndarray)[name] for name in READS if name in vars(cp.ndarray)}
+    kept = {name: getattr(cp.ndarray, name) for name in READS}
+    own = {name for name in READS if name in vars(cp.ndarray)}  # CuPy's are inherited
 
     def watched(name: str) -> Any:
         def read(self: Any, *args: Any, **options: Any) -> Any:
@@ -43,7 +44,10 @@ def looks() -> Iterator[list[str]]:
         yield seen
     finally:
         for name, method in kept.items():
-            setattr(cp.ndarray, name, method)
+            if name in own:
+                setattr(cp.ndarray, name, method)
+            else:
+                delattr(cp.ndarray, name)
 
 
 # Launches
