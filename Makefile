@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser gpu-test gpu-bench edit promote exercises build check progress grade release doctor badges links minutes bench
+.PHONY: help lab test test-fast lint test-parity test-browser test-nightly gpu-test gpu-bench edit promote exercises build check progress grade release doctor badges links minutes bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -33,6 +33,9 @@ test-parity:    ## compare with PyTorch, which is installed for it (skipped wher
 
 test-browser:   ## open a chapter in a headless Chromium (skipped where it is missing)
 	@$(COURSEKIT) test --only browser $(ARGS)
+
+test-nightly:   ## run what takes minutes to prove: attacks and honest notebooks by the dozen, every wrong answer
+	@$(COURSEKIT) test --only nightly $(ARGS)
 
 gpu-test:       ## run the kernels on a GPU, through CuPy, and compare with the simulator
 	@$(COURSEKIT) test --only gpu $(ARGS)

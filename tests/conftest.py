@@ -13,9 +13,11 @@ os.environ.setdefault("MINILIB_CUDA", "simulate")
 
 pytest.register_assert_rewrite("graded")
 
-# Run in the background (`make test &`), tests would ignore SIGINT, and so would what they start.
+# Run in the background (`make test &`, `nohup make test`), tests and what they start would ignore these.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

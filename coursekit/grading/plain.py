@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,34 @@ MOST = 200_000  # numbers of one array: what a judge computes with comes from a 
 
 
 def plain(value: Any) -> Any:
-    """What `encode` in `box.probe` made into `value`. Raises ValueError for what is not its form.
+    """What `encode` in `box.probe` made into `value`: numbers, text, lists, tuples and NumPy's arrays.
 
-    Integers beyond 64 bits and arrays beyond `MOST` numbers are refused, tuples come as lists, and other
-    objects as `Other`.
+    Raises TypeError, KeyError or ValueError for what is not its form, and for an array beyond `MOST` numbers;
+    other objects come as `Other`. A judge may let these pass: the answer then "is not of the expected form".
     """
     if value is None or isinstance(value, bool | str):
         return value
-    if not isinstance(value, dict):
-        raise ValueError("not what probe shows")
-    if "int" in value:
-        return _small(int(value["int"]))
-    if "float" in value:
-        return float.fromhex(value["float"])
     if "array" in value:
         return _array(value)
-    if "object" in value:
-        return Other()
-    if "dict" in value:
-        return {plain(key): plain(item) for key, item in value["dict"]}
-    return [plain(item) for item in value["list" if "list" in value else "tuple"]]
+    ((kind, content),) = value.items()
+    return _READ[kind](content)
 
 
 class Other:
     """What is no data."""
+
+
+def items(value: Any) -> list[Any]:
+    """What an encoded list or tuple holds, each item encoded. Raises TypeError or KeyError for all else."""
+    found = value["list"] if "list" in value else value["tuple"]
+    if not isinstance(found, list):
+        raise TypeError("not a list")
+    return found
+
+
+def floats(value: Any) -> list[float]:
+    """The numbers of an encoded array of floats, in order. Raises TypeError or KeyError for all else."""
+    return [float.fromhex(number["float"]) for number in value["array"]]
 
 
 def numbers(value: Any) -> np.ndarray[Any, Any]:
@@ -44,13 +49,17 @@ def numbers(value: Any) -> np.ndarray[Any, Any]:
     return made
 
 
-def _small(number: int) -> int:
-    if abs(number) >= 2**63:
-        raise ValueError("a whole number beyond 64 bits")
-    return number
-
-
 def _array(value: dict[str, Any]) -> np.ndarray[Any, Any]:
     if len(value["array"]) > MOST:
         raise ValueError("a large array")
     return np.array([plain(item) for item in value["array"]]).reshape([int(n) for n in value["shape"]])
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "int": int,
+    "float": float.fromhex,
+    "list": lambda content: [plain(item) for item in content],
+    "tuple": lambda content: tuple(plain(item) for item in content),
+    "dict": lambda content: {plain(key): plain(item) for key, item in content},
+    "object": lambda _: Other(),
+}

@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lint", action="store_true", help="run ruff and mypy as well")
     parser.add_argument("--parity", action="store_true", help="compare with PyTorch as well")
     parser.add_argument("--browser", action="store_true", help="run the browser test as well")
+    parser.add_argument("--nightly", action="store_true", help="run what takes minutes to prove as well")
     parser.add_argument("--gpu", action="store_true", help="run the kernels on a GPU as well")
     parser.add_argument("--list", action="store_true", help="list the steps and stop")
     parser.epilog = (
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(course: Course, args: argparse.Namespace) -> int:
-    asked = [name for name in ("parity", "browser", "gpu") if getattr(args, name)]
+    asked = [name for name in ("parity", "browser", "nightly", "gpu") if getattr(args, name)]
     asked += LINTERS if args.lint else ()
     every_step = all_steps(course, args.rest, fast=args.fast)
     if args.list:
@@ -122,11 +123,10 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
         f"--nbval-cell-timeout={CELL_TIMEOUT}", *cells,
     ]  # fmt: skip
     # --ignore: nothing that PyTorch or Selenium must be there for, or loaded for, is even imported.
-    plain = [
-        *pytest, *workers,
-        "-m", f"{'not slow and ' if fast else ''}not browser and not parity and not gpu",
-        "--ignore=tests/parity", "--ignore=tests/browser", "--ignore=tests/gpu", *pytest_args,
-    ]  # fmt: skip
+    ignored = ["--ignore=tests/parity", "--ignore=tests/browser", "--ignore=tests/gpu"]
+    left = [*(["slow"] if fast else []), *([] if pytest_args else ["nightly"]), "browser", "parity", "gpu"]
+    plain = [*pytest, *workers, "-m", " and ".join(f"not {mark}" for mark in left), *ignored, *pytest_args]
+    nightly = [*pytest, *workers, "-m", "nightly", *ignored, *pytest_args]
     # one process: each worker would load PyTorch anew and share the same cores
     parity = [*pytest, "-rs", "-m", "parity", *(pytest_args or ["tests/parity"])]
     two = ["-n", str(min(os.cpu_count() or 1, 2)), "--dist", "load", "--maxschedchunk", "1"]  # browsers
@@ -138,6 +138,7 @@ def _tests(course: Course, pytest_args: list[str], fast: bool) -> list[Step]:
         Step("nbval", f"{which}, cell by cell", nbval, is_pytest=True, notebooks=tuple(cells)),
         Step("parity", "parity", parity, is_pytest=True, left_to=ASKED),
         Step("browser", "browser", browser, is_pytest=True, left_to=ASKED),
+        Step("nightly", "what takes minutes to prove", nightly, is_pytest=True, left_to=ASKED),
         Step("gpu", "kernels on a GPU", gpu, is_pytest=True, left_to=ASKED),
     ]
 
@@ -178,7 +179,9 @@ def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
     """The steps whose files are here, and the names of the others: a bundle for students has no solutions."""
     needs = {"promote": course.solutions, "exercises": course.solutions}
     tests = course.root / "tests"
-    needs |= {"pytest": tests} | {name: tests / name for name in ("parity", "browser", "gpu")}
+    needs |= {"pytest": tests, "nightly": tests} | {
+        name: tests / name for name in ("parity", "browser", "gpu")
+    }
     here = [step for step in steps if needs.get(step.name, course.root).is_dir()]
     return here, [step.name for step in steps if step not in here]
 

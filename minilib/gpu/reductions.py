@@ -16,6 +16,8 @@ from minilib.operations import Extreme, LongSum, Sum, axes
 from minilib.tensor import Array, Function
 
 PIECE = 4096  # numbers of a row, or of a column, that a block takes
+SHORT = 1024  # numbers of a row at most that a warp takes
+WARPS = THREADS // 32
 ADD, LARGEST, SMALLEST = 0, 1, -1
 
 
@@ -27,6 +29,10 @@ def reduction(name: str, kind: int) -> Any:
 def reduce_rows(x: Array, kind: int = ADD) -> Array:
     """What each row of x (rows, columns), contiguous, gives: (rows,)."""
     rows, columns = x.shape
+    if rows and columns <= SHORT:
+        y, sizes = cp.empty(rows, np.float32), (np.int32(rows), np.int32(columns))
+        launch(reduction("reduce_short_rows", kind), (blocks(rows, WARPS),), (THREADS,), (x, y, *sizes))
+        return y
     pieces = max(1, blocks(columns, PIECE))
     y = cp.empty((rows, pieces), np.float32)
     if rows:

@@ -33,6 +33,19 @@ template <int KIND> __global__ void reduce_rows(const float* x, float* y, int ro
     }
 }
 
+// y[row] = what a short row of x (rows, columns) gives: a warp for each. Grid (rows / WARPS), block (32 * WARPS). Moves
+// x and y.
+template <int KIND> __global__ void reduce_short_rows(const float* x, float* y, int rows, int columns) {
+    __shared__ float room[WARPS];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x * WARPS, row = first + warp;
+    float mine = nothing<KIND>();
+    for (int c = lane; c < columns && row < rows; c += 32) mine = join<KIND>(mine, x[(long long)row * columns + c]);
+    for (int lanes = 16; lanes > 0; lanes /= 2) mine = join<KIND>(mine, __shfl_xor_sync(ALL, mine, lanes));
+    if (lane == 0) room[warp] = mine;
+    __syncthreads();
+    if (threadIdx.x < WARPS && first + threadIdx.x < rows) y[first + threadIdx.x] = room[threadIdx.x];
+}
+
 // y[piece, column] = what `length` numbers of a column of x (rows, columns) give: 32 columns to a block, a warp reads
 // 32 neighbours of one row. Grid (columns / 32, pieces), block (32, WARPS). Moves 1 array.
 template <int KIND> __global__ void reduce_columns(const float* x, float* y, int rows, int columns, int length) {

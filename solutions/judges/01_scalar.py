@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from coursekit.grading.compare import difference
-from coursekit.grading.judging import plain
+from coursekit.grading.plain import plain
 
 # 1.5: what log refuses
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coursekit.grading.compare import difference
-from coursekit.grading.judging import plain
+from coursekit.grading.plain import plain
 
 BESIDE = 4096  # bytes that live besides, such as those of names
 

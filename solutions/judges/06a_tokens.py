@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import items
 
 
 def judge_train_hidden(name: str, expected: Any, got: Any) -> str | None:
@@ -17,9 +18,9 @@ def judge_train_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name == "few tokens":
         return difference(expected, got, 0)
     try:
-        words = {tuple(_list(tokens)): int(n["int"]) for tokens, n in map(_list, _list(_list(expected)[0]))}
-        limit = int(_list(expected)[1]["int"])
-        merges = [_pair(merge) for merge in _list(_list(got)[2])]
+        words = {tuple(items(tokens)): int(n["int"]) for tokens, n in map(items, items(items(expected)[0]))}
+        limit = int(items(expected)[1]["int"])
+        merges = [_pair(merge) for merge in items(items(got)[2])]
     except (TypeError, KeyError, ValueError, IndexError):
         return "expected a list of pairs of strings"
     return _replayed(words, limit, merges)
@@ -71,13 +72,13 @@ def judge_fewest_hidden(name: str, expected: Any, got: Any) -> str | None:
 
 def judge_fewest_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """At most as many tokens as the longest match from left to right takes."""
-    text, vocabulary, _ = _list(expected)
-    return _cut(expected, got, _longest_match(text, set(_list(vocabulary))))
+    text, vocabulary, _ = items(expected)
+    return _cut(expected, got, _longest_match(text, set(items(vocabulary))))
 
 
 def judge_fewest_hidden_3(name: str, expected: Any, got: Any) -> str | None:
     """The fewest: as many as the reference."""
-    return _cut(expected, got, len(_list(_list(expected)[2])))
+    return _cut(expected, got, len(items(items(expected)[2])))
 
 
 def _longest_match(text: str, vocabulary: set[str]) -> int:
@@ -91,30 +92,22 @@ def _longest_match(text: str, vocabulary: set[str]) -> int:
 
 
 def _cut(expected: Any, got: Any, bound: int | None) -> str | None:
-    text, vocabulary, _ = _list(expected)
+    text, vocabulary, _ = items(expected)
     try:
-        tokens = _list(_list(got)[2])
+        tokens = items(items(got)[2])
         if "".join(tokens) != text:
             return "joined, the tokens are not the text"
     except (TypeError, KeyError, ValueError, IndexError):
         return "expected a list of strings"
-    if not set(tokens) <= set(_list(vocabulary)):
+    if not set(tokens) <= set(items(vocabulary)):
         return "a token does not stand in the vocabulary"
     if bound is not None and len(tokens) > bound:
         return f"{len(tokens)} tokens; {bound} are enough"
     return None
 
 
-def _list(value: Any) -> list[Any]:
-    """What an encoded list or tuple holds. Raises TypeError or KeyError for anything else."""
-    items = value["list"] if "list" in value else value["tuple"]
-    if not isinstance(items, list):
-        raise TypeError("not a list")
-    return items
-
-
 def _pair(merge: Any) -> tuple[str, str]:
-    a, b = _list(merge)
+    a, b = items(merge)
     if not isinstance(a, str) or not isinstance(b, str):
         raise TypeError("not strings")
     return a, b

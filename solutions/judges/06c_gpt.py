@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import floats, items
 
 SMALL = ("attention's projection", "the MLP's projection")
 FAR = 6.5  # standard errors: by chance once in ten thousand million draws
@@ -19,16 +20,16 @@ def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name == "biases and norms":
         return difference(expected, got, 0)
     try:
-        (layers, _), (shapes, numbers) = _list(expected), _list(got)
+        (layers, _), (shapes, numbers) = items(expected), items(got)
         if difference(layers, shapes, 0):
             return "the weights have other shapes now"
-        found = _floats(numbers)
-        wanted = len(_floats(_list(expected)[1]))
+        found = floats(numbers)
+        wanted = len(floats(items(expected)[1]))
     except (TypeError, KeyError, ValueError):
         return "expected an array of numbers"
     if len(found) != wanted or not all(map(math.isfinite, found)):
         return "expected a finite number for each weight"
-    depth = len(_list(layers)) if name in SMALL else 0
+    depth = len(items(layers)) if name in SMALL else 0
     return _normal(found, 0.02 / math.sqrt(2 * depth) if depth else 0.02)
 
 
@@ -51,10 +52,10 @@ def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     if name == "gradients afterwards":
         return difference(expected, got, 1e-9)
     try:
-        wanted = [_shapes(model) for model in _list(expected)]
-        if [_shapes(model) for model in _list(got)] != wanted:
+        wanted = [_shapes(model) for model in items(expected)]
+        if [_shapes(model) for model in items(got)] != wanted:
             return "the weights have other shapes now"
-        one, same, other = ([_floats(_list(matrix)[1]) for matrix in _list(model)] for model in _list(got))
+        one, same, other = ([floats(items(matrix)[1]) for matrix in items(model)] for model in items(got))
     except (TypeError, KeyError, ValueError):
         return "expected arrays of numbers"
     if one != same:
@@ -66,7 +67,7 @@ def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 
 def _shapes(model: Any) -> list[Any]:
     """The shape of each matrix of a model, and how many of its numbers are shown."""
-    return [[_list(matrix)[0], len(_floats(_list(matrix)[1]))] for matrix in _list(model)]
+    return [[items(matrix)[0], len(floats(items(matrix)[1]))] for matrix in items(model)]
 
 
 def judge_hand_hidden_2(name: str, expected: Any, got: Any) -> str | None:
@@ -74,19 +75,7 @@ def judge_hand_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     if name != "matrix products":
         return difference(expected, got, 1e-6)
     try:
-        bound, products = len(_list(expected)), len(_list(got))
+        bound, products = len(items(expected)), len(items(got))
     except (TypeError, KeyError):
         return "expected a list of products"
     return f"{min(products, 999)} products; {bound} are enough" if products > bound else None
-
-
-def _list(value: Any) -> list[Any]:
-    items = value["list"] if "list" in value else value["tuple"]
-    if not isinstance(items, list):
-        raise TypeError("not a list")
-    return items
-
-
-def _floats(value: Any) -> list[float]:
-    """The numbers of an encoded array of floats."""
-    return [float.fromhex(x["float"]) for x in value["array"]]

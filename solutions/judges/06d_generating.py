@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import items
 
 
 def judge_cache_hidden_2(name: str, expected: Any, got: Any) -> str | None:
@@ -29,7 +30,7 @@ def judge_generate_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     if not name.startswith("positions"):
         return difference(expected, got, 0)
     try:
-        bound, asked = (sum(int(n["int"]) for n in _list(shown)) for shown in (expected, got))
+        bound, asked = (sum(int(n["int"]) for n in items(shown)) for shown in (expected, got))
     except (TypeError, KeyError, ValueError):
         return "expected a list of numbers of positions"
     if asked < bound:
@@ -44,19 +45,12 @@ def judge_accept_hidden(name: str, expected: Any, got: Any) -> str | None:
     if not name.startswith("passes"):
         return difference(expected, got, 0)
     try:
-        passes, modes = _list(got)
-        count, one = len(_list(passes)), _list(_list(expected)[0])
-        if difference(_list(expected)[1], modes, 0):
+        passes, modes = items(got)
+        count, one = len(items(passes)), items(items(expected)[0])
+        if difference(items(expected)[1], modes, 0):
             return "dropout is not as it was: put back the modes of all modules"
     except (TypeError, KeyError, ValueError):
         return "expected the passes, and the modes afterwards"
     if count != len(one):
         return f"{min(count, 999)} passes through the model; one is enough, and needed"
     return "the model did not read the text and all guesses" if difference({"list": one}, passes, 0) else None
-
-
-def _list(value: Any) -> list[Any]:
-    items = value["list"] if "list" in value else value["tuple"]
-    if not isinstance(items, list):
-        raise TypeError("not a list")
-    return items

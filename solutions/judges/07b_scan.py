@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import items
 
 EACH = 8  # bytes of a number
 
@@ -15,7 +16,7 @@ def judge_tree_steps(name: str, expected: Any, got: Any) -> str | None:
     if name != "operations":
         return difference(expected, got, 1e-9)
     try:
-        bound, sizes = ([int(n["int"]) for n in _list(shown)] for shown in (expected, got))
+        bound, sizes = ([int(n["int"]) for n in items(shown)] for shown in (expected, got))
     except (TypeError, KeyError, ValueError):
         return "expected a list of sizes"
     if sum(sizes) < sum(bound) / 2:
@@ -52,8 +53,8 @@ def judge_backward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int], part: float) -> str | None:
     """Whether room for twice what is `returned`, and for a `part` of all states, was enough."""
     try:
-        t, e, n, size = (int(number["int"]) for number in _list(_list(expected)[1]))
-        peak = int(_list(got)[0]["int"])
+        t, e, n, size = (int(number["int"]) for number in items(items(expected)[1]))
+        peak = int(items(got)[0]["int"])
     except (TypeError, KeyError, ValueError):
         return "expected a number of bytes"
     back, states = EACH * returned(t, e, n, size), EACH * t * n * e
@@ -66,11 +67,4 @@ def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int
 
 
 def _lengths(shown: Any) -> list[int]:
-    return [int(array["shape"][0]) for array in _list(shown)]
-
-
-def _list(value: Any) -> list[Any]:
-    items = value["list"] if "list" in value else value["tuple"]
-    if not isinstance(items, list):
-        raise TypeError("not a list")
-    return items
+    return [int(array["shape"][0]) for array in items(shown)]

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import floats, items
 
 FAR = 6.5  # standard errors: by chance once in ten thousand million draws
 
@@ -15,11 +16,11 @@ def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name == "unchanged":
         return difference(expected, got, 0)
     try:
-        (wanted, like), (shapes, numbers) = _list(expected), _list(got)
+        (wanted, like), (shapes, numbers) = items(expected), items(got)
         if difference(wanted, shapes, 0):
             return "the parameters have other shapes now"
-        found, count = _floats(numbers), len(_floats(like))
-        rows = [[int(n["int"]) for n in _list(shape)] for shape in _list(wanted)]
+        found, count = floats(numbers), len(floats(like))
+        rows = [[int(n["int"]) for n in items(shape)] for shape in items(wanted)]
     except (TypeError, KeyError, ValueError):
         return "expected an array of numbers"
     if len(found) != count or not all(math.isfinite(x) and abs(x) < 100 for x in found):
@@ -69,10 +70,10 @@ def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     if name == "gradients afterwards":
         return difference(expected, got, 1e-9)
     try:
-        wanted = [_shapes(model) for model in _list(expected)]
-        if [_shapes(model) for model in _list(got)] != wanted:
+        wanted = [_shapes(model) for model in items(expected)]
+        if [_shapes(model) for model in items(got)] != wanted:
             return "the parameters have other shapes now"
-        one, same, other = ([_floats(_list(each)[1]) for each in _list(model)] for model in _list(got))
+        one, same, other = ([floats(items(each)[1]) for each in items(model)] for model in items(got))
     except (TypeError, KeyError, ValueError):
         return "expected arrays of numbers"
     if one != same:
@@ -84,7 +85,7 @@ def judge_first_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 
 def _shapes(model: Any) -> list[Any]:
     """The shape of each parameter of a model, and how many of its numbers are shown."""
-    return [[_list(each)[0], len(_floats(_list(each)[1]))] for each in _list(model)]
+    return [[items(each)[0], len(floats(items(each)[1]))] for each in items(model)]
 
 
 def judge_bank_hidden(name: str, expected: Any, got: Any) -> str | None:
@@ -100,7 +101,7 @@ def judge_bank_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 
 def _balances(expected: Any, got: Any) -> tuple[str | None, int, int]:
     """What is wrong with a program, and how many states the reference and the program have."""
-    kinds = [str(kind) for kind in _list(_list(expected)[0])]
+    kinds = [str(kind) for kind in items(items(expected)[0])]
     right, bound = _run(kinds, expected)
     assert right is not None
     try:
@@ -117,13 +118,13 @@ def _balances(expected: Any, got: Any) -> tuple[str | None, int, int]:
 
 def _run(kinds: list[str], shown: Any) -> tuple[list[float] | None, int]:
     """What a program says where it is asked, or None where time would run backwards; and its states."""
-    _, rates, tokens = _list(shown)
-    A, said = _floats(rates), []
+    _, rates, tokens = items(shown)
+    A, said = floats(rates), []
     state = [0.0] * len(A)
-    for kind, token in zip(kinds, _list(tokens), strict=True):
+    for kind, token in zip(kinds, items(tokens), strict=True):
         (x, delta), (B, C) = (
-            (float.fromhex(n["float"]) for n in _list(token)[:2]),
-            map(_floats, _list(token)[2:]),
+            (float.fromhex(n["float"]) for n in items(token)[:2]),
+            map(floats, items(token)[2:]),
         )
         if not delta >= 0 or not all(rate < 0 for rate in A):
             return None, len(A)
@@ -131,15 +132,3 @@ def _run(kinds: list[str], shown: Any) -> tuple[list[float] | None, int]:
         if kind.startswith("ask"):
             said.append(math.fsum(c * h for c, h in zip(C, state, strict=True)))
     return said, len(A)
-
-
-def _list(value: Any) -> list[Any]:
-    items = value["list"] if "list" in value else value["tuple"]
-    if not isinstance(items, list):
-        raise TypeError("not a list")
-    return items
-
-
-def _floats(value: Any) -> list[float]:
-    """The numbers of an encoded array of floats."""
-    return [float.fromhex(x["float"]) for x in value["array"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coursekit.grading.compare import difference
+from coursekit.grading.plain import items
 
 
 def judge_endings_hidden(name: str, expected: Any, got: Any) -> str | None:
@@ -34,4 +35,4 @@ def judge_generate_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 
 
 def _numbers(shown: Any) -> list[int]:
-    return [int(n["int"]) for n in (shown["list"] if "list" in shown else shown["tuple"])]
+    return [int(n["int"]) for n in items(shown)]

@@ -16,7 +16,7 @@ from coursekit.grading.results import ExerciseResult
 from coursekit.grading.run import private_folder
 from coursekit.grading.submissions import Submission
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 SOME = "one thread", "one warp of each block", "one block"
 BY_PLAYERS = {  # exercises whose reference has no barrier: its threads are played by these

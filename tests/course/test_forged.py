@@ -22,7 +22,7 @@ from coursekit.grading.live import Live
 from coursekit.grading.model import CellRun, Probe
 from coursekit.grading.run import private_folder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 SEED, OTHERS = 7, (11, 12, 13)
 CHAPTERS = {chapter_number(path): path for path in sorted(COURSE.solutions.glob("*.ipynb"))}

@@ -8,7 +8,7 @@ from graded import COURSE
 from coursekit.grading.assemble import chapter_number, load_chapter
 from coursekit.grading.guessable import guesses
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 CHAPTERS = {chapter_number(path): path for path in sorted(COURSE.solutions.glob("*.ipynb"))}
 

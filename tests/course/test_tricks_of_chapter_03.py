@@ -12,7 +12,7 @@ from coursekit.grading.assemble import assemble, find_notebook, load_chapter
 from coursekit.grading.live import Live
 from coursekit.grading.run import private_folder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 RMS_NORM = """
 class RMSNorm(Function):

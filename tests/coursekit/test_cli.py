@@ -63,6 +63,7 @@ def test_make_alone_lists_every_target() -> None:
         "lint",
         "test-parity",
         "test-browser",
+        "test-nightly",
         "gpu-test",
         "gpu-bench",
     ]:
@@ -171,7 +172,7 @@ def test_a_course_without_notebooks_passes(course: Course) -> None:
 
 
 def options(**given: object) -> Namespace:
-    asked = {"fast": False, "lint": False, "parity": False, "browser": False, "gpu": False}
+    asked = {"fast": False, "lint": False, "parity": False, "browser": False, "nightly": False, "gpu": False}
     return Namespace(**{"only": None, "rest": [], "list": False, **asked, **given})
 
 
@@ -211,6 +212,18 @@ def test_fast_leaves_out_what_is_slow_and_all_but_short_chapters(course: Course)
     assert pytest.command[pytest.command.index("-m", 2) + 1].startswith("not slow and ")
     assert nbval.notebooks == ("chapters/00_start.ipynb", "chapters/02a_more.ipynb")
     assert nbval.command[-2:] == [*nbval.notebooks]
+
+
+def test_what_takes_minutes_runs_when_it_is_asked_for_or_named(course: Course) -> None:
+    def marks(*words: str) -> dict[str, str]:
+        steps = course_test.all_steps(course, words)
+        return {s.name: s.command[s.command.index("-m", 2) + 1] for s in steps if "-m" in s.command[2:]}
+
+    assert "not nightly" in marks()["pytest"] and marks()["nightly"] == "nightly"
+    assert "nightly" not in marks("tests/test_one.py")["pytest"]
+    steps = course_test.all_steps(course, [])
+    assert "nightly" not in names(course_test.chosen(steps, None, asked=[], pytest_only=False))
+    assert "nightly" in names(course_test.chosen(steps, None, asked=["nightly"], pytest_only=False))
 
 
 @pytest.mark.slow

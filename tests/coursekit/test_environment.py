@@ -79,9 +79,12 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
     steps = course_test.all_steps(Course(ROOT), [])
-    asked = ["ruff", "format", "mypy", "parity", "browser", "gpu"]
+    asked = ["ruff", "format", "mypy", "parity", "browser", "nightly", "gpu"]
     assert [step.name for step in steps if step.left_to == course_test.ASKED] == asked
     assert "`make gpu-test`" in readme  # CI has no GPU
+    nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
+    assert "`make test-nightly`" in readme and "- run: .ci/run --nightly\n" in nightly
+    assert "$*" in script
     for name in ("lint", "parity", "browser"):
         assert re.search(rf"`make (test-)?{name}`", readme)
         assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)

@@ -56,22 +56,21 @@ def test_any_other_judge_finds_none() -> None:
 
 
 def test_what_was_shown_comes_back() -> None:
-    values = [1, 2.5, float("inf"), None, True, "text", [1, (2, 3)], {"a": [1]}]
-    back = [1, 2.5, float("inf"), None, True, "text", [1, [2, 3]], {"a": [1]}]
-    assert plain(encode(values)) == back
+    values = [1, 10**30, 2.5, float("inf"), None, True, "text", [1, (2, 3)], {"a": [1]}]
+    assert plain(encode(values)) == values
     array = np.arange(6.0).reshape(2, 3)
     assert np.array_equal(plain(encode(array)), array) and plain(encode(np.int64(3))) == 3
     assert isinstance(plain(encode(object())), Other)
     assert np.array_equal(numbers(plain(encode([1, 2]))), [1, 2])
 
 
-@pytest.mark.parametrize("forged", [7, {"int": str(10**30)}, {"array": [], "shape": [2], "dtype": "x"}])
+@pytest.mark.parametrize("forged", [7, {}, {"x": 1}, {"array": [], "shape": [2], "dtype": "x"}])
 def test_what_nobody_shows_is_refused(forged: Any) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises((TypeError, KeyError, ValueError)):
         plain(forged)
 
 
-@pytest.mark.parametrize("value", ["text", [True], [[1], [1, 2]], object()])
+@pytest.mark.parametrize("value", ["text", [True], [[1], [1, 2]], [10**30], object()])
 def test_what_is_no_number_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         numbers(plain(encode(value)))

@@ -13,7 +13,7 @@ from coursekit import __main__ as command
 from coursekit.errors import CourseError
 from coursekit.grading.sandbox import Box
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 
 def sandbox() -> str:

@@ -214,7 +214,7 @@ SCALAR: dict[str, Notebook] = {
             "1.3": f"import numpy\n{CACHED.replace('@functools.cache', '')}".replace(
                 "visits", "count"
             ).replace("def count", "import functools\n@functools.cache\ndef count", 1)
-            + "\ndef visits(n):\n    return numpy.int64(count(n))",
+            + "\ndef visits(n):\n    return count(n) if count(n) >= 2**63 else numpy.int64(count(n))",
         },
     ),
     "a 0-d array": notebook(
@@ -470,8 +470,9 @@ ARRAYS: dict[str, Notebook] = {
     "an own answer, asked of NumPy": notebook(
         "02a",
         {
-            "2.1": "def strides(n, m, itemsize, step):\n    x = np.zeros((n, m), f'V{itemsize}')\n"
-            "    return [a.strides for a in (x, x.T, x[:, ::step], x[::-1], np.broadcast_to(x[0], (n, m)))]",
+            "2.1": "def strides(n, m, itemsize, step):\n"
+            "    rows = np.array([m, 1, m, -m, 0]) * itemsize\n"
+            "    return list(zip(rows, np.array([1, m, step, 1, 1]) * itemsize))",
             "2.3": "def unbroadcast(grad, shape):\n    lost = grad.ndim - len(shape)\n"
             "    ones = tuple(i for i, n in enumerate(shape, lost) if n == 1)\n"
             "    return np.reshape(grad.sum((*range(lost), *ones)), shape)",

@@ -184,7 +184,7 @@ MOVED = {
 PARTS = {"layer_norm": (2, 3), "rms_norm": (1, 2)}
 
 
-@pytest.mark.parametrize("width", [512, 4096])
+@pytest.mark.parametrize("width", [512, 1000, 4096])
 @pytest.mark.parametrize("name", ROWS)
 def test_each_number_is_moved_once(name: str, width: int) -> None:
     count = 6
@@ -196,9 +196,10 @@ def test_each_number_is_moved_once(name: str, width: int) -> None:
         assert ideal <= report.bytes_moved + 64 * count and report.bytes_moved <= 1.1 * ideal
 
 
+@pytest.mark.parametrize("shape", [(64, 2048), (32, 4096), (1024, 40)])
 @pytest.mark.parametrize("by", [reduce_rows, reduce_columns])
-def test_reductions_move_an_array_once(by: Any) -> None:
-    x = cp.asarray(np.random.default_rng(0).normal(size=(64, 2048)).astype(np.float32))
+def test_reductions_move_an_array_once(by: Any, shape: tuple[int, int]) -> None:
+    x = cp.asarray(np.random.default_rng(0).normal(size=shape).astype(np.float32))
     with gpu.reports() as found:
         by(x)
     assert all(report.ok and report.bank_conflicts == 0 for _, report in found)
