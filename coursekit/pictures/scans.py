@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,6 +10,7 @@ import numpy as np
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, ORANGE, PALE
+from coursekit.pictures.stepper import Stepper, stepper
 
 # Who waits for whom
 
@@ -70,7 +68,7 @@ def _tree_steps(tokens: int) -> list[int]:
 # The tree, step by step
 
 
-def draw_tree(a: Sequence[float], b: Sequence[float]) -> Tree:
+def draw_tree(a: Sequence[float], b: Sequence[float]) -> Stepper:
     """A tree of pairs over a power of two of tokens, a row for each step: move through the steps."""
     rows = tree_rows(a, b)
     stills = [_tree_still(rows[: i + 1]) for i in range(len(rows))]
@@ -83,7 +81,7 @@ def draw_tree(a: Sequence[float], b: Sequence[float]) -> Tree:
         + ". At the end the second numbers are the states: "
         + ", ".join(f"{each:.3g}" for each in last)
     )
-    return Tree(stills[-1].png, alt, tuple(still.data() for still in stills), tuple(row[0] for row in rows))
+    return stepper(stills, alt, "step", "step of the tree")
 
 
 Row = tuple[str, list[tuple[float, float]], list[tuple[int, int]]]  # name, pairs, (from, to) of this step
@@ -137,47 +135,6 @@ def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
     ax.set(xlim=(-1.5, n - 0.4), ylim=(-height + 0.5, 0.5))
     ax.axis("off")
     return _described(figure, f"{len(rows) - 1} steps")
-
-
-@dataclass(frozen=True, repr=False)
-class Tree(Described):
-    """The finished picture; where scripts may run, a slider that goes through its steps."""
-
-    frames: tuple[str, ...]
-    names: tuple[str, ...]
-    of: str = "tree"
-
-    def html(self) -> str:
-        key = hashlib.sha256("".join(self.frames).encode()).hexdigest()[:8]
-        last = len(self.frames) - 1
-        images = "".join(
-            f'<img src="data:image/png;base64,{frame}" alt="{escape(self.alt if i == last else name)}"'
-            f' style="display: {"block" if i == last else "none"}">'
-            for i, (frame, name) in enumerate(zip(self.frames, self.names))
-        )
-        slider = (
-            f'<label>step <input type="range" min="0" max="{last}" value="{last}" step="1" '
-            f'aria-label="step of the {self.of}" style="width: 240px"> <output>{last}</output></label>'
-        )
-        place = f'<div id="{self.of}-{key}" data-picture>{slider}{images}</div>'
-        return f'{place}\n<script>({_STEP})("{self.of}-{key}")</script>'
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_()
-        return {"text/html": self.html(), **data}, metadata
-
-
-_STEP = """(id) => {
-  const place = document.getElementById(id);
-  if (!place) return;
-  const slider = place.querySelector("input"), images = place.querySelectorAll("img");
-  slider.oninput = () => {
-    images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
-    place.querySelector("output").textContent = slider.value;
-  };
-}"""
 
 
 # The shortcut

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from coursekit.pictures.attention import Described, _described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, RED
-from coursekit.pictures.scans import Tree
+from coursekit.pictures.stepper import Stepper, stepper
 from minilib.cuda import cp
 
 Span = tuple[str, str, float, float]  # host or device, what it does, from when, until when
@@ -87,20 +87,17 @@ def draw_clocks(plans: Mapping[str, Sequence[Span]]) -> Described:
     return _described(_clocks(plans, end), "Host and device over time. " + "; ".join(_told(plans)))
 
 
-def step_clocks(name: str, spans: Sequence[Span]) -> Tree:
+def step_clocks(name: str, spans: Sequence[Span]) -> Stepper:
     """The same for one plan, as a slider over what the host does, one thing after the other."""
     end = max(span[3] for span in spans)
     turns = [i for i, span in enumerate(spans) if span[0] == "host"]
     cuts = [*turns[1:], len(spans)]
-    stills = [_described(_clocks({name: spans[:cut]}, end), f"after {i + 1}") for i, cut in enumerate(cuts)]
+    stills = [
+        _described(_clocks({name: spans[:cut]}, end), f"after {i} of {len(cuts)} lines of the program")
+        for i, cut in enumerate(cuts, 1)
+    ]
     alt = "Host and device over time, step by step. " + "; ".join(_told({name: spans}))
-    return Tree(
-        stills[-1].png,
-        alt,
-        tuple(still.data() for still in stills),
-        tuple(f"after {i + 1} lines of the program" for i in range(len(cuts))),
-        "program",
-    )
+    return stepper(stills, alt, "line", "line of the program")
 
 
 def _told(plans: Mapping[str, Sequence[Span]]) -> list[str]:

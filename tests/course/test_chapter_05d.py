@@ -250,7 +250,7 @@ def test_clocks_move_line_by_line_and_end_with_all():
     spans = names()["clocks"]([("forward", 2), ("look", 0)])
     moving = step_clocks("one", spans)
     html = moving.html()
-    assert html.count("<img") == 2 and 'type="range"' in html and "step of the program" in html
+    assert html.count("<img") == 2 and 'type="range"' in html and "line of the program" in html
     assert "host wait 1 to 3" in moving.alt and draw_clocks({"one": spans}).alt.endswith("host wait 1 to 3")
 
 
