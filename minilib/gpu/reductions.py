@@ -30,8 +30,9 @@ def reduce_rows(x: Array, kind: int = ADD) -> Array:
     """What each row of x (rows, columns), contiguous, gives: (rows,)."""
     rows, columns = x.shape
     if rows and columns <= SHORT:
-        y, sizes = cp.empty(rows, np.float32), (np.int32(rows), np.int32(columns))
-        launch(reduction("reduce_short_rows", kind), (blocks(rows, WARPS),), (THREADS,), (x, y, *sizes))
+        y = cp.empty(rows, np.float32)
+        args = (x, y, np.int32(rows), np.int32(columns))
+        launch(reduction("reduce_short_rows", kind), (blocks(rows, WARPS),), (THREADS,), args)
         return y
     pieces = max(1, blocks(columns, PIECE))
     y = cp.empty((rows, pieces), np.float32)
