@@ -96,3 +96,8 @@ def _rows(library: Library, asked: dict[str, str]) -> Iterator[tuple[str, str, s
                 yield f"{module.name}.{name}", whose, asked.get(f"{module.name}:{name}", "")
             if item.members is not None:
                 classes[name] = whose
+    mine = {answer.exercise for answer in library.answers}
+    for name, exercise in asked.items():
+        file = name.partition(":")[0]
+        if file.endswith(".cu"):
+            yield file, "yours" if exercise in mine else "reference", exercise

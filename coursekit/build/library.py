@@ -39,10 +39,15 @@ class Library:
 
 
 def homes(book: Book, exports: Iterable[Export]) -> dict[str, str]:
-    """Every name that cells export, as in `tensor.core:Tensor.relu`, with its exercise's number."""
+    """Every name that cells export, as in `tensor.core:Tensor.relu`, with its exercise's number.
+
+    What an exercise exports to a file of kernels goes by the file's name and that number.
+    """
     found: dict[str, str] = {}
     for export in exports:
         if export.modules[0].endswith(".cu"):
+            if export.cell.exercise:
+                found[f"{export.modules[0]}:{export.cell.exercise}"] = export.cell.exercise
             continue
         for definition in definitions_of(export.cell):
             if definition.is_import or not definition.names:

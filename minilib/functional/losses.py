@@ -6,12 +6,12 @@ Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they ex
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from minilib.functional.activations import log_softmax
 from minilib.functional.rows import in_float32, row_max, row_sum
 from minilib.parallel import chunked
-from minilib.tensor import Array, Function, Tensor, apply, ones, where
+from minilib.tensor import Array, Function, Tensor, apply, array_module, ones, where
 
 # Cross-entropy
 
@@ -62,22 +62,36 @@ def cross_entropy(
     """-log softmax(input) at the target classes: input (N, C, d1, ..) or (C,), target (N, d1, ..) or ().
 
     "mean" divides by the weights of the targets that count. Raises RuntimeError for shapes that do not
-    fit and for a label_smoothing outside [0, 1], IndexError for a target that is no class.
+    fit and for a label_smoothing outside [0, 1], IndexError for a target that is no class. Only the CPU looks
+    for one: where to look is to wait for the device, its loss is NaN.
     """
-    axis = _check_targets(input, target, weight, ignore_index, reduction)
+    here = type(target.data) is np.ndarray
+    axis = _check_targets(input, target, weight, ignore_index, reduction, look=here)
     rows, targets = _class_rows(input, axis), target.data.reshape(-1, 1)
+    xp = array_module(targets)
     weights = ones(rows.shape[1], device=input.device) if weight is None else weight
     weights = weights.to(input.dtype)
-    counts = targets != ignore_index
-    classes = targets * counts  # class 0 for those that do not count
+    wrong, counts = _no_class(target, rows.shape[1], ignore_index).reshape(-1, 1), targets != ignore_index
+    classes = targets * (counts & ~wrong)  # class 0 for those that do not count
     share = weights.data[classes] * counts
-    total = share.sum() if reduction == "mean" else 1
-    losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share / (total or 1)))
+    if not here:
+        share = xp.where(wrong, share.dtype.type(np.nan), share)
+    total = share.sum() if reduction == "mean" else xp.ones((), share.dtype)
+    divisor = total + (total == 0)
+    losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share / divisor))
     if label_smoothing:
-        losses = _smoothed(losses, rows, weights, Tensor(counts), float(total or 1), label_smoothing)
+        losses = _smoothed(losses, rows, weights, Tensor(counts), Tensor(divisor), label_smoothing)
     if reduction == "none":
         return losses.reshape(target.shape)
-    return losses.sum() if total else losses.sum() + math.nan  # the mean of nothing
+    if reduction == "sum" or (here and total):
+        return losses.sum()
+    return losses.sum() + Tensor(xp.where(total == 0, np.nan, 0).astype(share.dtype))  # the mean of nothing
+
+
+def _no_class(target: Tensor, classes: int, ignore_index: int) -> Array:
+    """Where a target is neither a class nor to be ignored."""
+    wrong: Array = (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
+    return wrong
 
 
 def _class_rows(input: Tensor, axis: int) -> Tensor:
@@ -89,7 +103,7 @@ def _class_rows(input: Tensor, axis: int) -> Tensor:
 
 
 def _smoothed(
-    losses: Tensor, rows: Tensor, weights: Tensor, counts: Tensor, total: float, smoothing: float
+    losses: Tensor, rows: Tensor, weights: Tensor, counts: Tensor, total: Tensor, smoothing: float
 ) -> Tensor:
     """The losses if the part `smoothing` of each target that counts went to all classes alike."""
     if not 0 <= smoothing <= 1:
@@ -136,9 +150,14 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _check_targets(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    look: bool = True,
 ) -> int:
-    """The axis of the classes. Raises where a loss over them cannot be worked out."""
+    """The axis of the classes. Raises where a loss over them cannot be worked out; `look`: at targets too."""
     _check_reduction(reduction)
     axis = min(1, input.ndim - 1)
     expected = input.shape[:axis] + input.shape[axis + 1 :]
@@ -150,8 +169,7 @@ def _check_targets(
     classes = input.shape[axis]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(f"cross_entropy: weight must have the shape ({classes},), not {weight.shape}")
-    wrong = (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
-    if wrong.any():
+    if look and (wrong := _no_class(target, classes, ignore_index)).any():
         first = int(target.data[wrong][0])
         raise IndexError(f"cross_entropy: target {first} is no class; there are {classes}, from 0")
     return axis

@@ -1,3 +1,5 @@
+// Taught in solutions/05d_training.ipynb: what it exports is edited there, then `make promote`.
+
 // One step of Adam or AdamW for each number: x, mean and square change in place. `shrink` is 1 - lr * weight_decay
 // of AdamW, `decay` the weight_decay of Adam; scale and eps are corrected for the first steps already.
 // Grid (n / threads), block (threads). Moves 7 arrays: four in, three out.

@@ -1,10 +1,8 @@
-// Dropout by counting: which numbers stay is worked out from a key and from their place, so that backward finds the
-// same ones again without a mask in memory. Philox4x32-10 of Salmon, Moraes, Dror and Shaw 2011, "Parallel Random
-// Numbers: As Easy as 1, 2, 3".
+// Taught in chapters/05d_training.ipynb: what it exports is edited there, then `make promote`.
 
 #define THREADS 256
 
-// Ten rounds that scramble a counter of four words by a key of two.
+// Philox4x32-10 of Salmon, Moraes, Dror and Shaw 2011: ten rounds that scramble a counter of four words by a key.
 __device__ uint4 philox(uint4 x, unsigned key0, unsigned key1) {
     for (int round = 0; round < 10; round++) {
         unsigned high0 = __umulhi(0xD2511F53u, x.x), low0 = 0xD2511F53u * x.x;
@@ -16,11 +14,10 @@ __device__ uint4 philox(uint4 x, unsigned key0, unsigned key1) {
     return x;
 }
 
-// y = x times `scale` where the number drawn is at least `limit`, else 0; four numbers to a thread, whose draws go
-// through shared memory, so that the lanes of a warp read and write neighbours. The gradient goes the same way. Grid
-// (n / 4 / THREADS), block (THREADS). Moves 2 arrays.
-extern "C" __global__ void dropout(const float* x, float* y, unsigned key0, unsigned key1, unsigned limit, float scale,
-                                   int n) {
+// y = x times `scale` where the number drawn is at least `limit`, else 0: four numbers to a thread.
+// The gradient goes the same way. Grid (n / 4 / THREADS), block (THREADS). Moves 2 arrays.
+extern "C" __global__ void dropout(const float* x, float* y, unsigned key0, unsigned key1,
+                                   unsigned limit, float scale, int n) {
     __shared__ __align__(16) unsigned drawn[4 * THREADS];
     int t = threadIdx.x, first = blockIdx.x * 4 * THREADS;
     *(uint4*)(drawn + 4 * t) = philox(make_uint4(blockIdx.x * THREADS + t, 0, 0, 0), key0, key1);

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from made_course import EXP, MILESTONE, TANH, answer, graded, new_course, save, scalar_course
@@ -16,6 +18,9 @@ from nbformat import NotebookNode
 
 from coursekit import notebooks
 from coursekit.__main__ import main
+from coursekit.build.answers import Answer
+from coursekit.build.build import table
+from coursekit.build.library import Library
 from coursekit.course import Course
 
 pytestmark = pytest.mark.slow
@@ -95,6 +100,16 @@ def test_what_is_not_yours_says_why(
     learner(course, tanh=MY_TANH)
     assert build(course) == 0
     assert "scalar.Value.exp   reference  1.2   not solved yet\n" in capfd.readouterr().out
+
+
+def test_kernels_are_parts_too() -> None:
+    asked = {"kernels/adamw.cu:5.1": "5.1", "kernels/rows.cu:5.2": "5.2", "kernels/scan.cu:7.1": "7.1"}
+    library = Library({}, {}, [cast(Answer, SimpleNamespace(exercise="5.1"))])
+    assert list(table(library, asked, {"5.2": "not solved yet"}))[:3] == [
+        "  kernels/adamw.cu  yours      5.1",
+        "  kernels/rows.cu   reference  5.2   not solved yet",
+        "mine/ is built; 1 of the 2 parts in the chapters that you have begun are yours",
+    ]
 
 
 def test_a_chapter_that_nobody_has_begun_is_left_out(

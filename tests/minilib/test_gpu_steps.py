@@ -209,6 +209,26 @@ def test_sgd_runs_on_the_device_too() -> None:
     assert p.tolist() == [0.5, 2.5]
 
 
+# ----------------------------------------------------------------------------------------- nothing comes home
+
+
+def test_a_target_that_is_no_class_makes_the_loss_no_number() -> None:
+    """On the CPU it is an error; here to look for one would be to wait."""
+    x, target = lib.rand(3, 4, device="cuda", requires_grad=True), tensor([1, 4, -1], device="cuda")
+    losses = F.cross_entropy(x, target, reduction="none")
+    assert np.isnan(losses.tolist()).tolist() == [False, True, True]
+    assert np.isnan(F.cross_entropy(x, target).item())
+    with pytest.raises(IndexError, match="target 4 is no class"):
+        F.cross_entropy(x.cpu(), target.cpu())
+
+
+@pytest.mark.parametrize("target", [[0, 1, 2], [0, -100, 2], [-100, -100, -100]], ids=str)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_targets_to_be_ignored_count_as_on_the_cpu(target: list[int], smoothing: float) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    agree(lambda x, y: F.cross_entropy(x, y, label_smoothing=smoothing), [x, np.array(target)])
+
+
 # --------------------------------------------------------------------------------------------- models, whole
 
 
