@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from coursekit.grading.compare import difference, telling
-from coursekit.grading.judging import plain
+from coursekit.grading.plain import plain
 
 FORWARD, BACKWARD = 12, 24  # bytes for each number: x, y and z; dz, x, y, z, dx and dy
 SLACK = 1.15  # sectors at the ends of arrays
