@@ -30,7 +30,17 @@ def texts(cells: list[nbformat.NotebookNode]) -> list[str]:
     return ["".join(out.get("text", "") for out in cell.get("outputs", [])).strip() for cell in kept]
 
 
-@pytest.mark.parametrize("name", ["04a_threads", "04c_reductions"])
+PARTS_OF_05 = "05a_elements", "05b_rows", "05c_product", "05d_training"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "04a_threads",
+        "04c_reductions",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in PARTS_OF_05),
+    ],
+)
 def test_a_lesson_prints_the_same_on_a_gpu(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

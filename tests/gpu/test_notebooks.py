@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted(path for folder in ("chapters", "solutions") for path in (ROOT / folder).glob("04*.ipynb"))
+NOTEBOOKS = sorted(one for folder in ("chapters", "solutions") for one in (ROOT / folder).glob("0[45]*.ipynb"))
 FIRST = """
 import sys
 sys.path[:0] = [{root!r}, {tests!r}]
