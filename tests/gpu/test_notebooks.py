@@ -10,14 +10,14 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted(one for folder in ("chapters", "solutions") for one in (ROOT / folder).glob("0[45]*.ipynb"))
+NOTEBOOKS = sorted([*ROOT.glob("chapters/0[45]*.ipynb"), *ROOT.glob("solutions/0[45]*.ipynb")])
 FIRST = """
 import sys
 sys.path[:0] = [{root!r}, {tests!r}]
 from gpu import both
 both.install()
 """
-LAST = "from minilib.cuda import backend\nprint(backend(), len(both.launched))"
+LAST = "from gpu import both\nfrom minilib.cuda import backend\nprint(backend(), len(both.launched))"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
