@@ -21,7 +21,11 @@ import cupy  # who has imported it is not asked for a driver
 from gpu import both
 both.install()
 """
-LAST = "from gpu import both\nfrom minilib.cuda import backend, cp\nprint(backend(), cp is cupy, len(both.launched))"
+LAST = """
+from gpu import both
+from minilib.cuda import backend, cp
+print(backend(), cp is cupy, len(both.launched))
+"""
 
 
 def texts(cells: list[nbformat.NotebookNode]) -> list[str]:
