@@ -79,9 +79,14 @@ def mistaken(chapter: Chapter, bundle: Mapping[str, Misconception]) -> NotebookN
     return made
 
 
-def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Measure]:
-    """The reference's run and what answers are measured by. Raises CourseError where it is no measure."""
-    made = bundles(misconceptions_of(chapter))
+def control(
+    chapter: Chapter, conditions: Conditions, mistakes: Iterable[Misconception] | None = None
+) -> tuple[NotebookRun, Measure]:
+    """The reference's run and what answers are measured by. Raises CourseError where it is no measure.
+
+    `mistakes`: those to be known by what they show; None is all of the chapter's.
+    """
+    made = bundles(misconceptions_of(chapter) if mistakes is None else mistakes)
     reference = assemble(chapter, chapter.reference())
     runs = conditions.run(
         {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {})}
@@ -90,8 +95,8 @@ def control(chapter: Chapter, conditions: Conditions) -> tuple[NotebookRun, Meas
     measure = measured(chapter, runs[REFERENCE])
     _check_repeats(measure, runs[AGAIN])
     _check_empty(measure, runs[EMPTY])
-    mistakes = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
-    return runs[REFERENCE], replace(measure, known=mistakes)
+    shown = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
+    return runs[REFERENCE], replace(measure, known=shown)
 
 
 def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -> float:

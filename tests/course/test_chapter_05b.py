@@ -205,6 +205,7 @@ class TestExercises(ExerciseTests):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 def test_one_thread_of_a_block_that_does_all_earns_nothing(number):
     assert TestExercises.exercises.points([(number, SERIAL[number])]) == [0]

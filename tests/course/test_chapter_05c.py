@@ -153,6 +153,7 @@ class TestExercises(ExerciseTests):
     exercises = Exercises("05c_product", OTHERS)
 
     @pytest.mark.slow
+    @pytest.mark.nightly
     def test_one_thread_of_each_block_earns_nothing(self):
         names = {"5.14": ("weight_gradient", "16"), "5.15": ("mended", "32"), "5.16": ("in_turn", "16")}
         sources = [

@@ -160,6 +160,7 @@ extern "C" __global__ void slopes_of_x(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 @pytest.mark.parametrize("players", ["one thread", "one warp", "one block"])
 def test_a_few_threads_that_do_all_earn_nothing(number, players):

@@ -132,7 +132,10 @@ print(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) // 1024)
 """
 
 
-@pytest.mark.parametrize("item", ['"ab",', "1.5,", "[],", "{},"])
+AT_NIGHT = [pytest.param(item, marks=pytest.mark.nightly) for item in ("1.5,", "[],", "{},")]
+
+
+@pytest.mark.parametrize("item", ['"ab",', *AT_NIGHT])
 def test_many_large_notebooks_take_the_memory_of_one(item: str, tmp_path: Path, chapter: Chapter) -> None:
     content = f'{{"nbformat": 4, "cells": [], "metadata": {{"x": [{item * (9_900_000 // len(item))} 0]}}}}'
     (tmp_path / "in" / "ada").mkdir(parents=True)
@@ -277,6 +280,7 @@ def test_a_budget_is_three_times_the_reference_and_a_minute(chapter: Chapter) ->
     assert budget_of(chapter, run, 100.0) == 220  # two cells may take what was asked for
 
 
+@pytest.mark.nightly
 def test_a_slow_submission_costs_its_budget_and_nobody_elses_points(course: Course, chapter: Chapter) -> None:
     nap = "import time\ntime.sleep(19)"
     slow = {number: f"# exercise: {number}\n{nap}\n{source}" for number, source in REFERENCE.items()}

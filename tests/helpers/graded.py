@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from nbformat import NotebookNode
 
 from coursekit import notebooks
@@ -113,14 +114,25 @@ class Exercises:
         return set(re.findall(r"(?m)^### (\d+\.\d+) .*\(core", text))
 
     @cached_property
+    def first(self) -> list[Misconception]:
+        """The first known mistake of each exercise."""
+        return [*bundles(self.mistakes)[0].values()]
+
+    @cached_property
     def graded(self) -> dict[str, dict[str, ExerciseResult]]:
-        """Results by name: mistakes-0, ..., others. `control` raises where a stub earns a point."""
-        made = {
-            f"mistakes-{k}": mistaken(self.chapter, bundle) for k, bundle in enumerate(bundles(self.mistakes))
-        }
+        """Results by name: mistakes-0, others. `control` raises where a stub earns a point."""
+        return self._graded(self.first)
+
+    @cached_property
+    def all_graded(self) -> dict[str, dict[str, ExerciseResult]]:
+        """The same with all mistakes: mistakes-0, mistakes-1, ..."""
+        return self._graded(self.mistakes)
+
+    def _graded(self, mistakes: Sequence[Misconception]) -> dict[str, dict[str, ExerciseResult]]:
+        made = {f"mistakes-{k}": mistaken(self.chapter, bundle) for k, bundle in enumerate(bundles(mistakes))}
         with private_folder() as folder, closing(Live(self.chapter, COURSE, folder, seed=7)) as live:
             conditions = Kept(COURSE, seed=7, box=Box.off(), workers=1, timeout=PATIENT, live=live)
-            _, measure = control(self.chapter, conditions)
+            _, measure = control(self.chapter, conditions, mistakes)
             runs = conditions.run(made | {"others": assemble(self.chapter, self.others)})
         return {
             name: {
@@ -148,10 +160,14 @@ class ExerciseTests:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "mistake" in metafunc.fixturenames:
-            mistakes = self.exercises.mistakes
-            metafunc.parametrize("mistake", mistakes, ids=lambda one: f"{one.exercise} {one.hint[:40]}")
+            metafunc.parametrize("mistake", [self.case(mistake) for mistake in self.exercises.mistakes])
         if "exercise" in metafunc.fixturenames:
             metafunc.parametrize("exercise", self.exercises.chapter.exercises, ids=lambda one: one.number)
+
+    def case(self, mistake: Misconception) -> ParameterSet:
+        """The first mistake of each exercise is tried each time, the others at night."""
+        marks = [] if mistake in self.exercises.first else pytest.mark.nightly
+        return pytest.param(mistake, id=f"{mistake.exercise} {mistake.hint[:40]}", marks=marks)
 
     def test_an_exercise_lacks_nothing(self, exercise):
         assert self.exercises.lacking(exercise) == []
@@ -171,7 +187,8 @@ class ExerciseTests:
     def test_a_wrong_answer_loses_points_and_earns_its_hint(self, mistake):
         found = enumerate(bundles(self.exercises.mistakes))
         place = next(k for k, bundle in found if mistake in bundle.values())
-        result = self.exercises.graded[f"mistakes-{place}"][mistake.exercise]
+        graded = self.exercises.graded if mistake in self.exercises.first else self.exercises.all_graded
+        result = graded[f"mistakes-{place}"][mistake.exercise]
         assert result.points < result.exercise.points
         assert result.hint == mistake.hint
 
