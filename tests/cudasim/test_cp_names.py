@@ -45,7 +45,7 @@ def uses(source: str, where: str, roots: tuple[str, ...]) -> Iterator[Use]:
                 inner.add(id(below))
                 path.insert(0, below.attr)
                 below = below.value
-            if _is_root(below, roots):
+            if _is_root(below, roots) and path != ["__name__"]:  # which every module has
                 yield Use(".".join(path), keywords.get(id(node), ()), f"{where}:{node.lineno}")
 
 
