@@ -89,7 +89,7 @@ def _block_still(name: str, mine: Any, agreed: Any) -> Described:
             colour = "white" if empty else PALE if y else ORANGE
             colour = LIGHT if y and not np.isfinite(value) else colour
             ax.add_patch(Rectangle((x - 0.45, y - 0.36), 0.9, 0.72, fc=colour, ec=GREY, lw=0.8))
-            text = "" if empty else "-∞" if value == -np.inf else f"{value:.3g}"
+            text = "" if empty else "-∞" if value == -np.inf else f"{round(value, 3):g}"
             ax.text(x, y, text, ha="center", va="center", fontsize=10, color=INK)
         ax.text(x, 2.6, f"{t}", ha="center", va="center", fontsize=9, color=GREY)
     for height, label in ((2.6, "thread"), (2, "mine[0]"), (1, "mine[1]"), (0, "top or sum")):
