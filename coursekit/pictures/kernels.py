@@ -197,7 +197,8 @@ def draw_roofline(
     """
     plt.figure(figsize=(7, 3.4))
     q = np.geomspace(0.1, 64, 100)
-    plt.loglog(q, np.minimum(peak, bandwidth * q), color=INK)
+    device = None if shared is None else "roof of device memory"
+    plt.loglog(q, np.minimum(peak, bandwidth * q), color=INK, label=device)
     second = shared_points or {}
     if shared is not None:
         plt.loglog(q, np.minimum(peak, shared * q), color=ORANGE, label="roof of shared memory")

@@ -108,7 +108,7 @@ extern "C" __global__ void weight_gradient(const float* x, const float* dy, floa
 +             a[s][i] = x[(start + s) * m + top + i];
 +             b[s][i] = dy[(start + s) * n + left + i];
 
-// %% exercise=5.14 hint="A fast thread fetches the next tile while others still multiply this one: there must be a barrier at the end of the step too."
+// %% exercise=5.14 hint="A fast thread fetches the next tile while others still multiply this one: there must be a barrier at the end of the round too."
                   for (int j = 0; j < 4; j++) sum[i][j] += u[i] * v[j];
           }
 -         __syncthreads();
@@ -141,7 +141,7 @@ extern "C" __global__ void weight_gradient(const float* x, const float* dy, floa
 +         a[s][i] = top + i < m ? x[(start + s) * m + top + i] : 0.0f;
 +         b[s][i] = left + i < n ? y[(start + s) * n + left + i] : 0.0f;
 
-// %% exercise=5.16 hint="Right, but it waits twice in each step. With two pairs of tiles in turn the second barrier can go."
+// %% exercise=5.16 hint="Right, but it waits twice in each round. With two pairs of tiles in turn the second barrier can go."
           for (int s = 0; s < 16; s++) sum += a[now][s][ty] * b[now][s][tx];
 +         __syncthreads();
 
