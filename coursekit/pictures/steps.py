@@ -159,7 +159,10 @@ def draw_dropped(arrays: Mapping[str, Any]) -> Described:
 
 
 def draw_gathered(image: int = 6, pixel: tuple[int, int] = (2, 3)) -> Described:
-    """A pixel of y and the 3 x 3 of x that it reads; a pixel of x and the 3 x 3 of y that have read it."""
+    """A pixel of y and the 3 x 3 of x that it reads; a pixel of x and the 3 x 3 of y that have read it.
+
+    Each place of a window has the number of the weight that it meets.
+    """
     figure, axes = plt.subplots(1, 2, figsize=(7.6, 2.3), layout="constrained")
     for ax, title, names in zip(axes, ("forward", "backward"), (("x", "y"), ("dy", "dx"))):
         for k, name in enumerate(names):
@@ -168,6 +171,10 @@ def draw_gathered(image: int = 6, pixel: tuple[int, int] = (2, 3)) -> Described:
                     near = max(abs(r - pixel[0]), abs(c - pixel[1]))
                     fill = (ORANGE if near < 2 else LIGHT) if k == 0 else (BLUE if near == 0 else LIGHT)
                     ax.add_patch(Rectangle((c + k * (image + 3), r), 1, 1, fc=fill, ec="white", lw=1.5))
+                    if k == 0 and near < 2:
+                        weight = 3 * (r - pixel[0] + 1) + c - pixel[1] + 1
+                        said = weight if title == "forward" else 8 - weight
+                        ax.text(c + 0.5, r + 0.5, str(said), ha="center", va="center", color=INK, size=9)
             ax.text(k * (image + 3) + image / 2, image + 0.9, name, ha="center", color=INK)
         start, stop = (pixel[1] + 2.2, pixel[0] + 0.5), (pixel[1] + image + 2.9, pixel[0] + 0.5)
         ax.annotate("", stop, start, arrowprops={"arrowstyle": "->", "color": INK})
@@ -175,8 +182,9 @@ def draw_gathered(image: int = 6, pixel: tuple[int, int] = (2, 3)) -> Described:
         ax.axis("off")
     return _described(
         figure,
-        "Two pairs of pictures. Forward: one number of y is made of the 3 x 3 numbers of x around its place. "
-        "Backward: one number of dx is made of the 3 x 3 numbers of dy around its place.",
+        "Two pairs of pictures. Forward: one number of y is made of the 3 x 3 numbers of x around its place, "
+        "with the weights 0 to 8 row by row. Backward: one number of dx is made of the 3 x 3 numbers of dy "
+        "around its place, with the weights 8 to 0.",
     )
 
 

@@ -24,6 +24,10 @@
 -     x[i] = now * shrink - scale * (m / (sqrtf(s) + eps));
 +     x[i] = now * shrink - scale * (m / sqrtf(s + eps));
 
+// %% exercise=5.18 hint="shrink belongs to the old x alone: you make the step smaller with it."
+-     x[i] = now * shrink - scale * (m / (sqrtf(s) + eps));
++     x[i] = (now - scale * (m / (sqrtf(s) + eps))) * shrink;
+
 // %% exercise=5.18 hint="The moments are not written: the next step would begin with the old ones."
 -     mean[i] = m;
 -     square[i] = s;
@@ -38,6 +42,10 @@
 // %% exercise=5.19 hint="The window is turned once too often, as in forward: the weight at (i, j) meets dy at r - i + 1, q - j + 1."
 -                 int row = r - i + 1, col = q - j + 1;
 +                 int row = r + i - 1, col = q + j - 1;
+
+// %% exercise=5.19 hint="Only one axis is turned: the column is q - j + 1 as the row is r - i + 1."
+-                 int row = r - i + 1, col = q - j + 1;
++                 int row = r - i + 1, col = q + j - 1;
 
 // %% exercise=5.19 hint="Outside of dy there is nothing: ask for row and column before you read. A column beyond the edge is another row's."
 -                 if (row < 0 || row >= height || col < 0 || col >= width) continue;
