@@ -32,6 +32,18 @@
 +         for (int c = threadIdx.x; c < columns; c += blockDim.x)
 +             dx[start + c] = y[start + c] * (grad[start + c] - sum);
 
+// %% exercise=5.8 hint="The sum goes on from one row to the next. It begins at 0 for each: set it inside the loop over rows."
+-     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
++     float sum = 0.0f;
++     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+
+-         float mine[EACH], slope[EACH], sum = 0.0f;
++         float mine[EACH], slope[EACH];
+
+// %% exercise=5.8 hint="warp_sum knows the 32 threads of one warp. The row is spread over all warps of the block: block_sum."
+-         sum = block_sum(sum);
++         sum = warp_sum(sum);
+
 // %% exercise=5.9 hint="The race is still there. After all have read the largest from part[0], and before anybody writes a sum there, the block must meet."
       float top = part[0];
 -     __syncthreads();
@@ -94,3 +106,21 @@
 
           if (threadIdx.x == 0) scale[row] = by;
 +         load<EACH>(x + start, mine, columns, 0.0f);
+
+// %% exercise=5.10 hint="In the backward x itself stands where x_hat should: x times the scale of its row."
+-             y[i] *= by;
+
+// %% exercise=5.10 hint="dw has a row for each block, and not for each row of x. Store it once, after the loop, at blockIdx.x."
+          store<EACH>(dx + start, mine, columns);
++         store<EACH>(dw + start, dws, columns);
+
+-     store<EACH>(dw + (long long)blockIdx.x * columns, dws, columns);
+
+// %% exercise=5.10 hint="The values are right, but the forward fetches the weights for each row. They are the same for all rows of a block: load them above the loop."
+-     float w[EACH];
+-     load<EACH>(weight, w, columns, 0.0f);
+      for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+          long long start = (long long)row * columns;
+-         float mine[EACH], square = 0.0f;
++         float w[EACH], mine[EACH], square = 0.0f;
++         load<EACH>(weight, w, columns, 0.0f);
