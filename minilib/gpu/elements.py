@@ -72,15 +72,20 @@ class Read:
 
     @property
     def lines(self) -> list[str]:
-        """Lines of C that find number i, from the last axis on, and load it."""
+        """Lines of C that load number i, where its axes lead to."""
         x = self.name
         if not self.axes:
             return [f"{self.kind} {x} = {x}_at[i];"]
-        found = [f"int {x}_rest = i, {x}_place = 0;"]
+        return [*self.walk(), f"{self.kind} {x} = {x}_at[{x}_place];"]
+
+    def walk(self) -> list[str]:
+        """Lines of C that turn i into a place, from the last axis on."""
+        x = self.name
+        lines = [f"int {x}_rest = i, {x}_place = 0;"]
         for axis in reversed(range(self.axes)):
-            found += [f"{x}_place += {x}_rest % {x}_size{axis} * {x}_step{axis};"]
-            found += [f"{x}_rest /= {x}_size{axis};"]
-        return [*found, f"{self.kind} {x} = {x}_at[{x}_place];"]
+            lines += [f"{x}_place += {x}_rest % {x}_size{axis} * {x}_step{axis};"]
+            lines += [f"{x}_rest /= {x}_size{axis};"]
+        return lines
 
 
 def elementwise_source(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from coursekit.grading.compare import difference, telling
 from coursekit.grading.plain import plain
 
@@ -34,7 +36,7 @@ def _axes(expected: Any, got: Any) -> tuple[str | None, int, int]:
     shape, strides, best = plain(expected)
     bound = sum(map(len, best[1]))
     try:
-        sizes, steps = plain(got)[2]
+        sizes, *steps = [[_whole(n) for n in each] for each in (plain(got)[2][0], *plain(got)[2][1])]
         if not all(type(n) is int and abs(n) < 10**6 for each in (sizes, *steps) for n in each):
             return "sizes and steps are whole numbers", bound, 0
     except (TypeError, KeyError, ValueError, IndexError):
@@ -46,6 +48,11 @@ def _axes(expected: Any, got: Any) -> tuple[str | None, int, int]:
     if any(_places(sizes, step) != _places(shape, stride) for step, stride in zip(steps, strides)):
         return "an array is read in other places, or in another order", bound, 0
     return None, bound, sum(map(len, steps))
+
+
+def _whole(n: Any) -> Any:
+    """A number of NumPy's, such as np.prod gives, as one of Python's; all else as it is."""
+    return int(n) if isinstance(n, np.ndarray) and n.shape == () and n.dtype.kind == "i" else n
 
 
 def _places(sizes: Any, steps: Any) -> list[int]:

@@ -42,6 +42,10 @@
 +             s[-1] == stride[axis] * sizes[-1] for s, stride in zip(steps, strides, strict=True)
 +         ):
 
+# %% exercise=5.2 hint="You compare with the axis to the left in the shape, which may be one of length 1 that is gone, with any stride. Compare with the last axis that you have kept."
+-         if sizes and all(s[-1] == stride[axis] * size for s, stride in zip(steps, strides, strict=True)):
++         if sizes and all(stride[axis - 1] == stride[axis] * size for stride in strides):
+
 # %% exercise=5.2 hint="The places are right, but axes of length 1 are still there: skip them, whatever their strides are."
 -         if size == 1:
 -             continue
