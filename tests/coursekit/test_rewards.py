@@ -24,7 +24,12 @@ def test_each_reward_is_asked_for_by_its_lesson() -> None:
     assert asked == {f"milestone_{number}.py" for number in REWARDS}
 
 
-@pytest.mark.parametrize("number", sorted(REWARDS))
+EACH_TIME, *AT_NIGHT = sorted(REWARDS)
+
+
+@pytest.mark.parametrize(
+    "number", [EACH_TIME, *(pytest.param(n, marks=pytest.mark.nightly) for n in AT_NIGHT)]
+)
 def test_a_milestone_draws_what_it_has_trained_and_says_where(number: str, tmp_path: Path) -> None:
     (name, text), *_ = scripts(COURSE, {number}).items()
     script = tmp_path / "mine" / name

@@ -97,12 +97,14 @@ def test_negative_strides_are_followed() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_more_products_than_a_grid_has_blocks() -> None:
     x, y = floats(65_600, 2, 3), floats(65_600, 3, 2, seed=1)
     near((Tensor(cp.asarray(x)) @ Tensor(cp.asarray(y))).data, x.astype(float) @ y)
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_more_rows_than_an_axis_of_a_grid_has_blocks() -> None:
     x, y = floats(16 * 65_536 + 1, 1), floats(1, 2, seed=1)
     near(matmul.product(cp.asarray(x), cp.asarray(y)), x.astype(float) @ y)

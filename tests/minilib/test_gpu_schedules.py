@@ -184,6 +184,7 @@ def test_every_kernel_is_among_them() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_arrays_of_cupy_give_the_same_numbers(tmp_path: Path) -> None:
     """The side of a GPU, with a CuPy whose kernels run in the simulator."""
     cupy_of_stand_in.write(tmp_path)
