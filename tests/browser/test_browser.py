@@ -529,7 +529,13 @@ def test_the_first_ten_minutes(browser: Any, lab: Lab) -> None:
     assert "***" not in said
 
 
-@pytest.mark.parametrize("name", few_with_all_kinds())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if k else [])
+        for k, name in enumerate(few_with_all_kinds())
+    ],
+)
 def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, lab: Lab, name: str) -> None:
     expected = stored_pictures(ROOT / "chapters" / name)
     open_chapter(browser, lab, name)
