@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from cudasim.errors import LaunchError as LaunchError
     from cudasim.errors import LongThread as LongThread
     from cudasim.kernel import RawKernel as RawKernel
-    from cudasim.kernel import RawModule as RawModule
     from cudasim.kernel import profile as profile
     from cudasim.kernel import simulate as simulate
+    from cudasim.module import RawModule as RawModule
     from cudasim.reports.report import Finding as Finding
     from cudasim.reports.report import Report as Report
 
 # Imported when they are asked for: who needs arrays only shall not wait for a compiler.
 _PLACES = {
     **dict.fromkeys(("CompileError", "KernelFault", "LaunchError", "LongThread"), "errors"),
-    **dict.fromkeys(("RawKernel", "RawModule", "profile", "simulate"), "kernel"),
+    **dict.fromkeys(("RawKernel", "profile", "simulate"), "kernel"),
+    "RawModule": "module",
     **dict.fromkeys(("Finding", "Report"), "reports.report"),
 }
 __all__ = sorted((*_PLACES, "backend", "cp"))

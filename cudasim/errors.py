@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,14 @@ class KernelFault(LaunchError):
 
     def __init__(self, message: str, finding: object = None) -> None:
         self.finding = finding
+        super().__init__(message)
+
+
+class EndlessLoop(KernelFault):
+    """A loop that was stopped, for the reason `why`; `live` (warps, 32) are the lanes in it, of `warps`."""
+
+    def __init__(self, message: str, line: int, why: str, live: Any, warps: Any) -> None:
+        self.line, self.why, self.live, self.warps = line, why, live, warps
         super().__init__(message)
 
 

@@ -1,109 +1,71 @@
-"""Kernels from source: RawKernel and RawModule as in CuPy, and `simulate` and `profile`, which are ours.
+"""Kernels from source: RawKernel as in CuPy, and `simulate` and `profile`, which are ours.
 
 All source is compiled by our front end, on a GPU by NVRTC as well. A launch runs where its arrays are.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cudasim import through_cupy
+from cudasim.again import Again
 from cudasim.arguments import Arguments
 from cudasim.backend import GPU, SIMULATE, backend
-from cudasim.device.allocation import Allocation, MemoryPointer
-from cudasim.engine.file_scope import allocate, pointers
+from cudasim.device.allocation import Allocation
+from cudasim.engine.file_scope import pointers
 from cudasim.engine.generate import Code
+from cudasim.engine.guards import guards
+from cudasim.engine.guesses import guesses
 from cudasim.engine.lanes import Launch
 from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable, shared_variables
-from cudasim.errors import CompileError, KernelFault, LaunchTypeError
-from cudasim.language.frontend import compile_source
+from cudasim.engine.writes import written_through
+from cudasim.errors import CompileError, EndlessLoop, KernelFault, LaunchTypeError
 from cudasim.language.tree import Function, Program, Variable
-from cudasim.launch import MAX_THREADS, Dim3, check_limits, machine
-from cudasim.reports.recorder import Recorder
+from cudasim.launch import (
+    MAX_SHARED,
+    MAX_THREADS,
+    Dim3,
+    allowed_shared,
+    check_limits,
+    checked_patience,
+    machine,
+)
+from cudasim.reports.alike import AlikeRecorder, WrittenError
+from cudasim.reports.findings import note_guesses
 from cudasim.reports.report import Report
+from cudasim.unit import Unit, settings_of
 
 MAX_STEPS = 1_000_000
-
-
-@lru_cache(maxsize=256)
-def _program(source: str, name: str, options: tuple[str, ...], expressions: tuple[str, ...]) -> Program:
-    return compile_source(source, name, options, expressions)
-
-
-class Unit:
-    """A source with what it was compiled to: by our front end at once, by NVRTC where a GPU needs it.
-
-    Where the source is outside of our language, and kernels run on a GPU, `refusal` says what is outside, and
-    its kernels run there unchecked.
-    """
-
-    def __init__(
-        self, code: str, name: str, options: Sequence[str], expressions: Sequence[str], **settings: Any
-    ) -> None:
-        self.source, self.name = code, name
-        self.options, self.expressions, self._settings = tuple(options), tuple(expressions), settings
-        self.refusal: CompileError | None = None
-        self.variables: dict[Variable, Allocation] = {}
-        try:
-            self._program: Program | None = _program(code, name, self.options, self.expressions)
-            self.variables = allocate(self._program)
-        except CompileError as error:
-            self._program, self.refusal = None, self.unchecked(error)
-
-    @property
-    def program(self) -> Program:
-        """What our front end made of it. Raises CompileError where that is nothing."""
-        if self.refusal is not None:
-            raise self.refusal
-        assert self._program is not None
-        return self._program
-
-    @cached_property
-    def on_gpu(self) -> Any:
-        """The source as a module of CuPy's."""
-        return through_cupy.module(self.source, self.options, self.expressions, self._settings)
-
-    @staticmethod
-    def unchecked(error: CompileError) -> CompileError:
-        """`error` after a warning, where a GPU can run what is outside of our language. Else raises it."""
-        if error.kind != "unsupported" or backend() != GPU:
-            raise error
-        warnings.warn(
-            f"{error.name}:{error.line}: {error.message}. It runs on the GPU unchecked: nobody looks at the "
-            "number and the types of its arguments and at sizes, and simulate and profile cannot run it",
-            stacklevel=4,  # who called RawKernel, RawModule or get_function
-        )
-        return error
-
-    def variable_on_gpu(self, variable: Variable) -> Any:
-        """CuPy's pointer to a variable at file scope."""
-        return through_cupy.variable(self.on_gpu, variable.name, variable.type.size)
+PATIENCE = 10.0  # seconds
+# What is known of a kernel without a GPU.
+KNOWN = ("max_threads_per_block", "shared_size_bytes", "const_size_bytes", "max_dynamic_shared_size_bytes")
 
 
 class Kernel:
     """One kernel of a source, ready to be launched: kernel(grid, block, args, shared_mem=0).
 
-    `max_threads_per_block` and `shared_size_bytes` are known everywhere. `num_regs`, `local_size_bytes`,
-    `attributes` and CuPy's other numbers of a compiled kernel are there where CuPy finds a GPU.
+    `max_threads_per_block`, `shared_size_bytes`, `const_size_bytes` and `max_dynamic_shared_size_bytes` (it
+    can be set) are known everywhere, and `attributes` has them all. `num_regs`, `local_size_bytes` and CuPy's
+    other numbers of a compiled kernel are there where CuPy finds a GPU.
     """
 
     def __init__(self, unit: Unit, name: str) -> None:
         self.unit, self.name = unit, name
         self._known_as = name  # to CuPy
         self._codes: dict[str, Code] = {}
+        self._carveout = -1
         self.shared_size_bytes, self.dynamic = 0, None
+        self._allowed_shared: int | None = None  # dynamic shared memory, where somebody has set it
         self.refusal = unit.refusal
         if self.refusal is None:
-            self._function = _found(unit.program, name, unit.expressions)
+            self._function = _found(unit.program, name, (*unit.expressions, *unit.unmarked))
             self.name = self._function.name
             shared = shared_variables(self._function)
             self.shared_size_bytes = sum(v.type.size for v in shared if v.storage == "shared")
@@ -114,6 +76,9 @@ class Kernel:
                 self.refusal = unit.unchecked(error)
         if self.refusal is not None:
             _ = self.on_gpu  # NVRTC is the only judge: what it says shows here
+
+    def __reduce__(self) -> Any:
+        return _kernel_again, (type(self), self.unit, self._known_as, self._allowed_shared)
 
     @property
     def program(self) -> Program:
@@ -150,6 +115,21 @@ class Kernel:
             self._codes[mode] = Code(self.program, self.function, mode)
         return self._codes[mode]
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What it was compiled with."""
+        return self.unit.options
+
+    @property
+    def backend(self) -> str:
+        """What compiles it on a GPU: "nvrtc" or "nvcc"."""
+        return str(self.unit.settings.get("backend", "nvrtc"))
+
+    def compile(self, log_stream: Any = None) -> None:
+        """On a GPU, have NVRTC compile it now; our own compiler has done so already."""
+        if backend() == GPU:
+            self.unit.on_gpu.compile(log_stream=log_stream)
+
     @cached_property
     def on_gpu(self) -> Any:
         """The kernel as CuPy has it: a cupy.RawKernel, compiled by NVRTC."""
@@ -161,6 +141,48 @@ class Kernel:
         if backend() == GPU:
             return int(self.on_gpu.max_threads_per_block)
         return self.function.max_threads or MAX_THREADS
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        """How many bytes `shared_mem` may be: what is left of 48 KB, or what was set."""
+        if self._allowed_shared is not None:
+            return self._allowed_shared
+        if backend() == GPU:
+            return int(self.on_gpu.max_dynamic_shared_size_bytes)
+        return MAX_SHARED - self.shared_size_bytes
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, nbytes: int) -> None:
+        if backend() == GPU:
+            self.on_gpu.max_dynamic_shared_size_bytes = nbytes  # the GPU knows how much it has
+            self._allowed_shared = int(nbytes)
+        else:
+            self._allowed_shared = allowed_shared(self.name, nbytes, self.shared_size_bytes)
+
+    @property
+    def preferred_shared_memory_carveout(self) -> int:
+        """How much of the L1 cache shall be shared memory, in percent: of use on a GPU alone."""
+        return int(self.on_gpu.preferred_shared_memory_carveout) if backend() == GPU else self._carveout
+
+    @preferred_shared_memory_carveout.setter
+    def preferred_shared_memory_carveout(self, percent: int) -> None:
+        self._carveout = int(percent)
+        if backend() == GPU:
+            self.on_gpu.preferred_shared_memory_carveout = percent
+
+    @property
+    def const_size_bytes(self) -> int:
+        """How much __constant__ memory its source has."""
+        if backend() == GPU:
+            return int(self.on_gpu.const_size_bytes)
+        return sum(v.type.size for v in self.variables if v.storage == "constant")
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """CuPy's table of these numbers; without a GPU, those that are known."""
+        if backend() == GPU:
+            return dict(self.on_gpu.attributes)
+        return {name: getattr(self, name) for name in KNOWN}
 
     def __getattr__(self, name: str) -> Any:
         if name not in through_cupy.ATTRIBUTES:
@@ -205,16 +227,25 @@ class Kernel:
             self.shared_size_bytes,
             dynamic=self.dynamic,
             max_threads=self.function.max_threads,
+            allowed=self._allowed_shared,
             name=self.name,
         )
 
     def prepare(
-        self, grid: Any, block: Any, shared_mem: int, max_steps: int, reverse: bool = False
+        self,
+        grid: Any,
+        block: Any,
+        shared_mem: int,
+        max_steps: int,
+        reverse: bool = False,
+        patience: float | None = None,
     ) -> Launch:
         """A launch that is simulated. Raises LaunchError where it cannot be."""
         grid3, block3 = self.limits(grid, block, shared_mem)
         program = self.program
-        return Launch(program.name, program.source, grid3, block3, int(shared_mem), max_steps, reverse)
+        checked_patience(patience)
+        shape = grid3, block3, int(shared_mem)
+        return Launch(program.name, program.source, *shape, max_steps, reverse, patience)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -241,81 +272,17 @@ class RawKernel(Kernel):
         for what, given in (("code", code), ("name", name)):
             if not isinstance(given, str):
                 raise TypeError(f"RawKernel: {what} must be a string, not {type(given).__name__}")
-        settings = _settings(backend, translate_cucomplex, enable_cooperative_groups, jitify)
+        settings = settings_of(backend, translate_cucomplex, enable_cooperative_groups, jitify)
         super().__init__(Unit(code, f"{name.partition('<')[0]}.cu", options, (), **settings), name)
 
 
-class RawModule:
-    """All kernels of CUDA C source, as cupy.RawModule. `name` (ours) is what messages call the source."""
-
-    def __init__(
-        self,
-        *,
-        code: str | None = None,
-        path: str | None = None,
-        options: Sequence[str] = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        enable_cooperative_groups: bool = False,
-        name_expressions: Sequence[str] | None = None,
-        jitify: bool = False,
-        name: str | None = None,
-    ) -> None:
-        if (code is None) == (path is None):
-            raise TypeError("RawModule: give either code= or path=")
-        if path is not None:
-            with open(path, encoding="utf-8") as file:
-                code = file.read()
-        name = name or (path.replace("\\", "/").rsplit("/", 1)[-1] if path else "module.cu")
-        if not isinstance(code, str):
-            raise TypeError(f"RawModule: code must be a string, not {type(code).__name__}")
-        settings = _settings(backend, translate_cucomplex, enable_cooperative_groups, jitify)
-        self.unit = Unit(code, name, options, tuple(name_expressions or ()), **settings)
-
-    @property
-    def program(self) -> Program:
-        return self.unit.program
-
-    @property
-    def source(self) -> str:
-        """The CUDA C that it was made of."""
-        return self.unit.source
-
-    @property
-    def names(self) -> list[str]:
-        """The extern "C" kernels, in the order of the source."""
-        if self.unit.refusal is not None:
-            return re.findall(_DECLARED, self.source)
-        return [name for name, function in self.program.kernels.items() if function.external_c]
-
-    def get_function(self, name: str) -> Kernel:
-        return Kernel(self.unit, name)
-
-    def get_global(self, name: str) -> Any:
-        """A pointer to a __constant__ or __device__ variable: cp.ndarray(shape, dtype, pointer) shows it."""
-        if self.unit.refusal is not None:
-            return self.unit.on_gpu.get_global(name)
-        for variable, allocation in self.unit.variables.items():
-            if variable.name == name:
-                there = backend() == GPU
-                return self.unit.variable_on_gpu(variable) if there else MemoryPointer(allocation, 0)
-        known = ", ".join(variable.name for variable in self.unit.variables) or "none"
-        raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {known}")
-
-
-# A kernel's name, where no front end tells it.
-_DECLARED = r'extern\s*"C"\s+__global__\s+(?:\w+\s+|__launch_bounds__\s*\([^)]*\)\s*)*?(?!__)(\w+)\s*\('
-
-
-def _settings(backend: str, complexes: bool, cooperative: bool, jitify: bool) -> dict[str, Any]:
-    """CuPy's keywords, those that differ from its defaults."""
-    given = {
-        "backend": (backend, "nvrtc"),
-        "translate_cucomplex": (complexes, False),
-        "enable_cooperative_groups": (cooperative, False),
-        "jitify": (jitify, False),
-    }
-    return {name: value for name, (value, default) in given.items() if value != default}
+def _kernel_again(kind: type[Kernel], unit: Unit, name: str, allowed_shared: int | None) -> Kernel:
+    """What a pickled kernel is made of."""
+    made = kind.__new__(kind)
+    Kernel.__init__(made, unit, name)
+    if allowed_shared is not None:
+        made.max_dynamic_shared_size_bytes = allowed_shared
+    return made
 
 
 def _found(program: Program, name: str, expressions: tuple[str, ...]) -> Function:
@@ -343,7 +310,7 @@ def _kernel(what: str, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     hint = ""
-    if isinstance(kernel, RawModule):
+    if hasattr(kernel, "get_function"):
         there = ", ".join(kernel.program.kernels) or "none"
         hint = f": take a kernel with .get_function(name); its kernels: {there}"
     raise TypeError(f"{what}: the first argument must be a kernel, not {type(kernel).__name__}{hint}")
@@ -397,18 +364,20 @@ def simulate(
     *,
     schedule: str = "lockstep",
     max_steps: int = MAX_STEPS,
+    patience: float | None = PATIENCE,
 ) -> None:
     """Run a kernel on the CPU; arrays are written in place. Raises KernelFault at the first bad access.
 
     `schedule`: "lockstep" runs all threads together; "forward" and "reverse" run one warp after the other
-    from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop is
-    stopped after `max_steps` iterations. What the kernel prints goes to sys.stdout once it has ended or is
-    stopped.
+    from barrier to barrier, so that a missing barrier shows as wrong numbers, as it may on a GPU. A loop
+    that has no end is stopped: where that can be proved, after `max_steps` iterations, and after `patience`
+    seconds (None: never) if it comes no nearer to its end. What the kernel prints goes to sys.stdout once it
+    has ended or is stopped.
     """
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     kernel = _kernel("simulate", kernel)
-    _run(kernel, machine(kernel.name, args), grid, block, args, shared_mem, schedule, max_steps)
+    _run(kernel, machine(kernel.name, args), grid, block, args, shared_mem, schedule, max_steps, patience)
 
 
 def _run(
@@ -420,9 +389,10 @@ def _run(
     shared_mem: int,
     schedule: str = "lockstep",
     max_steps: int = MAX_STEPS,
+    patience: float | None = PATIENCE,
 ) -> None:
     """A simulation of arguments that are there where `machine` has found them."""
-    launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse")
+    launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse", patience)
     with _simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
         code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
         code.variables.update(pointers(kernel.variables))
@@ -445,25 +415,52 @@ def profile(
     *,
     max_steps: int = MAX_STEPS,
     max_span: int | None = None,
+    patience: float | None = PATIENCE,
 ) -> Report:
     """Run a kernel on copies of its arguments and report everything that it did: see `Report`.
 
-    What it prints is in `Report.printed`; after a failed assert it goes on. Raises LongThread where a thread
-    takes more than `max_span` steps.
+    What it prints is in `Report.printed`; after a failed assert it goes on. A loop that has no end is
+    stopped, as by `simulate`, and the report says what ran until then. Raises LongThread where a thread takes
+    more than `max_span` steps.
     """
     kernel = _kernel("profile", kernel)
     where = machine(kernel.name, args)
-    launch = kernel.prepare(grid, block, shared_mem, max_steps)
+    launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
     with _simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
+        only_read = arguments.only_read(written_through(kernel.function))
+    code = kernel.code("watched")
+    while True:
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values = arguments.values(copies)
-    recorder = Recorder(launch.name, launch.source, launch.grid, launch.block, max_span)
-    code = kernel.code("watched")
-    code.variables.update(pointers(kernel.variables, copies))
-    launch.waits = code.waits
-    with _recursion_named(kernel):
-        run_watched(code, launch, values, recorder)
+        code.variables.update(pointers(kernel.variables, copies))
+        recorder = AlikeRecorder(
+            launch.name, launch.source, launch.grid, launch.block, max_span, only_read=only_read
+        )
+        launch.waits = code.waits
+        again = Again(
+            kernel.code,
+            lambda: kernel.prepare(grid, block, shared_mem, max_steps),
+            arguments,
+            kernel.variables,
+            copies,
+        )
+        try:
+            with _recursion_named(kernel):
+                run_watched(code, launch, values, recorder)
+            break
+        except EndlessLoop as loop:
+            recorder.endless(loop.line, loop.why, loop.live, loop.warps)
+            break
+        except WrittenError as error:  # a pointer has come there by another way
+            only_read -= {error.base}
+            launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
     report = recorder.report(arguments.outputs(copies))
     report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
+    report.rerun = again
+    if report.out_of_bounds:
+        standing = guards(kernel.function)
+        for finding in report.out_of_bounds:
+            finding.guards = standing.get(finding.line, ())
+    note_guesses(report, guesses(kernel.function))
     return report

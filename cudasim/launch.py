@@ -21,6 +21,9 @@ MAX_THREADS = 1024  # of a block
 MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_GRID: Dim3 = (2**31 - 1, 65_535, 65_535)
 MAX_SHARED = 48 * 1024  # bytes of a block
+# What a block may have where a kernel asks for it by max_dynamic_shared_size_bytes: 163 KB at compute
+# capability 8.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+MOST_SHARED = 163 * 1024
 
 
 # --------------------------------------------------------------------------------------------------- machine
@@ -55,12 +58,14 @@ def check_limits(
     *,
     dynamic: str | None = None,
     max_threads: int | None = None,
+    allowed: int | None = None,
     name: str = "kernel",
 ) -> tuple[Dim3, Dim3]:
     """The grid and the block along x, y, z.
 
     `static_shared` are the bytes of __shared__ arrays, `dynamic` is the name of the `extern __shared__` array
-    where there is one, `max_threads` what __launch_bounds__ says. Raises LaunchTypeError or LaunchValueError.
+    where there is one, `max_threads` what __launch_bounds__ says, `allowed` the most dynamic shared memory
+    where it has been set. Raises LaunchTypeError or LaunchValueError.
     """
     grid3 = _lengths(name, "grid", "blocks", grid, MAX_GRID)
     block3 = _lengths(name, "block", "threads", block, MAX_BLOCK)
@@ -75,8 +80,19 @@ def check_limits(
             f"{name}: a block of {_times(block3)} has {threads:,} threads, but the kernel says "
             f"__launch_bounds__({max_threads}): use a smaller block"
         )
-    _check_shared(name, shared_mem, static_shared, dynamic)
+    _check_shared(name, shared_mem, static_shared, dynamic, allowed)
     return grid3, block3
+
+
+def checked_patience(seconds: Any) -> None:
+    """Raise where the `patience` of a launch is none."""
+    if seconds is None:
+        return
+    told = f"patience must be a number of seconds, or None, not {seconds!r}"
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(told)
+    if not seconds >= 0:
+        raise ValueError(told)
 
 
 def _lengths(name: str, what: str, of: str, given: Any, limits: Dim3) -> Dim3:
@@ -116,7 +132,23 @@ def _length(name: str, what: str, given: Any, length: Any) -> int:
     return operator.index(length)
 
 
-def _check_shared(name: str, shared_mem: Any, static_shared: int, dynamic: str | None) -> None:
+def allowed_shared(name: str, nbytes: Any, static_shared: int) -> int:
+    """What `max_dynamic_shared_size_bytes` may be set to, as an int."""
+    what = f"{name}: max_dynamic_shared_size_bytes"
+    if isinstance(nbytes, bool) or not isinstance(nbytes, int | np.integer):
+        raise LaunchTypeError(f"{what} must be a number of bytes, not {kind_of(nbytes)}")
+    most = MOST_SHARED - static_shared
+    if not 0 <= nbytes <= most:
+        raise LaunchValueError(
+            f"{what} must be 0 to {most:,} bytes, not {nbytes:,}: a block has at most {MOST_SHARED:,} bytes "
+            "of shared memory, as on a GPU of compute capability 8.0"
+        )
+    return int(nbytes)
+
+
+def _check_shared(
+    name: str, shared_mem: Any, static_shared: int, dynamic: str | None, allowed: int | None
+) -> None:
     if isinstance(shared_mem, bool) or not isinstance(shared_mem, int | np.integer):
         raise LaunchTypeError(f"{name}: shared_mem must be a number of bytes, not {kind_of(shared_mem)}")
     if shared_mem < 0:
@@ -126,6 +158,13 @@ def _check_shared(name: str, shared_mem: Any, static_shared: int, dynamic: str |
             f"{name}: it declares extern __shared__ {dynamic}[], but the launch gives no bytes for it: "
             "pass shared_mem=the number of bytes"
         )
+    if allowed is not None:
+        if shared_mem > allowed:
+            raise LaunchValueError(
+                f"{name}: {shared_mem:,} bytes of dynamic shared memory, and "
+                f"max_dynamic_shared_size_bytes is {allowed:,}: set it to more, or use smaller tiles"
+            )
+        return
     total = static_shared + int(shared_mem)
     if total > MAX_SHARED:
         parts = (
@@ -134,6 +173,11 @@ def _check_shared(name: str, shared_mem: Any, static_shared: int, dynamic: str |
         raise LaunchValueError(
             f"{name}: {total:,} bytes of shared memory a block{parts}, and at most {MAX_SHARED:,} are "
             "possible: use smaller tiles"
+            + (
+                f", or ask for more before the launch: kernel.max_dynamic_shared_size_bytes = {shared_mem}"
+                if static_shared <= MAX_SHARED and total <= MOST_SHARED and shared_mem
+                else ""
+            )
         )
 
 

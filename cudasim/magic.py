@@ -16,7 +16,8 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import CudaLexer  # type: ignore[import-untyped]
 
 from cudasim.errors import CompileError
-from cudasim.kernel import Kernel, RawModule
+from cudasim.kernel import Kernel
+from cudasim.module import RawModule
 
 MOST = 100_000  # characters of a cell
 STYLE = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,19 @@ from cudasim.arguments import is_device_array, is_pointer
 from cudasim.device.allocation import ALIGNMENT, Allocation, MemoryPointer
 from cudasim.device.array import ndarray
 from cudasim.errors import LaunchValueError
+from cudasim.language import headers
 from cudasim.launch import Dim3
 
 STANDARD = "--std=c++17"  # what the front end reads; CuPy's own default is older
 
 # What CuPy knows of a compiled kernel, and nobody without a GPU.
 ATTRIBUTES = (
-    "attributes", "binary_version", "cache_mode_ca", "const_size_bytes", "local_size_bytes",
-    "max_dynamic_shared_size_bytes", "num_regs", "preferred_shared_memory_carveout", "ptx_version",
-)  # fmt: skip
+    "binary_version",
+    "cache_mode_ca",
+    "local_size_bytes",
+    "num_regs",
+    "ptx_version",
+)
 
 
 def module(code: str, options: Sequence[str], expressions: Sequence[str], settings: dict[str, Any]) -> Any:
@@ -29,10 +33,15 @@ def module(code: str, options: Sequence[str], expressions: Sequence[str], settin
     chosen = any(option.lstrip("-").startswith("std") for option in options)
     return cupy.RawModule(
         code=code,
-        options=(*options, *(() if chosen else (STANDARD,))),
+        options=(*options, *(() if chosen else (STANDARD,)), *_places_of_headers(code)),
         name_expressions=tuple(expressions) or None,
         **settings,
     )
+
+
+def _places_of_headers(code: str) -> tuple[str, ...]:
+    """Where NVRTC finds the headers of C: it has none itself."""
+    return (f"-I{headers.FOLDER}",) if "#include" in code else ()
 
 
 def launch(
@@ -75,7 +84,7 @@ class GpuCopies:
     """
 
     def __init__(self, args: Sequence[Any]) -> None:
-        reached = [(*_reach(value), value) for value in args if _is_there(value)]
+        reached = [(*_reach(value), value) for value in _leaves(args) if _is_there(value)]
         self._pieces: list[tuple[Any, np.ndarray[Any, Any]]] = []  # GPU memory, and the bytes of its copy
         self._allocations: list[Allocation] = []
         if reached:
@@ -89,7 +98,7 @@ class GpuCopies:
             allocation = self._around(low)
             part = allocation.bytes[low - allocation.base : high - allocation.base]
             self._take(_bytes_of(low, high, owner), part)
-        self.args = tuple(self._copied(value) if _is_there(value) else value for value in args)
+        self.args = tuple([self._copied(value) for value in args])
 
     def add(self, pointer: Any, allocation: Allocation) -> None:
         """What the GPU has at `pointer` is simulated in `allocation`."""
@@ -109,6 +118,10 @@ class GpuCopies:
 
     def _copied(self, value: Any) -> Any:
         """The same argument over the copies."""
+        if isinstance(value, tuple):
+            return tuple([self._copied(part) for part in value])
+        if not _is_there(value):
+            return value
         low, high = _reach(value)
         start = _pointer(value).ptr
         if low == high:
@@ -128,6 +141,15 @@ def merged(ranges: Iterable[tuple[int, int]], unit: int) -> list[tuple[int, int]
         else:
             made.append((low, high))
     return made
+
+
+def _leaves(args: Sequence[Any]) -> Iterator[Any]:
+    """The arguments, and the parts of those that are tuples."""
+    for value in args:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def _is_there(value: Any) -> bool:

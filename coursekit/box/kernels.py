@@ -14,7 +14,7 @@ from coursekit.box.probe import encode, show
 from cudasim import KernelFault, LongThread, cp, profile, simulate
 
 STOPPED = "stopped"  # the fault of a loop that was cut off
-MAX_STEPS = 20_000  # iterations of one loop
+MAX_STEPS = 20_000  # iterations of one loop; no clock decides (`patience`), so that each run says the same
 MAX_SPAN = 4_000  # steps of one thread, many times as many as any reference takes: what follows is not run
 
 
@@ -52,8 +52,9 @@ def probe_kernel(
     shown["arrays"] = [one.name for one, arg in parameters if isinstance(arg, cp.ndarray)]
     try:
         report = profile(
-            kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS, max_span=MAX_SPAN
-        )
+            kernel, grid, block, _copied(args), shared_mem, max_steps=MAX_STEPS, max_span=MAX_SPAN,
+            patience=None,
+        )  # fmt: skip
     except LongThread as long:
         shown["work"] = {"span": MAX_SPAN, "longest": [long.block, long.thread]}
         return show(name, {"kernel": shown}, tolerance, f"{name}: one thread does it all")
@@ -91,7 +92,9 @@ def _run(
 ) -> dict[str, Any]:
     copies = _copied(args)
     try:
-        simulate(kernel, grid, block, copies, shared_mem, schedule=schedule, max_steps=MAX_STEPS)
+        simulate(
+            kernel, grid, block, copies, shared_mem, schedule=schedule, max_steps=MAX_STEPS, patience=None
+        )
     except KernelFault as fault:
         told = str(fault).partition("\n")[0]
         return {

@@ -31,6 +31,7 @@ def poison(dtype: np.dtype[Any]) -> Any:
     return np.array([POISON_INT], np.int64).astype(dtype)[0]
 
 
+_living: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()  # by their base
 _next = FIRST
 _lock = threading.Lock()
 
@@ -59,6 +60,7 @@ class Allocation:
         self.owner = owner_of(content)  # `bytes` is a view of it
         self.address = address_of(content)  # NumPy's, to find the offsets of views
         self.base = _reserve(content.size) if base is None else base
+        _living[self.base] = self
         done = written or content.size == 0
         self.written: NDArray[np.bool_] | None = None if done else np.zeros(content.size, np.bool_)
 
@@ -147,6 +149,14 @@ class MemoryPointer:
 
     def __repr__(self) -> str:
         return f"<MemoryPointer {self.ptr:#x}>"
+
+
+def at_address(address: int) -> MemoryPointer | None:
+    """A pointer to a virtual address, where there is memory."""
+    for allocation in list(_living.values()):
+        if 0 <= address - allocation.base < max(1, allocation.nbytes):
+            return MemoryPointer(allocation, address - allocation.base)
+    return None
 
 
 def owner_of(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,9 @@ import time
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
-from cudasim.device.allocation import MemoryPointer, MemoryPool
+import numpy as np
+
+from cudasim.device.allocation import Allocation, MemoryPointer, MemoryPool
 
 
 class Device:
@@ -109,6 +111,11 @@ def get_current_stream(device_id: int = -1) -> Stream:
     return Stream.null
 
 
+def alloc(size: int) -> MemoryPointer:
+    """So many bytes of new memory, which nobody has written."""
+    return MemoryPointer(Allocation.of(np.full(size, 0xFF, np.uint8), written=False), 0)
+
+
 def make_cuda() -> SimpleNamespace:
     """The namespace `cp.cuda`."""
     runtime = SimpleNamespace(
@@ -119,7 +126,7 @@ def make_cuda() -> SimpleNamespace:
     )
     names: dict[str, Any] = {
         "Device": Device, "Event": Event, "MemoryPointer": MemoryPointer, "MemoryPool": MemoryPool,
-        "Stream": Stream,
+        "Stream": Stream, "alloc": alloc,
         "get_current_stream": get_current_stream, "get_elapsed_time": get_elapsed_time,
         "is_available": lambda: False, "runtime": runtime,
     }  # fmt: skip

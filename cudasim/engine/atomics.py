@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.language.bfloat import bits_of, of_bits, rounded
+
 
 def _subtract_at(view: Any, places: Any, values: Any) -> None:
     np.subtract.at(view, places, values)
@@ -33,6 +35,7 @@ AT: dict[str, Callable[[Any, Any, Any], None]] = {
 # The new value of an old one.
 CHANGES: dict[str, Callable[..., Any]] = {
     "atomicAdd": np.add,
+    "atomicAdd bf16": lambda old, new: bits_of(rounded(of_bits(old) + of_bits(new))),
     "atomicSub": np.subtract,
     "atomicMax": np.maximum,
     "atomicMin": np.minimum,

@@ -17,7 +17,7 @@ from cudasim.language.tree import (
     Program,
     Variable,
 )
-from cudasim.language.types import BOOL, Record, Scalar, Type
+from cudasim.language.types import BFLOAT, BOOL, Array, Record, Scalar, Type
 from cudasim.language.types import Pointer as PointerType
 
 WRAPS = {("i", 4): "i32", ("u", 4): "u32", ("i", 8): "i64", ("u", 8): "u64"}
@@ -29,7 +29,8 @@ class Emitter:
     def __init__(self, program: Program, kernel: Function, mode: str) -> None:
         self.program, self.kernel, self.mode = program, kernel, mode
         self.function = kernel  # the one that is being written
-        self.watched = mode == "watched"
+        self.traced = mode == "traced"
+        self.watched = self.traced or mode == "watched"
         self.lines: list[str] = []
         self.depth = 0
         self.number = 0
@@ -41,6 +42,7 @@ class Emitter:
         self.region = 0
         self.mask = "m"
         self.loop = {"done": "", "continued": ""}
+        self.methods = False  # whether objects are given to methods that may change them
         self.local_bytes = 0  # of the variables that are memory, in all functions
         self.waits = False  # whether a loop waits for another block: a lock
 
@@ -93,6 +95,23 @@ class Emitter:
             "unsupported", f"unsupported: {what}", node.at, self.program.name, self.program.source
         )
 
+    def step(self, line: int, mask: str = "") -> None:
+        """Where threads are followed: a statement begins."""
+        if self.traced:
+            self.emit(f"L.at({line}, {mask or self.mask}, {self.constant(self.function.name, 's')})")
+
+    def follow(self, label: str, value: str, kind: Type) -> None:
+        """Where threads are followed: a variable has got a value."""
+        if self.traced:
+            self.emit(
+                f"L.assigned({self.constant(label, 's')}, {value}, {self.mask}, {self.constant(kind, 'k')})"
+            )
+
+    def tell(self, kind: str, name: str) -> None:
+        """Where threads are followed: they call a function, or leave a loop."""
+        if self.traced:
+            self.emit(f"L.goes({kind!r}, {self.constant(name, 's')}, {self.mask})")
+
     # -------------------------------------------------------------------------------------------- counting
 
     def tally(self, node: Expression, flops: int = 0, ints: int = 0) -> None:
@@ -136,8 +155,11 @@ class Emitter:
         if isinstance(kind, PointerType):
             return "select_pointer"
         if isinstance(kind, Record):
-            parts = ", ".join(self.selector(f.type) for f in kind.fields)
-            return f"(lambda m, a, b: select_record(m, a, b, ({parts},)))"
+            parts = "".join(self.selector(part) + ", " for part, _ in kind.pieces)
+            return f"(lambda m, a, b: select_record(m, a, b, ({parts})))"
+        if isinstance(kind, Array):
+            part = self.selector(kind.of)
+            return f"(lambda m, a, b: select_record(m, a, b, ({part},) * {kind.length}))"
         return f"(lambda m, a, b: select(m, a, b, {self.dtype(kind)}))"
 
     def select(self, mask: str, new: str, old: str, kind: Type) -> str:
@@ -147,7 +169,9 @@ class Emitter:
 
     def poison(self, kind: Type) -> str:
         if isinstance(kind, Record):
-            return "(" + "".join(self.poison(f.type) + ", " for f in kind.fields) + ")"
+            return "(" + "".join(self.poison(part) + ", " for part, _ in kind.pieces) + ")"
+        if isinstance(kind, Array):
+            return f"({self.poison(kind.of)},) * {kind.length}"
         if isinstance(kind, Scalar):
             value = poison(kind.dtype)
             return self.constant(value, "poison") if kind.is_float else repr(value.item())
@@ -155,7 +179,9 @@ class Emitter:
 
     def zero(self, kind: Type) -> str:
         if isinstance(kind, Record):
-            return "(" + "".join(self.zero(f.type) + ", " for f in kind.fields) + ")"
+            return "(" + "".join(self.zero(part) + ", " for part, _ in kind.pieces) + ")"
+        if isinstance(kind, Array):
+            return f"({self.zero(kind.of)},) * {kind.length}"
         if isinstance(kind, Scalar):
             return self.number_text(0, kind)
         return "NULL"
@@ -176,4 +202,4 @@ class Emitter:
         if isinstance(kind, Scalar) and not kind.is_float:
             wrap = WRAPS.get((kind.kind, kind.size))
             return f"{wrap}({text})" if wrap else f"to_integer({text}, {self.dtype(kind)})"
-        return f"({text})"
+        return f"rounded_bfloat({text})" if kind == BFLOAT else f"({text})"

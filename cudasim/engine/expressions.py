@@ -8,6 +8,7 @@ from typing import Any
 from cudasim.engine import values
 from cudasim.engine.emitter import Emitter
 from cudasim.engine.intrinsics import IntrinsicWriter
+from cudasim.engine.memory import element_of
 from cudasim.engine.places import PlaceWriter, in_memory
 from cudasim.engine.survey import suspends, walk
 from cudasim.language.tree import (
@@ -25,6 +26,7 @@ from cudasim.language.tree import (
     Literal,
     Load,
     Logical,
+    MakeArray,
     MakeRecord,
     Member,
     Place,
@@ -33,11 +35,13 @@ from cudasim.language.tree import (
     Reinterpret,
     Special,
     Unary,
+    Variable,
     VariablePlace,
 )
-from cudasim.language.types import BOOL, Record, Scalar, Void
+from cudasim.language.types import BFLOAT, BOOL, Record, Scalar, Void
 from cudasim.language.types import Pointer as PointerType
 
+ALONE = {"warpSize": "32", "blockRank": "L.rank", "blockSize": "L.launch.threads"}
 SPECIAL = {"threadIdx": "tid", "blockIdx": "bid", "blockDim": "bdim", "gridDim": "gdim"}
 MOST_BRACKETS = 40  # in one Python expression: its parser takes 200 within each other
 
@@ -65,6 +69,7 @@ class ExpressionWriter:
             Decay: self._pointer,
             Load: self._load,
             MakeRecord: self._makerecord,
+            MakeArray: self._tuple,
             Member: self._member,
             Assign: self._assign,
             Increment: self._increment,
@@ -83,7 +88,7 @@ class ExpressionWriter:
         return self.code.number_text(node.value, node.type)
 
     def _special(self, node: Special) -> str:
-        return "32" if node.name == "warpSize" else f"L.{SPECIAL[node.name]}_{node.axis}"
+        return ALONE.get(node.name) or f"L.{SPECIAL[node.name]}_{node.axis}"
 
     def _unary(self, node: Unary) -> str:
         operand = self.text(node.operand)
@@ -96,7 +101,7 @@ class ExpressionWriter:
 
     def _binary(self, node: Binary) -> str:
         op, kind = node.op, node.left.type
-        left = self.text(node.left)
+        left = self.before(node.left, node.right)
         right = self.text(node.right)
         if op in ("==", "!=", "<", "<=", ">", ">="):
             if isinstance(kind, PointerType):
@@ -111,13 +116,16 @@ class ExpressionWriter:
         left, right = (code.temp(text) if text.count("(") > MOST_BRACKETS else text for text in (left, right))
         code.tally(node, *((1, 0) if kind.is_float else (0, 1)))
         if kind.is_float:
-            return f"({left} {op} {right})"
+            return code.wrapped(f"{left} {op} {right}", kind)
         if op in ("/", "%"):
             if code.watched:
                 right = code.temp(right)
                 code.emit(f"L.divisor({right}, {code.mask}, {node.at.line})")
             return f"{'quotient' if op == '/' else 'remainder'}({left}, {right}, {code.dtype(kind)})"
         if op in ("<<", ">>"):
+            if code.watched and not (right.isdigit() and int(right) < 8 * kind.size):
+                right = code.temp(right)
+                code.emit(f"L.shift({right}, {8 * kind.size}, {code.mask}, {node.at.line})")
             return f"shift_{'left' if op == '<<' else 'right'}({left}, {right}, {code.dtype(kind)})"
         if op in ("&", "|", "^"):
             return f"({left} {op} {right})"
@@ -224,7 +232,32 @@ class ExpressionWriter:
         return self.places.read(node.place)
 
     def _makerecord(self, node: MakeRecord) -> str:
-        return "(" + "".join(self.text(part) + ", " for part in node.parts) + ")"
+        kind = node.type
+        assert isinstance(kind, Record)
+        if not kind.union:
+            return self._tuple(node)
+        code, places = self.code, self.places
+        value = code.temp(self.text(node.parts[0])) if node.parts else ""
+        name, dtype = code.fresh(), code.constant(element_of(kind), "d")
+        key = code.constant(Variable("<union>", kind, "local", node.at), "s")
+        code.emit(f"{name} = L.local({key}, {kind.size}, {dtype})")
+        places.store_field(name, code.temp(code.zero(kind)), kind, 0, node.at.line)
+        if node.parts:
+            places.store_field(name, value, node.parts[0].type, 0, node.at.line)
+        return places.load_field(name, kind, 0, node.at.line)
+
+    def _tuple(self, node: MakeRecord | MakeArray) -> str:
+        parts = [self.before(part, *node.parts[i + 1 :]) for i, part in enumerate(node.parts)]
+        return "(" + "".join(part + ", " for part in parts) + ")"
+
+    def before(self, node: Expression, *others: Expression) -> str:
+        """The text of a value that is worked out before others, which may call a method that changes it."""
+        text = self.text(node)
+        if self.code.methods and any(
+            isinstance(n, Call) and n.object is not None for other in others for n in walk(other)
+        ):
+            return self.code.temp(text)
+        return text
 
     def _member(self, node: Member) -> str:
         assert isinstance(node.record.type, Record)
@@ -259,7 +292,7 @@ class ExpressionWriter:
 
     def converted(self, text: str, source: Scalar, target: Scalar) -> str:
         """A number of one type in another."""
-        if source.dtype == target.dtype:
+        if source.dtype == target.dtype and target != BFLOAT:
             return text
         dtype = "" if target == BOOL else f", {self.code.dtype(target)}"
         return f"{values.conversion(source, target).__name__}({text}{dtype})"
@@ -285,14 +318,30 @@ class ExpressionWriter:
         return new
 
     def _call(self, node: Call) -> str:
-        code = self.code
-        arguments = [code.temp(self.text(a)) for a in node.arguments]
+        code, this = self.code, node.function.this
+        given, fields = list(node.arguments), 0
+        objects: list[str] = []
+        marks: list[str] = []
+        if this is not None and isinstance(this.type, Record):
+            first, fields = given.pop(0), len(this.type.fields)
+            assert isinstance(first, Load)
+            text, marks = self.places.whole(first.place, fields)
+            objects = [code.temp(text)]
+        arguments = [*objects, *[code.temp(self.text(a)) for a in given], *marks]
         code.flush()
+        code.tell("enter", node.function.name)
         call = f"{code.name(node.function)}({', '.join(['L', code.mask, *arguments])})"
         if code.mode == "warps" and suspends(node.function):
             call = f"(yield from {call})"
         out = code.fresh()
-        code.emit(f"{out} = {call}")
+        if node.object is None:
+            code.emit(f"{out} = {call}")
+        else:
+            back, written = code.fresh(), code.fresh()
+            code.emit(f"{out}, {back}, {written} = {call}")
+            self.places.give_back(node.object, back, written, fields)
+        if code.traced:
+            code.emit(f"L.back_at({node.at.line}, {code.mask}, {code.constant(code.function.name, 's')})")
         return out
 
     def evaluate(self, node: Expression) -> None:

@@ -29,14 +29,14 @@ def _fill(content: np.ndarray[Any, Any], kind: Type, initial: Any, offset: int) 
     if initial is None:
         return
     if isinstance(kind, Array):
-        for i, part in enumerate(initial):
+        for i, part in enumerate(getattr(initial, "parts", initial)):
             _fill(content, kind.of, part, offset + i * kind.of.size)
     elif isinstance(kind, Record):
         for field, part in zip(kind.fields, getattr(initial, "parts", initial)):
             _fill(content, field.type, part, offset + field.offset)
     elif isinstance(kind, Scalar):
         number = np.array([fold(initial)])  # which the checker has seen to be known
-        content[offset : offset + kind.size] = number.astype(kind.dtype).view(np.uint8)
+        content[offset : offset + kind.size] = number.astype(kind.stored).view(np.uint8)
 
 
 def pointers(

@@ -1,8 +1,8 @@
 """A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
 
 Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
-gives three programs: "lockstep" (fast), "warps" (a generator that yields at barriers) and "watched" (every
-access is recorded, operations are counted).
+gives four programs: "lockstep" (fast), "warps" (a generator that yields at barriers), "watched" (every
+access is recorded, operations are counted) and "traced" (watched, and every value is told).
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 from cudasim.engine import values
 from cudasim.engine.emitter import Emitter
 from cudasim.engine.memory import NULL, LanePointer, element_of
+from cudasim.engine.places import in_memory
+from cudasim.engine.pointers import load_pointer, store_pointer
 from cudasim.engine.statements import StatementWriter
-from cudasim.engine.survey import reachable, shared_in, shared_variables, suspends
+from cudasim.engine.survey import calls, reachable, shared_in, shared_variables, suspends
 from cudasim.language.tree import Function, Program, Variable, VariablePlace
-from cudasim.language.types import Void
+from cudasim.language.types import Pointer, Record, Void
 
 TOO_DEEP = "the source is nested too deeply"
 
@@ -34,11 +36,19 @@ class Generator:
         code.function = function
         code.region, code.mask = 0, "m"
         code.unset = set()
-        arguments = [code.name(p) for p in function.parameters]
+        this, places = function.this, self.statements.places
+        parameters = [*([this] if this else []), *function.parameters]
+        arguments = [code.name(p) for p in parameters]
+        gives = this is not None and isinstance(this.type, Record) and not this.const
+        if this is not None and isinstance(this.type, Record) and code.watched:
+            code.unset.add(this)
+            arguments += places.marks(this, [])
         with code.indented(f"def {code.name(function)}({', '.join(['L', 'm', *arguments])}):"):
-            for p in function.parameters:
-                code.regions[p] = 0
-                if p.taken:
+            for p in parameters:
+                code.regions[p] = (
+                    -1 if p is this else 0
+                )  # an object is given back, by those who return early too
+                if in_memory(p):
                     dtype = code.constant(element_of(p.type), "d")
                     name = code.name(p)
                     code.emit(f"given = {name}")
@@ -47,10 +57,19 @@ class Generator:
             assert function.body is not None
             for variable in shared_in(function):
                 self.declare_shared(variable)
+            code.step(function.at.line)
+            for p in function.parameters:
+                if not (p.taken or (function.kernel and isinstance(p.type, Pointer))):
+                    code.follow(p.name, code.name(p), p.type)
             if not isinstance(function.returns, Void):
                 code.emit(f"result = {code.poison(function.returns)}")
             self.statements.statement(function.body)
-            if not isinstance(function.returns, Void):
+            result = "None" if isinstance(function.returns, Void) else "result"
+            if gives:
+                assert this is not None
+                marks = "".join(mark + ", " for mark in places.marks(this, [])) if code.watched else ""
+                code.emit(f"return {result}, {code.name(this)}, ({marks})")
+            elif result != "None":
                 code.emit("return result")
         code.emit("")
 
@@ -64,6 +83,9 @@ class Generator:
             code.emit(f"{code.name(variable)} = L.shared({key}, {variable.type.size}, {dtype})")
 
     def source(self) -> str:
+        self.code.methods = any(
+            function.this is not None and not function.this.const for function in reachable(self.code.kernel)
+        )
         for function in reachable(self.code.kernel):
             self.define(function)
         return "\n".join(self.code.lines) + "\n"
@@ -80,13 +102,20 @@ class Code:
         except RecursionError:
             raise made.unsupported(TOO_DEEP, kernel) from None
         self.suspends = mode == "warps" and suspends(kernel)
-        self.sharing = bool(shared_variables(kernel))
+        shared = shared_variables(kernel)
+        self.sharing, self.shared_bytes = (
+            bool(shared),
+            sum(v.type.size for v in shared if v.storage == "shared"),
+        )
+        self.prints = "printf" in calls(kernel)
         self.waits, self.local_bytes = made.waits, made.local_bytes
         self.variables: dict[Variable, LanePointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
             **made.constants,
             "NULL": NULL,
+            "load_pointer": load_pointer,
+            "store_pointer": store_pointer,
             "G": self.variables,
         }
         file = f"<{program.name}: {kernel.name}, {mode}>"

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cudasim.engine import mathematics
+from cudasim.engine import groups, mathematics
 from cudasim.engine.emitter import Emitter
 from cudasim.engine.printing import Format
 from cudasim.engine.survey import BARRIERS
-from cudasim.language import half
+from cudasim.language import bfloat, half
+from cudasim.language.intrinsics import COPIES
 from cudasim.language.tree import Function, Intrinsic, TextLiteral
+from cudasim.language.types import BFLOAT, UCHAR, UINT, ULLONG, USHORT, Record, Scalar
 from cudasim.language.types import Pointer as PointerType
-from cudasim.language.types import Scalar
 
 if TYPE_CHECKING:
     from cudasim.engine.expressions import ExpressionWriter
 
 SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"}
 VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
+ELEMENTS = {kind.size: kind for kind in (UCHAR, USHORT, UINT, ULLONG)}  # in which memcpy moves bytes
 FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
 
 
@@ -53,6 +55,8 @@ class IntrinsicWriter:
             return "None"
         if name.startswith("atomic"):
             return self.atomic(node, True)
+        if name in COPIES:
+            return self.copy(node)
         arguments = [self.expressions.text(a) for a in node.arguments]
         if name in SHUFFLES:
             kind = node.type
@@ -63,17 +67,34 @@ class IntrinsicWriter:
         if name in VOTES:
             rest = ", ".join(arguments) if arguments else "0xffffffff, True"
             return code.temp(f"L.vote({name!r}, {rest}, {mask}, {line})")
+        if name in groups.FUNCTIONS:
+            return self.group(node, arguments)
         function = mathematics.FUNCTIONS.get(name)
         if function is None:
             raise code.unsupported(name, node)
-        assert isinstance(node.type, Scalar)
         operand = node.arguments[0].type if node.arguments else node.type
+        if (pair := name.removesuffix(bfloat.MARK)) in half.OF_PAIRS:
+            code.tally(node, 4 if pair == "__hfma2" else 2)
+        if isinstance(node.type, Record):
+            return code.temp(f"{code.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})")
+        assert isinstance(node.type, Scalar)
         floating = isinstance(operand, Scalar) and operand.is_float
-        flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf") else 1  # and __fmaf_rn, its like
-        if name not in half.FUNCTIONS:  # conversions cost nothing
+        flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf", "hfma") else 1  # and __fmaf_rn
+        if name not in half.CONVERSIONS and name not in bfloat.CONVERSIONS:  # conversions cost nothing
             code.tally(node, *((flops, 0) if floating else (0, 1)))
         call = f"{code.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
-        return code.wrapped(call, node.type)
+        return call if node.type == BFLOAT else code.wrapped(call, node.type)
+
+    def group(self, node: Intrinsic, arguments: list[str]) -> str:
+        """What a group works out together; a sum in a tile of 32 is five additions of each lane."""
+        code, name = self.code, node.name
+        rest = [code.mask, str(node.at.line), *arguments]
+        if name in groups.COMBINED:
+            assert isinstance(node.type, Scalar)
+            steps = (int(node.text.partition(":")[2]) or 32).bit_length() - 1
+            code.tally(node, *((steps, 0) if node.type.is_float else (0, steps)))
+            rest += [code.constant(node.text, "s"), code.constant(node.type, "k")]
+        return code.temp(f"{code.constant(groups.FUNCTIONS[name], 'group')}(L, {', '.join(rest)})")
 
     def barrier(self, node: Intrinsic) -> str:
         """__syncthreads, and its like that count the threads for which something holds."""
@@ -84,12 +105,12 @@ class IntrinsicWriter:
             code.emit(f"L.barrier({node.name!r}, {code.mask}, {node.at.line})")
         if not test:
             if code.mode == "warps":
-                code.emit("yield")
+                code.emit(f"yield {code.mask}")
             return "None"
         out = code.fresh()
         if code.mode == "warps":
             code.emit(f"{out} = L.vote_in_block({test}, {code.mask})")
-            code.emit("yield")
+            code.emit(f"yield {code.mask}")
             code.emit(f"{out} = L.outcome({node.name!r}, {out})")
         else:
             code.emit(f"{out} = L.block_vote({node.name!r}, {test}, {code.mask})")
@@ -110,13 +131,21 @@ class IntrinsicWriter:
         code.emit(f"L.printf({code.constant(Format(node.text), 's')}, ({given}), {code.mask})")
         return str(len(values))
 
+    def copy(self, node: Intrinsic) -> str:
+        """memcpy or memset; both give their first argument."""
+        code = self.code
+        to, what, nbytes = [code.temp(self.expressions.text(a)) for a in node.arguments]
+        kind = code.constant(ELEMENTS[node.step], "k")
+        code.emit(f"L.{node.name}({to}, {what}, {nbytes}, {kind}, {code.mask}, {node.at.line})")
+        return to
+
     def atomic(self, node: Intrinsic, wanted: bool) -> str:
         code = self.code
         kind = node.arguments[0].type
         assert isinstance(kind, PointerType)
         if not isinstance(kind.to, Scalar):
             raise code.unsupported(f"{node.name} of {kind.to}", node)
-        base, index, unit = self.expressions.places.path(node.arguments[0])
+        base, index, unit = self.expressions.places.path(node.arguments[0], used=True)
         if unit != kind.to.size:
             base, index = f"advance({base}, wide({index}) * {unit})", "0"
         given = "".join([self.expressions.text(a) + ", " for a in node.arguments[1:]])

@@ -8,18 +8,21 @@ methods. `layouts` has the two kinds of lanes, and `watched` the one that record
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from cudasim.engine import endless
 from cudasim.engine.atomics import AT, CHANGES, one_by_one
 from cudasim.engine.memory import Choice, Index, LanePointer, Local, Shared, Value
 from cudasim.engine.printing import Format, Printed
-from cudasim.engine.values import Mask, lnot, select, wide
-from cudasim.errors import KernelFault
+from cudasim.engine.values import Mask, lnot, select, split, wide
+from cudasim.errors import EndlessLoop, KernelFault
+from cudasim.language.bfloat import bits_of, of_bits
 from cudasim.language.tree import Variable
-from cudasim.language.types import Record, Scalar
+from cudasim.language.types import BFLOAT, UCHAR, USHORT, Record, Scalar
 from cudasim.reports.recorder import Recorder
 from cudasim.reports.report import Finding
 
@@ -40,10 +43,12 @@ class Launch:
         shared_bytes: int = 0,
         max_steps: int = 1_000_000,
         reverse: bool = False,
+        patience: float | None = None,
     ) -> None:
         self.name, self.source = name, source
         self.grid, self.block = grid, block
         self.shared_bytes, self.max_steps, self.reverse = shared_bytes, max_steps, reverse
+        self.patience = patience  # seconds, for a loop that does not seem to end
         self.threads = math.prod(block)
         self.warps = -(-self.threads // 32)  # of a block
         self.recorder: Recorder | None = None
@@ -67,14 +72,12 @@ class Lanes:
         block_shape: tuple[int, ...],
         order: Any,
     ) -> None:
-        self.launch, self.first_block, self.shape = launch, first_block, shape
-        self.block_shape, self.order = block_shape, order
-        self.back = np.argsort(order)
-        self.blocks = math.prod(block_shape)
+        self.launch, self.first_block = launch, first_block
+        self._lay_out(shape, block_shape, order)
         self.recorder = launch.recorder
         self.memories: dict[int, LanePointer] = {}
-        self.slots = np.arange(self.blocks).reshape(block_shape)
         self.exited: Mask = False
+        self.first_look = min(endless.FIRST, launch.max_steps)  # at a loop, in iterations
         self.bdim_x, self.bdim_y, self.bdim_z = launch.block
         self.gdim_x, self.gdim_y, self.gdim_z = launch.grid
         self.tid_x: Value
@@ -83,6 +86,17 @@ class Lanes:
         self.bid_x: Value
         self.bid_y: Value
         self.bid_z: Value
+
+    def _lay_out(self, shape: tuple[int, ...], block_shape: tuple[int, ...], order: Any) -> None:
+        self.shape, self.block_shape, self.order = shape, block_shape, order
+        self.back = np.argsort(order)
+        self.blocks = math.prod(block_shape)
+        self.slots = np.arange(self.blocks).reshape(block_shape)
+
+    @property
+    def rank(self) -> Value:
+        """The number of each thread in its block."""
+        return self.tid_x + self.bdim_x * (self.tid_y + self.bdim_y * self.tid_z)
 
     # -------------------------------------------------------------------------------------------- declared
 
@@ -114,6 +128,8 @@ class Lanes:
 
     def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
         """The element `index` from p, counted in elements of `kind`."""
+        if kind is BFLOAT:
+            return of_bits(Lanes.load(self, p, index, USHORT, mask, line))
         if type(p) is not LanePointer:
             return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
         memory: Any = p.memory
@@ -176,6 +192,9 @@ class Lanes:
 
     def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
         """Write `value` into the element `index` from p. Of several lanes the last one wins."""
+        if kind is BFLOAT:
+            Lanes.store(self, p, index, bits_of(value), USHORT, mask, line)
+            return
         if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
             return
@@ -263,6 +282,37 @@ class Lanes:
         for i, field in enumerate(record.fields):
             kind: Any = field.type
             Lanes.store(self, p, wide(index) * (record.size // kind.size) + i, value[i], kind, mask, line)
+
+    # -------------------------------------------------------------------------------------------- copying
+
+    def memcpy(
+        self, to: LanePointer, source: LanePointer, nbytes: Value, kind: Scalar, mask: Mask, line: int
+    ) -> None:
+        """As loads and stores of elements of `kind`; bytes that are left over go one by one."""
+        for element, index, lanes in self._pieces(nbytes, kind, mask):
+            value = self.load(source, index, element, lanes, line)
+            self.store(to, index, value, element, lanes, line)
+
+    def memset(
+        self, to: LanePointer, byte: Value, nbytes: Value, kind: Scalar, mask: Mask, line: int
+    ) -> None:
+        for element, index, lanes in self._pieces(nbytes, kind, mask):
+            pattern = sum(1 << 8 * i for i in range(element.size))
+            whole = byte.astype(np.uint8).astype(element.dtype) if type(byte) is ndarray else byte & 255
+            self.store(to, index, whole * element.dtype.type(pattern), element, lanes, line)
+
+    def _pieces(self, nbytes: Value, kind: Scalar, mask: Mask) -> Iterator[tuple[Scalar, int, Mask]]:
+        """The elements of so many bytes: the type and the number of each, and the lanes that have it."""
+        most = int(np.max(np.where(mask, nbytes, 0))) if type(nbytes) is ndarray else int(nbytes)
+        for i in range(-(-most // kind.size)):
+            end = (i + 1) * kind.size
+            whole, partly = split(mask, nbytes >= end)
+            if whole is not False:
+                yield kind, i, whole
+            for j in range(i * kind.size, min(most, end - 1)):
+                left, _ = split(partly, nbytes > j)
+                if left is not False:
+                    yield UCHAR, j, left
 
     # -------------------------------------------------------------------------------------------- checking
 
@@ -402,18 +452,15 @@ class Lanes:
         if self.recorder and name != "__activemask":
             self._watch_warp(name, lanes, mask, line, None)
         active = self.active(mask)
-        chosen = (self.rows(wide(lanes))[:, :] >> np.arange(32) & 1).astype(bool) & active
-        if name == "__activemask":
-            chosen, value = active, True
-        holds = self.rows(value, BOOLEAN) & chosen
+        masks = self.rows(wide(lanes)) & 0xFFFF_FFFF
+        chosen = active if name == "__activemask" else (masks >> np.arange(32) & 1).astype(bool) & active
+        holds, bits = self.rows(name == "__activemask" or value, BOOLEAN), 1 << np.arange(32)
+        yes, no = [(part * bits).sum(1, keepdims=True) & masks for part in (holds & chosen, ~holds & chosen)]
         if name in ("__ballot_sync", "__activemask"):
-            found = (holds * (1 << np.arange(32))).sum(1, keepdims=True).astype(np.uint32)
-        elif name == "__any_sync":
-            found = holds.any(1, keepdims=True)
+            found = yes.astype(np.uint32)
         else:
-            found = (holds | ~chosen).all(1, keepdims=True)
-        found = found if found.dtype == np.uint32 else found.astype(np.int32)
-        return self.spread(np.broadcast_to(found, active.shape))
+            found = (yes != 0 if name == "__any_sync" else no == 0).astype(np.int32)
+        return self.spread(found)
 
     def _watch_warp(self, name: str, lanes: Value, mask: Mask, line: int, source: Any) -> None:
         assert self.recorder
@@ -485,6 +532,10 @@ class Lanes:
         line: int,
     ) -> Value:
         """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
+        if kind is BFLOAT:
+            given = tuple([bits_of(value) for value in values])
+            old = self.atomic(f"{name} bf16", p, index, given, USHORT, mask, wanted, line)
+            return None if old is None else of_bits(old)
         if type(p) is not LanePointer:
             return self._each(
                 p, lambda q, m: self.atomic(name, q, index, values, kind, m, True, line), mask, kind.dtype
@@ -529,7 +580,7 @@ class Lanes:
         else:
             AT[name](view, places, given[0])
             old = None
-        if before is not None and not np.array_equal(before, view[places]):
+        if before is None or not np.array_equal(before, view[places]):
             self.launch.changes += 1
         if not wanted or old is None:
             return None
@@ -543,16 +594,41 @@ class Lanes:
 
     # ----------------------------------------------------------------------------------------------- loops
 
-    def endless(self, line: int, still: bool) -> None:
-        """Raise for a loop that never ends."""
+    def look(
+        self, line: int, steps: int, seen: Any, live: Mask, state: Any, changes: int, test: Any
+    ) -> tuple[int, Any]:
+        """A look at a loop that has run `steps` times (`endless.look`): when the next one is due, and what is
+        kept for it. Raises where the loop has to be stopped."""
+        launch = self.launch
+        seen, repeats, hope = endless.look(seen, steps, live, state, test, changes, launch.max_steps)
+        if repeats:
+            why = "nothing that its end depends on changes any more: it seems never to end"
+        elif steps >= launch.max_steps:
+            why = f"it has run {launch.max_steps:,} times (max_steps): it seems never to end"
+        elif (
+            launch.patience is None
+            or hope
+            or steps < endless.UNHURRIED
+            or time.perf_counter() - seen.begun < launch.patience
+        ):
+            return endless.next_look(steps, launch.max_steps), seen
+        else:
+            told = f"it has run {steps:,} times in more than {launch.patience:g} s (patience)"
+            why = f"{told}: it seems never to end"
+        self.endless(line, live, why)
+        raise AssertionError("unreachable")
+
+    def endless(
+        self,
+        line: int,
+        live: Mask,
+        why: str = "an iteration changes nothing, so it never ends (no other thread runs while it waits)",
+    ) -> None:
+        """Raise for a loop that never ends, in which the lanes `live` are."""
         launch = self.launch
         text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
-        why = (
-            "an iteration changes nothing, so it never ends (no other thread runs while it waits)"
-            if still
-            else f"it has run {launch.max_steps:,} times (max_steps): it seems never to end"
-        )
-        raise KernelFault(f"{launch.name}:{line}: this loop was stopped, {why}: {text}")
+        told = f"{launch.name}:{line}: this loop was stopped, {why}: {text}"
+        raise EndlessLoop(told, line, why, self.active(live), self.warp_numbers())
 
 
 def _scalar(dtype: np.dtype[Any]) -> Scalar:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.memory import Value
-from cudasim.engine.values import float_to_integer, integer_to_half, to_float
+from cudasim.engine.values import float_to_bfloat, float_to_integer, integer_to_half, to_float
+from cudasim.language import bfloat, half
 
 F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 I32, U32 = np.dtype(np.int32), np.dtype(np.uint32)
@@ -229,6 +230,161 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "__mul64hi": _high(64, True),
 }  # fmt: skip
 
+
+def _compared(f: Callable[[Any, Any], Any], with_nan: bool) -> Callable[[Value, Value], Value]:
+    """A comparison of halves, which says `with_nan` where one of them is none."""
+
+    def call(x: Value, y: Value) -> Value:
+        nan = np.isnan(x) | np.isnan(y)
+        found = (f(x, y) | nan) if with_nan else (f(x, y) & ~nan)
+        return found if type(found) is ndarray else bool(found)
+
+    return call
+
+
+def _mean(x: Value, y: Value) -> Value:
+    """Of two integers, rounded down."""
+    if type(x) is not ndarray and type(y) is not ndarray:
+        return (int(x) + int(y)) >> 1
+    return ((np.asarray(x).astype(np.int64) + y) >> 1).astype(I32)
+
+
+def _infinite(x: Value) -> Value:
+    found = np.where(np.isinf(x), np.sign(x), 0).astype(I32)
+    return found if type(x) is ndarray else int(found)
+
+
+def _half(f: Callable[..., Any]) -> Callable[..., Value]:
+    """Computed in float32, whose result is rounded to a half."""
+    return _in(F16, lambda *arguments: f(*[a.astype(F32) for a in arguments]))
+
+
+_ON_HALVES: dict[str, Callable[..., Any]] = {
+    "__hadd": np.add, "__hsub": np.subtract, "__hmul": np.multiply, "__hdiv": np.divide, "__hmax": np.fmax,
+    "__hmin": np.fmin, "__hneg": np.negative, "__habs": np.abs, "__hadd_rn": np.add,
+    "__hsub_rn": np.subtract, "__hmul_rn": np.multiply,
+    # A product of halves is exact in float64, and its sum with a half as far as rounding to a half can tell.
+    "__hfma": lambda x, y, z: x.astype(F64) * y.astype(F64) + z.astype(F64),
+}  # fmt: skip
+_OF_FLOATS = ("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "floor", "ceil",
+              "trunc", "rint")  # fmt: skip
+_ORDER = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+          "ge": np.greater_equal}  # fmt: skip
+_ROUNDED = {"rn": np.rint, "rz": np.trunc, "rd": np.floor, "ru": np.ceil}
+FUNCTIONS |= {
+    **{name: _in(F16, f) for name, f in _ON_HALVES.items()},
+    **{f"h{name}": _half(_PLAIN[name]) for name in _OF_FLOATS},
+    "hrcp": _half(lambda x: 1 / x),
+    **{f"__h{name}": _compared(f, False) for name, f in _ORDER.items()},
+    **{f"__h{name}u": _compared(f, True) for name, f in _ORDER.items()},
+    "__hadd_int": _mean,
+    "__hisnan": _test(np.isnan),
+    "__hisinf": _infinite,
+    **{f"__half2int_{mode}": _to_integer(f, I32) for mode, f in _ROUNDED.items()},
+    **{f"__half2uint_{mode}": _to_integer(f, U32) for mode, f in _ROUNDED.items()},
+    **{
+        f"__{kind}2half_rn": lambda x: integer_to_half(x, F16)
+        for kind in ("uint", "short", "ushort", "ll", "ull")
+    },
+}
+
+
+def _both(name: str) -> Callable[..., tuple[Value, Value]]:
+    """A function of halves on both parts of a half2."""
+    f = FUNCTIONS[name]
+    return lambda *pairs: (f(*[pair[0] for pair in pairs]), f(*[pair[1] for pair in pairs]))
+
+
+def _f16(x: Value) -> Value:
+    return to_float(x, F16)
+
+
+def _f32(x: Value) -> Value:
+    return to_float(x, F32)
+
+
+FUNCTIONS |= {name: _both(one) for name, (one, _) in half.OF_PAIRS.items()} | {
+    "make_half2": lambda x, y: (x, y),
+    "__halves2half2": lambda x, y: (x, y),
+    "__half2half2": lambda x: (x, x),
+    "__float2half2_rn": lambda x: (_f16(x), _f16(x)),
+    "__floats2half2_rn": lambda x, y: (_f16(x), _f16(y)),
+    "__float22half2_rn": lambda pair: (_f16(pair[0]), _f16(pair[1])),
+    "__half22float2": lambda pair: (_f32(pair[0]), _f32(pair[1])),
+    "__low2half": lambda pair: pair[0],
+    "__high2half": lambda pair: pair[1],
+    "__low2float": lambda pair: _f32(pair[0]),
+    "__high2float": lambda pair: _f32(pair[1]),
+    "__low2half2": lambda pair: (pair[0], pair[0]),
+    "__high2half2": lambda pair: (pair[1], pair[1]),
+    "__lowhigh2highlow": lambda pair: (pair[1], pair[0]),
+    "__lows2half2": lambda a, b: (a[0], b[0]),
+    "__highs2half2": lambda a, b: (a[1], b[1]),
+}
+
+
+def _fused(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z of bfloat16, rounded once: the product is exact in float64, and what is lost of the sum is
+    told by its last bit."""
+    product, other = x.astype(F64) * y.astype(F64), z.astype(F64)
+    with np.errstate(all="ignore"):
+        whole = product + other
+        back = whole - product
+        lost = (product - (whole - back)) + (other - back)
+        bits = np.asarray(whole).view(np.int64)
+        beside = np.nextafter(whole, np.where(lost > 0, np.inf, -np.inf))
+        odd = (lost != 0) & np.isfinite(lost) & (bits & 1 == 0)
+    return bfloat.rounded_double(np.where(odd, beside, whole))
+
+
+def _bf16(name: str) -> Callable[..., Value]:
+    """A function of bfloat16, computed in float32 and rounded."""
+    if name == "__hfma":
+        return _in(F32, _fused)
+    plain = _ON_HALVES.get(name) or (FUNCTIONS.get(name) if name.startswith("__") else None)
+    if name in _ON_HALVES:
+        assert plain is not None
+        return _in(F32, lambda *a: bfloat.rounded(np.asarray(plain(*a))))
+    if plain is not None:  # a comparison or a test
+        return plain
+    of: Callable[..., Any] = (lambda x: 1 / x) if name == "hrcp" else _PLAIN[name[1:]]
+    return _in(F32, lambda x: bfloat.rounded(np.asarray(of(x), F32)))
+
+
+def _of_bf16(name: str, count: int) -> Callable[..., tuple[Value, Value]]:
+    f = _bf16(name)
+    return lambda *pairs: (f(*[pair[0] for pair in pairs]), f(*[pair[1] for pair in pairs]))
+
+
+def _narrowed(x: Value) -> Value:
+    return float_to_bfloat(x if type(x) is ndarray else np.asarray(x)[()], F32)
+
+
+_BF16: dict[str, Callable[..., Any]] = {
+    **{name: _bf16(name) for name in bfloat.ARITHMETIC},
+    **{name: _of_bf16(one, count) for name, (one, count) in half.OF_PAIRS.items()},
+    **{
+        name.replace("half", "bfloat16"): FUNCTIONS[name]  # whatever the pairs hold
+        for name in half.PAIRS
+        if "2half2_rn" not in name
+    },
+    "__float2bfloat162_rn": lambda x: (_narrowed(x), _narrowed(x)),
+    "__floats2bfloat162_rn": lambda x, y: (_narrowed(x), _narrowed(y)),
+    "__float22bfloat162_rn": lambda pair: (_narrowed(pair[0]), _narrowed(pair[1])),
+    "__bfloat162float": lambda x: x,
+    **{name: _narrowed for name in ("__float2bfloat16", "__float2bfloat16_rn", "__double2bfloat16")},
+    **{
+        f"__{kind}2bfloat16_rn": bfloat.rounded_integer
+        for kind in ("int", "uint", "short", "ushort", "ll", "ull")
+    },
+    "__bfloat16_as_ushort": bfloat.bits_of,
+    "__bfloat16_as_short": lambda x: _bits(U16, I16)(bfloat.bits_of(x)),
+    "__ushort_as_bfloat16": bfloat.of_bits,
+    "__short_as_bfloat16": lambda x: bfloat.of_bits(x.view(U16) if type(x) is ndarray else int(x) & 0xFFFF),
+    **{f"__bfloat162int_{mode}": _to_integer(f, I32) for mode, f in _ROUNDED.items()},
+    **{f"__bfloat162uint_{mode}": _to_integer(f, U32) for mode, f in _ROUNDED.items()},
+}
+FUNCTIONS |= {name + bfloat.MARK: f for name, f in _BF16.items()}
 # Faster and less exact on a GPU; here the exact ones.
 FUNCTIONS |= {
     "__expf": FUNCTIONS["expf"], "__exp10f": FUNCTIONS["exp10f"], "__logf": FUNCTIONS["logf"],

@@ -26,7 +26,7 @@ def element_of(kind: Type) -> np.dtype[Any]:
     if isinstance(kind, Record):
         found = {element_of(field.type) for field in kind.fields}
         return found.pop() if len(found) == 1 else np.dtype(np.uint8)
-    return kind.dtype if isinstance(kind, Scalar) else np.dtype(np.uint64)
+    return kind.stored if isinstance(kind, Scalar) else np.dtype(np.uint64)
 
 
 class Memory:
@@ -102,6 +102,10 @@ class Copies(Memory):
         self.rows = np.moveaxis(inner, -1, 0)
         return np.moveaxis(inner.view(dtype), -1, 0)
 
+    def contents(self) -> np.ndarray[Any, Any]:
+        """The bytes of all copies now, one copy after the other."""
+        return np.moveaxis(self.rows, 0, -1).copy(order="C").reshape(-1).view(np.uint8)
+
 
 class Shared(Copies):
     """A copy for each block."""
@@ -113,6 +117,12 @@ class Local(Copies):
     """An array, or a variable whose address is taken: a copy for each thread."""
 
     space = "local"
+
+    def __init__(
+        self, name: str, kind: Type, nbytes: int, dtype: np.dtype[Any], copies: tuple[int, ...]
+    ) -> None:
+        super().__init__(name, kind, nbytes, dtype, copies)
+        self.pointers: dict[int, LanePointer] = {}  # those that lie in it, by their places
 
 
 class Nowhere(Memory):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from cudasim.engine.generate import Code
 from cudasim.engine.lanes import Launch, Triple
 from cudasim.engine.layouts import Blocks, Warp
 from cudasim.engine.memory import LanePointer
+from cudasim.engine.side_by_side import FirstWarp, boxes, most_blocks, run_box
 from cudasim.engine.watched import Watched
 from cudasim.reports.recorder import Recorder
 
@@ -61,26 +64,57 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
             code.run(lanes, True, *arguments)
 
 
-def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
-    """One block after the other; in each, one warp after the other from barrier to barrier."""
-    gx, gy, gz = launch.grid
-    blocks = [(x, y, z) for z in range(gz) for y in range(gy) for x in range(gx)]
-    numbers = list(range(launch.warps))
-    if launch.reverse:
-        blocks.reverse()
-        numbers.reverse()
+def run_alone(code: Code, launch: Launch, arguments: Sequence[Any], at: Triple) -> None:
+    """One block, watched by a recorder of a grid of one block."""
+    assert launch.recorder is not None
+    launch.recorder.chunk(0, 1)
+    lanes = Watched(launch, at, (1, 1, 1), code.sharing)
+    lanes.first_block = 0
     with np.errstate(all="ignore"):
-        for block in blocks:
-            memories: dict[int, LanePointer] = {}
-            ballots: list[list[int]] = []
-            warps = [Warp(launch, block, number, memories, ballots) for number in numbers]
-            if not code.suspends:
-                for warp in warps:
-                    code.run(warp, True, *arguments)
-                continue
-            waiting = [code.run(warp, True, *arguments) for warp in warps]
-            while waiting:
-                waiting = [warp for warp in waiting if next(warp, StopIteration) is not StopIteration]
+        code.run(lanes, True, *arguments)
 
 
-__all__ = ["SCHEDULES", "chunks", "run_lockstep", "run_warps", "run_watched"]
+def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
+    """One block after the other; in each, one warp after the other from barrier to barrier.
+
+    Blocks that do not touch each other's global memory run side by side: see `side_by_side`.
+    """
+    together = not (code.prints or code.waits)
+    most = most_blocks(code.shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
+    written: set[int] = set()
+    with np.errstate(all="ignore"):
+        for number, box in enumerate(boxes(launch.grid, most, launch.reverse)):
+            if together and number and math.prod(box[1]) > 1:
+                together = run_box(code, launch, box, arguments, written)
+                if together:
+                    continue
+            for block in blocks_of(box, launch.reverse):
+                run_block(code, launch, block, arguments, None if number else written)
+
+
+def blocks_of(box: tuple[Triple, Triple], reverse: bool) -> list[Triple]:
+    """The blocks of a box, in the order of the schedule."""
+    (x0, y0, z0), (nx, ny, nz) = box
+    blocks = [(x, y, z) for z in range(z0, z0 + nz) for y in range(y0, y0 + ny) for x in range(x0, x0 + nx)]
+    return blocks[::-1] if reverse else blocks
+
+
+def run_block(
+    code: Code, launch: Launch, block: Triple, arguments: Sequence[Any], written: set[int] | None
+) -> None:
+    """One block by itself. `written` gets the bases of the arrays that it writes."""
+    memories: dict[int, LanePointer] = {}
+    ballots: list[Any] = []
+    numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
+    make = Warp if written is None else partial(FirstWarp, written=written)
+    warps = [make(launch, block, number, memories, ballots) for number in numbers]
+    if not code.suspends:
+        for warp in warps:
+            code.run(warp, True, *arguments)
+        return
+    waiting = [code.run(warp, True, *arguments) for warp in warps]
+    while waiting:
+        waiting = [warp for warp in waiting if next(warp, StopIteration) is not StopIteration]
+
+
+__all__ = ["SCHEDULES", "chunks", "run_alone", "run_lockstep", "run_warps", "run_watched"]

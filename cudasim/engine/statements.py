@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cudasim.engine.emitter import Emitter
+from cudasim.engine.endless import compared, decisions
 from cudasim.engine.expressions import ExpressionWriter
 from cudasim.engine.memory import element_of
 from cudasim.engine.places import in_memory
@@ -28,7 +29,7 @@ from cudasim.language.tree import (
     Switch,
     VariablePlace,
 )
-from cudasim.language.types import Array, Record, Type, Void
+from cudasim.language.types import Array, Pointer, Record, Type, Void
 
 
 class StatementWriter:
@@ -51,6 +52,8 @@ class StatementWriter:
 
     def statement(self, node: Statement) -> None:
         """Emit a statement; afterwards `code.mask` is the mask of those who go on."""
+        if not isinstance(node, Block | Loop) and not (isinstance(node, Declare) and node.initial is None):
+            self.code.step(node.at.line)
         self._by_node[type(node)](node)
         self.code.flush()
 
@@ -119,6 +122,7 @@ class StatementWriter:
             self.places.write(VariablePlace(node.at, kind, variable), self.expressions.text(node.initial))
             return
         code.emit(f"{name} = {self.expressions.text(node.initial)}")
+        code.follow(variable.name, name, kind)
 
     def fill(self, name: str, kind: Type, initial: Any, offset: int, line: int) -> None:
         """Initialise an array: what is given, and zeros."""
@@ -131,8 +135,8 @@ class StatementWriter:
             self.zeros(name, kind.element, start, offset + kind.size, line)
             return
         value = self.expressions.text(initial)
-        if isinstance(kind, Record):
-            self.places.store_fields(name, code.temp(value), kind, offset, line)
+        if isinstance(kind, Record | Pointer):
+            self.places.store_field(name, code.temp(value), kind, offset, line)
             return
         index = offset // kind.size
         code.emit(f"L.store({name}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
@@ -145,8 +149,8 @@ class StatementWriter:
         place, at = code.fresh(), code.fresh("n")
         with code.indented(f"for {at} in range({start}, {end}, {kind.size}):"):
             code.emit(f"{place} = advance({name}, {at})")
-            if isinstance(kind, Record):
-                self.places.store_fields(place, code.temp(code.zero(kind)), kind, 0, line)
+            if isinstance(kind, Record | Pointer):
+                self.places.store_field(place, code.temp(code.zero(kind)), kind, 0, line)
             else:
                 zero, scalar = code.zero(kind), code.constant(kind, "k")
                 code.emit(f"L.store({place}, 0, {zero}, {scalar}, {code.mask}, {line})")
@@ -188,7 +192,8 @@ class StatementWriter:
         inside = code.new_region()
         continues = any(isinstance(n, Continue) for n in own(node.body, Continue))
         code.emit(f"{live} = {before}")
-        code.emit(f"{steps} = 0")
+        next_look, seen = code.fresh("n"), code.fresh("t")
+        code.emit(f"{steps}, {next_look}, {seen} = 0, L.first_look, None")
         if returns:
             code.emit(f"{done} = False")
         for statement in node.initial:
@@ -224,21 +229,35 @@ class StatementWriter:
                 with code.indented(f"if {live} is False:"):
                     code.emit("break")
             if node.step is not None:
+                code.step(node.at.line)
                 self.expressions.evaluate(node.step)
                 code.flush()
             if node.test_comes == "after":
                 self.loop_test(node, live, done if returns else "")
             code.emit(f"{steps} += 1")
-            limit = f"{steps} >= L.launch.max_steps"
             if still:
                 with code.indented(f"if L.launch.changes == {changes}:"):
-                    code.emit(f"L.endless({node.at.line}, True)")
-            with code.indented(f"if {limit}:"):
-                code.emit(f"L.endless({node.at.line}, False)")
+                    code.emit(f"L.endless({node.at.line}, {live})")
+            with code.indented(f"if {steps} >= {next_look}:"):
+                known = ", ".join([str(node.at.line), steps, seen, live, *self.looked_at(node)])
+                code.emit(f"{next_look}, {seen} = L.look({known})")
         code.loop = outer
         code.region, code.mask = region, before
         if returns:
             code.mask = done
+
+    def looked_at(self, node: Loop) -> list[str]:
+        """What a look at a running loop is given: the registers that decide about its end, how often memory
+        was changed if that does as well, and the two sides of its test."""
+        code = self.code
+        found = decisions(node, self.places)
+        state = "None" if found is None else f"({''.join(f'{code.name(v)}, ' for v in found.registers)})"
+        sides = compared(node.test, self.places)
+        test = "None"
+        if sides is not None:
+            told = [str(s) if isinstance(s, int) else code.name(s) for s in sides]
+            test = f"({', '.join(told)})"
+        return [state, "L.launch.changes" if found is not None and found.memory else "0", test]
 
     def changes(self, node: Loop) -> bool:
         """Whether an iteration may change a Python variable that is not its own, or wait for somebody."""
@@ -259,6 +278,7 @@ class StatementWriter:
         code = self.code
         if node.test is None:
             return
+        code.step(node.at.line, live)
         test = self.expressions.text(node.test)
         if code.watched:
             test = code.temp(test)
@@ -273,6 +293,7 @@ class StatementWriter:
 
     def _do_break(self, node: Break) -> None:
         code = self.code
+        code.tell("leave", "break")
         code.flush()
         if code.loop["done"]:
             code.emit(f"{code.loop['done']} = join({code.loop['done']}, {code.mask})")
@@ -280,6 +301,7 @@ class StatementWriter:
 
     def _do_continue(self, node: Continue) -> None:
         code = self.code
+        code.tell("leave", "continue")
         code.flush()
         name = code.loop["continued"]
         code.emit(f"{name} = join({name}, {code.mask})")
@@ -293,6 +315,7 @@ class StatementWriter:
                 code.emit(value)
             else:
                 code.emit(f"result = {code.select(code.mask, value, 'result', node.value.type)}")
+                code.follow("return", "result", node.value.type)
         code.flush()
         if code.function.kernel and code.watched:
             code.emit(f"L.exit({code.mask})")
@@ -302,6 +325,7 @@ class StatementWriter:
         """Cases in order; lanes fall from one into the next until a break sends them to the end."""
         code = self.code
         value = code.temp(self.expressions.text(node.value))
+        code.follow("switch", value, node.value.type)
         code.flush()
         before = code.mask
         rest, inside, done = code.fresh("m"), code.fresh("m"), code.fresh("m")
@@ -316,7 +340,7 @@ class StatementWriter:
                 hit = code.fresh("m")
                 code.emit(f"{hit}, {rest} = split({rest}, {value} == {number})")
                 code.emit(f"{entry} = join({entry}, {hit})")
-            if code.watched and case.values:
+            if code.watched and not code.traced and case.values:
                 tests = " | ".join(f"({value} == {number})" for number in case.values)
                 code.emit(f"L.branch({tests}, {before}, {node.at.line})")
         for case, entry in zip(node.cases, entries):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.memory import Choice, LanePointer, Memory, Value
-from cudasim.language.types import BOOL, HALF, Scalar
+from cudasim.language import bfloat
+from cudasim.language.types import BFLOAT, BOOL, HALF, NARROW, Scalar
 
 Mask = Any  # True, False, or an array that is neither all True nor all False
 ndarray = np.ndarray
@@ -190,6 +191,21 @@ def integer_to_half(x: Value, dtype: np.dtype[Any]) -> Value:
     return x.astype(np.float64).astype(dtype) if type(x) is ndarray else dtype.type(np.float64(x))
 
 
+def integer_to_bfloat(x: Value, dtype: np.dtype[Any]) -> Value:
+    return bfloat.rounded_integer(x)
+
+
+def float_to_bfloat(x: Value, dtype: np.dtype[Any]) -> Value:
+    return rounded_bfloat(x) if x.dtype.itemsize <= 4 else bfloat.rounded_double(x)
+
+
+def rounded_bfloat(x: Value) -> Value:
+    """A float32, or a half, as a bfloat16."""
+    return bfloat.rounded(
+        x if x.dtype.itemsize == 4 else np.float32(x) if type(x) is not ndarray else x.astype(np.float32)
+    )
+
+
 def to_bool(x: Value) -> Value:
     return x != 0 if type(x) is ndarray else bool(x != 0)
 
@@ -204,11 +220,13 @@ def conversion(source: Scalar, target: Scalar) -> Callable[..., Value]:
     """The function (x, dtype), of bool (x), that makes a number of one type one of another, by C's rules."""
     if target == BOOL:
         return to_bool
+    if target == BFLOAT:
+        return integer_to_bfloat if source.is_integer else float_to_bfloat
     if target == HALF and source.is_integer:
         return integer_to_half
     if target.is_float:
         return to_float
-    if source == HALF:
+    if source in NARROW:
         return half_to_integer
     return float_to_integer if source.is_float else to_integer
 

@@ -3,24 +3,91 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from cudasim.engine.lanes import BOOLEAN
+from cudasim.engine.lanes import BOOLEAN, INT64
 from cudasim.engine.layouts import Blocks
 from cudasim.engine.memory import Index, LanePointer, Value
 from cudasim.engine.values import Mask, select, some, wide
-from cudasim.language.types import Record, Scalar
+from cudasim.language.bfloat import bits_of, of_bits
+from cudasim.language.types import BFLOAT, USHORT, Record, Scalar
+from cudasim.reports.alike import AlikeRecorder, Rows
+from cudasim.reports.counters import alignment
 from cudasim.reports.recorder import Recorder
 
 ndarray = np.ndarray
 
 
 class Watched(Blocks):
-    """Blocks in lockstep, every access of which is recorded; a bad one reads 0 or is dropped."""
+    """Blocks in lockstep, every access of which is recorded; a bad one reads 0 or is dropped.
+
+    What does not depend on a block's number along an axis is recorded once for the blocks along it: see
+    `reports.alike`.
+    """
 
     recorder: Recorder
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
+        self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
+        self._boxes: dict[tuple[bool, ...], _Box] = {}
+        self._masked: tuple[Any, tuple[bool, ...], Rows | None] = (None, (), None)
+
+    # ----------------------------------------------------------------------------- blocks that stand for all
+
+    def _box(self, *values: Value) -> _Box:
+        """Of the blocks, those that stand for all where these values are used: along each axis of blocks
+        one, or all if the values differ along it."""
+        kept = [False] * 3
+        for value in values:
+            if type(value) is ndarray and value.size > 1:
+                ones = len(self.shape) - value.ndim
+                for i, axis in enumerate(self.order[:3]):
+                    kept[i] |= axis >= ones and value.shape[axis - ones] > 1
+        key = tuple(kept)
+        if key not in self._boxes:
+            self._boxes[key] = _Box(self, key)
+        return self._boxes[key]
+
+    def _rows_alike(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
+        box = self._box(mask, *values)
+        if mask is True:
+            return box, box.everybody
+        if self._masked[0] is not mask or self._masked[1] != box.kept:  # a mask mostly comes several times
+            active = box.rows(mask, BOOLEAN)
+            rows = Rows(active, box.everybody.warps, box.everybody.box, box.everybody.whole_box, False)
+            self._masked = (mask, box.kept, rows)
+        found = self._masked[2]
+        assert found is not None
+        return box, found
+
+    def _record_alike(
+        self, memory: Any, offset: Index, size: int, mask: Mask, line: int, kind: str, value: Any
+    ) -> bool:
+        """Record an access all of which is in bounds and aligned; False where it must be seen closely."""
+        if self._alike is None or memory.space == "null":
+            return False
+        given = offset
+        if not _fine(memory, offset, size):
+            if mask is True:
+                return False
+            offset = np.where(mask, offset, memory.low)  # nobody looks at the other lanes
+            if not _fine(memory, offset, size):
+                return False
+        if memory.space in ("shared", "local") and not self._box(mask, offset).one:
+            return False
+        box, rows = self._rows_alike(mask, offset)
+
+        def all_rows() -> tuple[Any, Any, Any]:
+            return self.rows(given), self.active(mask), self.warp_numbers()
+
+        return self._alike.access_alike(
+            line, kind, memory, box.rows(offset, INT64), size, rows, all_rows, value
+        )
 
     def _record(
         self,
@@ -30,16 +97,21 @@ class Watched(Blocks):
         mask: Mask,
         line: int,
         kind: str,
-        value: Any = None,
+        value: Callable[[], Any] | None = None,
         reads: bool = True,
     ) -> tuple[Index, Mask]:
-        """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
+        """Record an access (`value`: what a store writes); gives the element's number (a valid one
+        everywhere) and who may go on."""
         memory: Any = p.memory
         index = wide(index)
         offset = index * size + p.offset
         if mask is False:
             return 0, False
+        if kind != "atomic" and self._record_alike(memory, offset, size, mask, line, kind, value):
+            element = offset // size
+            return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
         rows = self.rows(offset)
+        value = value() if value else None
         fine = self.recorder.access(
             line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value, reads
         )
@@ -50,6 +122,8 @@ class Watched(Blocks):
         return np.where(good, offset // size, low), good
 
     def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+        if kind is BFLOAT:
+            return of_bits(self.load(p, index, USHORT, mask, line))
         if type(p) is not LanePointer:
             return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
         memory: Any = p.memory
@@ -77,12 +151,16 @@ class Watched(Blocks):
         return tuple(parts)
 
     def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+        if kind is BFLOAT:
+            self.store(p, index, bits_of(value), USHORT, mask, line)
+            return
         if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
             return
         memory: Any = p.memory
-        seen = self.rows(value, kind.dtype)
-        element, good = self._record(p, index, kind.size, mask, line, "store", seen)
+        element, good = self._record(
+            p, index, kind.size, mask, line, "store", lambda: self.rows(value, kind.dtype)
+        )
         if some(good):
             self.launch.changes += 1
             self._write(memory, element, value, kind.dtype, good)
@@ -94,7 +172,11 @@ class Watched(Blocks):
             super().store_vector(p, index, value, record, mask, line)
             return
         kinds: list[Any] = [field.type for field in record.fields]
-        seen = [self.rows(part, kind.dtype) for part, kind in zip(value, kinds)]
+
+        def seen() -> list[Any]:
+            stored = [bits_of(part) if kind is BFLOAT else part for part, kind in zip(value, kinds)]
+            return [self.rows(part, kind.stored) for part, kind in zip(stored, kinds)]
+
         element, good = self._record(p, index, record.size, mask, line, "store", seen)
         if some(good):
             self._store_parts(LanePointer(p.memory), element, value, record, good, line)
@@ -110,7 +192,7 @@ class Watched(Blocks):
         wanted: bool,
         line: int,
     ) -> Value:
-        if type(p) is not LanePointer:
+        if kind is BFLOAT or type(p) is not LanePointer:
             return super().atomic(name, p, index, values, kind, mask, wanted, line)
         reads = wanted or name != "atomicExch"
         element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)
@@ -119,6 +201,9 @@ class Watched(Blocks):
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
 
     def barrier(self, name: str, mask: Mask, line: int) -> None:
+        if self._alike and mask is True and self.exited is False:
+            self._alike.barrier_alike(line, self._rows_alike(True)[1])
+            return
         active, exited = self.active(mask), self.active(self.exited)
         self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
 
@@ -134,6 +219,13 @@ class Watched(Blocks):
         self.recorder.fence(line, self.active(mask), self.warp_numbers())
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
+        if self._alike and mask is not False:
+            box, rows = self._rows_alike(mask, condition)
+            if type(condition) is ndarray:
+                self._alike.branch_alike(line, box.rows(condition, BOOLEAN), rows)
+            else:
+                self._alike.come_alike(line, rows)
+            return
         self.recorder.branch(line, self.rows(condition, BOOLEAN), self.active(mask), self.warp_numbers())
 
     def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
@@ -157,3 +249,66 @@ class Watched(Blocks):
         if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
             bad = self.rows(zero, BOOLEAN) & self.active(mask)
             self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())
+
+    def row(self, p: LanePointer, index: Value, length: int, mask: Mask, line: int) -> None:
+        """An index within a row of `length` elements, which is part of something larger."""
+        if (bad := self._outside(index, length, mask)) is not None:
+            name = p.memory.name if type(p) is LanePointer else "the array"
+            self.recorder.row(line, name, length, self.rows(index), bad, self.warp_numbers())
+
+    def shift(self, by: Value, bits: int, mask: Mask, line: int) -> None:
+        """By how much a value of so many bits is shifted."""
+        if (bad := self._outside(by, bits, mask)) is not None:
+            self.recorder.shift(line, bits, self.rows(by), bad, self.warp_numbers())
+
+    def _outside(self, value: Value, end: int, mask: Mask) -> Any:
+        """The lanes of `mask`, (W, 32), in which a value is not 0 to end - 1; None where there are none."""
+        if type(value) is not ndarray:
+            if 0 <= value < end:
+                return None
+        elif value is self._inside.get(end):  # threadIdx.x and its like come again and again
+            return None
+        elif not value.size or (value.min() >= 0 and value.max() < end):
+            self._inside[end] = value
+            return None
+        value = wide(value)
+        bad = self.rows((value < 0) | (value >= end), BOOLEAN) & self.active(mask)
+        return bad if bad.any() else None
+
+
+class _Box:
+    """Some blocks of a chunk: along the axes z, y, x all that there are, or the first one."""
+
+    def __init__(self, lanes: Watched, kept: tuple[bool, ...]) -> None:
+        self.kept, self.order = kept, lanes.order
+        whole = tuple([lanes.shape[axis] for axis in lanes.order[:3]])
+        z, y, x = [n if keep else 1 for n, keep in zip(whole, kept)]
+        self.blocks = z * y * x
+        self.one = self.blocks == 1
+        self.shape = list(lanes.shape)
+        for axis, keep in zip(lanes.order[:3], kept):
+            if not keep:
+                self.shape[axis] = 1
+        numbers = np.arange(lanes.blocks).reshape(whole)[:z, :y, :x].reshape(-1, 1)
+        warps = (lanes.first_block + numbers) * lanes.launch.warps + np.arange(lanes.launch.warps)
+        self.everybody = Rows(self.rows(True, BOOLEAN), warps.reshape(-1), (z, y, x), whole, True)
+
+    def rows(self, value: Value, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """As `Lanes.rows`, of these blocks."""
+        whole = np.broadcast_to(np.asarray(value, dtype), self.shape).transpose(self.order)
+        whole = whole.reshape(self.blocks, -1)
+        if threads := whole.shape[1] % 32:
+            out = np.zeros((self.blocks, whole.shape[1] - threads + 32), dtype)
+            out[:, : whole.shape[1]] = whole
+            whole = out
+        return whole.reshape(-1, 32)
+
+
+def _fine(memory: Any, offset: Index, size: int) -> bool:
+    """Whether all lanes stay in bounds and are aligned, those too that do not take part."""
+    odd = (offset + memory.base) & alignment(size) - 1
+    if type(offset) is not ndarray:
+        return bool(memory.low <= offset <= memory.high - size and not odd)
+    return bool(
+        offset.size and offset.min() >= memory.low and offset.max() <= memory.high - size and not odd.any()
+    )

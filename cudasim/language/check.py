@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import half, syntax, tree
+from cudasim.language import bfloat, half, syntax, tree
 from cudasim.language.check_context import Context
+from cudasim.language.check_declarations import DeclarationChecker
+from cudasim.language.check_expressions import ExpressionChecker
 from cudasim.language.check_functions import FunctionChecker
+from cudasim.language.check_methods import MethodChecker
+from cudasim.language.check_objects import needs_making
+from cudasim.language.check_pointers import no_functions
 from cudasim.language.check_statements import StatementChecker
 from cudasim.language.constant import fold
-from cudasim.language.scope import FunctionName, Scope, TypeMeaning, VariableName
+from cudasim.language.scope import FunctionName, NamespaceName, Scope, TypeMeaning, VariableName
 from cudasim.language.tree import Variable
-from cudasim.language.types import HALF, Array, Record, Scalar, Type, Void
+from cudasim.language.types import NARROW, Array, Record, Scalar, Type, Void
 
 _VARIABLE_WORDS = ("__global__", "__forceinline__", "__noinline__", "__launch_bounds__", "__host__")
 
@@ -19,10 +24,10 @@ MOST_CONSTANT, MOST_DEVICE = 1 << 16, 1 << 30
 
 
 def holds_half(type_: Type) -> bool:
-    """Whether it is half, or has parts that are."""
+    """Whether it is half or bfloat16, or has parts that are."""
     if isinstance(type_, Array):
         return holds_half(type_.of)
-    return type_ == HALF or (isinstance(type_, Record) and any(holds_half(f.type) for f in type_.fields))
+    return type_ in NARROW or (isinstance(type_, Record) and any(holds_half(f.type) for f in type_.fields))
 
 
 class Checker:
@@ -33,29 +38,53 @@ class Checker:
         self.context = Context(self, self.scope)
         self.top = StatementChecker(self.context)
         self.functions = FunctionChecker(self)
+        self.methods = MethodChecker(self)
+        self.namespaces: list[str] = []  # around what is checked at file scope
         self.variables: list[Variable] = []
-        self.has_half = False  # whether cuda_fp16.h is included
+        self.has_half = self.has_bfloat = False  # whether cuda_fp16.h, and cuda_bf16.h are included
+        self.group_headers: set[str] = set()  # of cooperative groups
 
     # --------------------------------------------------------------------------------------------- file scope
 
     def unit(self, unit: syntax.TranslationUnit) -> None:
-        for item in unit.items:
+        self._items(unit.items)
+
+    def declarations(self, scope: Scope, function: FunctionName | None = None) -> DeclarationChecker:
+        """For what is declared in a scope of a template."""
+        context = Context(self, scope, function)
+        return DeclarationChecker(context, ExpressionChecker(context))
+
+    def _namespace(self, node: syntax.NamespaceOf) -> None:
+        old = self.context.scope.names.get(node.name)
+        if not isinstance(old, NamespaceName):
+            old = NamespaceName(Scope(self.context.scope))
+            self.context.declare(node.name, old, node.at)
+        self.namespaces.append(node.name)
+        with self.context.inside(old.scope):
+            self._items(node.items)
+        self.namespaces.pop()
+
+    def _items(self, items: list[syntax.Node]) -> None:
+        for item in items:
             if isinstance(item, syntax.FunctionDefinition):
                 self.functions.function(item)
             elif isinstance(item, syntax.Declaration):
                 self._variables(item)
-            elif isinstance(item, syntax.StructDefinition):
-                self.top.declarations.struct(item)
+            elif isinstance(item, syntax.NamespaceOf):
+                self._namespace(item)
+            elif isinstance(item, syntax.GroupsHeader):
+                self.group_headers.add(item.name)
             elif isinstance(item, syntax.HalfHeader):
                 self._half_header(item)
             else:
                 self.top.statement(item)
 
     def _half_header(self, node: syntax.HalfHeader) -> None:
-        if not self.has_half:
-            self.has_half = True
-            for name in half.TYPES:
-                self.context.declare(name, TypeMeaning(HALF), node.at)
+        bf16 = node.name == bfloat.HEADER
+        if not (self.has_bfloat if bf16 else self.has_half):
+            self.has_half, self.has_bfloat = True, self.has_bfloat or bf16
+            for name, type_ in (bfloat if bf16 else half).TYPES.items():
+                self.context.declare(name, TypeMeaning(type_), node.at)
 
     def _variables(self, node: syntax.Declaration) -> None:
         words = node.specifiers.words
@@ -81,6 +110,9 @@ class Checker:
             raise unsupported(at, "references and auto outside of functions")
         if isinstance(written.type, Void):
             raise Fault(at, f"incomplete type is not allowed: '{name}' cannot be void")
+        no_functions(written.type, at)
+        if needs_making(written.type) and not one.style:
+            raise unsupported(at, f"a variable of the class '{written.type}', which is made by a constructor")
         if "extern" in words:
             raise unsupported(at, "extern variables")
         constexpr = "constexpr" in words
@@ -119,7 +151,7 @@ class Checker:
         self.variables.append(variable)
 
     def _must_be_constant(self, initial: object, at: At) -> None:
-        parts = initial.parts if isinstance(initial, tree.MakeRecord) else initial
+        parts = initial.parts if isinstance(initial, tree.MakeRecord | tree.MakeArray) else initial
         if isinstance(parts, list):
             for part in parts:
                 self._must_be_constant(part, at)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language.scope import FunctionName, Meaning, Scope
+from cudasim.language.scope import FunctionName, Meaning, Scope, VariableName
 
 if TYPE_CHECKING:
     from cudasim.language.check import Checker
@@ -16,6 +18,15 @@ class Context:
 
     def __init__(self, file: Checker, scope: Scope, function: FunctionName | None = None) -> None:
         self.file, self.scope, self.function = file, scope, function
+
+    @contextmanager
+    def inside(self, scope: Scope) -> Iterator[None]:
+        """In a scope of its own: of a class or a namespace."""
+        before, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = before
 
     def push(self) -> None:
         self.scope = Scope(self.scope)
@@ -35,6 +46,8 @@ class Context:
             hint = "it is the counter of the loop; take another name"
             message = f"'{name}', declared in for-loop initialization, may not be redeclared in this scope"
             raise Fault(at, message, hint)
+        if isinstance(meaning, VariableName):
+            meaning.owner = self.function
         self.scope.names[name], self.scope.places[name] = meaning, at
 
     def needs_function(self, name: str, at: At) -> None:

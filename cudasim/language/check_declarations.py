@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
+from cudasim.language.check_classes import ClassChecker
 from cudasim.language.check_context import Context
 from cudasim.language.check_expressions import ExpressionChecker
 from cudasim.language.check_hints import first_at
 from cudasim.language.check_initials import Initial
+from cudasim.language.check_objects import has_constructors, needs_making
+from cudasim.language.check_pointers import fitted, no_functions, wants_function
 from cudasim.language.check_types import Written
-from cudasim.language.constant import fold
-from cudasim.language.conversion import Value, address, rvalue
-from cudasim.language.scope import Overloads, TypeMeaning, VariableName
+from cudasim.language.constant import fold, in_type
+from cudasim.language.conversion import Value, address, as_bool, rvalue
+from cudasim.language.scope import (
+    ClassTemplate,
+    ConstantName,
+    NamespaceName,
+    Overloads,
+    PartName,
+    TypeMeaning,
+    VariableName,
+)
 from cudasim.language.tree import Variable
-from cudasim.language.types import HALF, Array, Field, Pointer, Record, Scalar, Void
+from cudasim.language.types import (
+    INT,
+    LONG,
+    NARROW,
+    UINT,
+    ULONG,
+    Array,
+    Enum,
+    Group,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    Void,
+)
 
-MOST_STRUCT = 4096  # bytes
 MOST_LOCAL = 1 << 19  # bytes, of one variable: what a GPU has for all that is local to a thread
 
 _SHARED_HINT = (
@@ -30,6 +54,8 @@ class DeclarationChecker:
     def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
         self.context, self.types = context, expressions.types
         self.expressions, self.initials = expressions, expressions.initials
+        self.objects = expressions.objects
+        self.classes = ClassChecker(context, self)
 
     def local(self, node: syntax.Declaration) -> list[tree.Statement]:
         """The variables of a declaration in a function."""
@@ -63,6 +89,41 @@ class DeclarationChecker:
             result += [statement] if statement else []
         return result
 
+    def enum(self, node: syntax.EnumDefinition) -> None:
+        """An enum: its constants, which inside the braces are integers, and from then on of its type."""
+        values: dict[str, tuple[int, At]] = {}
+        self.context.push()
+        for at, name, written in node.items:
+            last = [value for value, _ in values.values()][-1:]
+            value = last[0] + 1 if last else 0
+            if written is not None:
+                value = self.types.constant_integer(written, "the value of an enumerator is an integer")
+            self.context.declare(name, ConstantName(value, LONG), at)
+            values[name] = value, at
+        self.context.pop()
+        base = self._enum_base(node, [value for value, _ in values.values()])
+        kind = Enum(node.name, base.dtype, base.rank, base, node.scoped, (node.at.line, node.at.column))
+        self.context.declare(node.name, TypeMeaning(kind), node.at)
+        for name, (value, at) in values.items():
+            meaning = ConstantName(value, kind)
+            kind.constants[name] = meaning
+            if not node.scoped:
+                self.context.declare(name, meaning, at)
+
+    def _enum_base(self, node: syntax.EnumDefinition, values: list[int]) -> Scalar:
+        """The type that an enum is made of: the one behind the colon, or the first that holds its values."""
+        candidates = [INT] if node.scoped else [INT, UINT, LONG, ULONG]
+        if node.base is not None:
+            base = self.types.base(node.base).type
+            if not isinstance(base, Scalar) or not base.is_integer or isinstance(base, Enum):
+                raise Fault(node.base.at, "the type behind the colon of an enum must be an integer type")
+            candidates = [base]
+        for kind in candidates:
+            if all(in_type(value, kind) == value for value in values):
+                return kind
+        at = next(at for at, _, _ in node.items)
+        raise Fault(at, f"enumeration value is out of range of '{candidates[-1]}'")
+
     def typedef(self, node: syntax.Declaration) -> None:
         for one in node.ones:
             written = self.types.written(node.specifiers, one.declarator)
@@ -77,38 +138,38 @@ class DeclarationChecker:
                 one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at
             )
 
-    def struct(self, node: syntax.StructDefinition) -> None:
-        """The layout of a struct; its name becomes a type."""
-        fields: list[Field] = []
-        offset, align = 0, 1
-        if node.align is not None:
-            align = self.types.constant_integer(node.align, "an alignment is a power of two")
-            if align <= 0 or align & (align - 1):
-                raise Fault(node.align.at, "an alignment is a power of two")
-        for declaration in node.fields:
-            if declaration.specifiers.words:
-                word, at = next(iter(declaration.specifiers.words.items()))
-                raise unsupported(at, f"'{word}' in a struct")
-            for one in declaration.ones:
-                written = self.types.written(declaration.specifiers, one.declarator)
-                type_, at = written.type, one.declarator.at
-                if isinstance(type_, Array):
-                    raise unsupported(at, "arrays in a struct", "use an array of structs, or single members")
-                if written.reference or written.const or written.auto:
-                    raise unsupported(at, "members of a struct that are const, auto or references")
-                if isinstance(type_, Void):
-                    raise Fault(at, "incomplete type is not allowed")
-                if any(field.name == one.declarator.name for field in fields):
-                    raise Fault(at, f"'{one.declarator.name}' has already been declared in the current scope")
-                offset = -(-offset // type_.align) * type_.align
-                fields.append(Field(one.declarator.name, type_, offset))
-                offset, align = offset + type_.size, max(align, type_.align)
-        if not fields:
-            raise unsupported(node.at, "structs without members")
-        if offset > MOST_STRUCT:
-            raise unsupported(node.at, f"structs of more than {MOST_STRUCT:,} bytes")
-        record = Record(node.name, tuple(fields), -(-offset // align) * align, align)
-        self.context.declare(node.name, TypeMeaning(record), node.at)
+    def alias(self, node: syntax.Alias) -> None:
+        """using name = type;"""
+        if node.template is not None:
+            self.context.declare(node.name, ClassTemplate(node, self.context.scope), node.at)
+            return
+        written = self.types.type_name(node.type)
+        self.context.declare(node.name, TypeMeaning(written.type, written.const), node.at)
+
+    def using(self, node: syntax.Using) -> None:
+        """using namespace name; using name; namespace alias = name;"""
+        meaning = self.types.find(node.name)
+        if meaning is None:
+            raise Fault(node.at, f"identifier '{node.name.name}' is undefined")
+        if node.whole:
+            if not isinstance(meaning, NamespaceName):
+                raise Fault(node.at, f"'{node.name.name}' is not a namespace")
+            self.context.scope.used.append(meaning.scope)
+            return
+        name = node.alias or node.name.name
+        if self.context.scope.names.get(name) is not meaning:
+            self.context.declare(name, meaning, node.at)
+
+    def static_assert(self, node: syntax.StaticAssert) -> None:
+        test = fold(as_bool(self.expressions.value(node.test), first_at(node.test)))
+        if test is None:
+            raise Fault(
+                first_at(node.test),
+                "expression must have a constant value",
+                "static_assert is checked when compiling",
+            )
+        if not test:
+            raise Fault(node.at, "static assertion failed" + (f": {node.message}" if node.message else ""))
 
     # ------------------------------------------------------------------------------------------------ shared
 
@@ -142,6 +203,9 @@ class DeclarationChecker:
             if fault.message == "expression must have a constant value":
                 fault.hint = _SHARED_HINT
             raise
+        if needs_making(written.type):
+            message = "initializer not allowed for __shared__ variable"
+            raise Fault(declarator.at, message, f"'{written.type}' has a constructor; leave it out")
         if written.reference or written.auto or isinstance(written.type, Void):
             raise Fault(declarator.at, "a __shared__ variable needs a type that can be stored")
         return written
@@ -164,15 +228,23 @@ class DeclarationChecker:
             raise unsupported(at, "static variables in functions")
         if written.auto:
             written = self._auto(written, one)
+        if (wanted := wants_function(written.type)) is not None:
+            if one.initial is None or isinstance(one.initial, syntax.Braces):
+                raise unsupported(at, "a pointer to a function that changes", "give it its function here")
+            value = self.expressions.operand(one.initial)
+            written = Written(fitted(value, wanted, first_at(one.initial)), written.const)
+        no_functions(written.type, at)
         if written.reference:
             return self._reference(written, one)
         const = written.const or constexpr
         if isinstance(written.type, Void):
             raise Fault(at, f"incomplete type is not allowed: '{name}' cannot be void")
-        if written.type == HALF and words.keys() & {"constexpr", "static"}:
+        if written.type in NARROW and words.keys() & {"constexpr", "static"}:
             message = "expression must have a constant value: a half is made by a running kernel"
             raise Fault(at, message, "write const half")
-        if const and not one.style:
+        if isinstance(written.type, Record) and not written.type.complete:
+            raise Fault(at, f"incomplete type '{written.type}' is not allowed", "define it before")
+        if const and not one.style and not needs_making(written.type):
             raise Fault(
                 at, f"const variable '{name}' requires an initializer", f"as in const ... {name} = 1;"
             )
@@ -183,7 +255,20 @@ class DeclarationChecker:
         if written.type.size > MOST_LOCAL:
             hint = "use global memory, or shared memory"
             raise unsupported(at, f"a local variable of more than {MOST_LOCAL:,} bytes", hint)
+        made = needs_making(written.type) and (not one.style or not isinstance(written.type, Array))
+        made = made or (bool(one.style) and has_constructors(written.type))
+        if made and (has_constructors(written.type) or not one.style):
+            place = tree.VariablePlace(at, written.type, variable)
+            steps = self.objects.made(place, one, at)
+            return tree.Block(at, [tree.Declare(at, variable), *(tree.Evaluate(s.at, s) for s in steps)])
         if not one.style:
+            if isinstance(written.type, Group) and written.type.kind != "any":
+                hint = "as in auto tile = cooperative_groups::tiled_partition<32>(block);"
+                raise Fault(at, f"no default constructor exists for class '{written.type}'", hint)
+            if isinstance(written.type, Group):
+                raise unsupported(
+                    at, "a thread_group that is set later", "give it its value where it is declared"
+                )
             if isinstance(written.type, Array) and written.type.length is None:
                 raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")
             return tree.Declare(at, variable)
@@ -231,6 +316,32 @@ class DeclarationChecker:
             raise Fault(at, "a variable cannot have type void", "the function returns nothing")
         return Written(type_, const, written.reference)
 
+    def bindings(self, node: syntax.Bindings) -> tree.Statement:
+        """auto [a, b] = value: names for the members of a copy, or with & of the object itself."""
+        at, value = node.at, self.expressions.operand(node.value)
+        record = value.type
+        if not isinstance(record, Record) or record.union or any(f.name[0] == "<" for f in record.fields):
+            raise unsupported(at, "names in brackets for parts of anything but a struct")
+        if len(record.fields) != len(node.names):
+            message = f"'{record}' has {len(record.fields)} members, and here are {len(node.names)} names"
+            raise Fault(at, message, "one name for each member")
+        kind: Type = Pointer(record, value.const) if node.reference else record
+        variable = Variable("<parts>", kind, "register", at)
+        place: tree.Place = tree.VariablePlace(at, kind, variable)
+        if node.reference:
+            if value.place is None:
+                raise Fault(
+                    at, "initial value of reference to non-const must be an lvalue", "leave out the &"
+                )
+            initial, place = address(value, at), tree.Deref(at, record, tree.Load(at, kind, place))
+        else:
+            initial = rvalue(value)
+        const = node.const or (node.reference and value.const)
+        for field, (name_at, name) in zip(record.fields, node.names):
+            part = tree.MemberPlace(name_at, field.type, place, field.name)
+            self.context.declare(name, PartName(part, const), name_at)
+        return tree.Declare(at, variable, initial)
+
     def _reference(self, written: Written, one: syntax.One) -> tree.Statement:
         declarator = one.declarator
         at, name = declarator.at, declarator.name
@@ -243,7 +354,9 @@ class DeclarationChecker:
         if written.reference == "&&":
             raise unsupported(at, "references with &&")
         value = self.expressions.operand(one.initial)
-        if value.place is not None and value.type == written.type and (written.const or not value.const):
+        if isinstance(written.type, Group) and value.place is not None:  # nobody changes it
+            written = Written(written.type, True, "&")
+        elif value.place is not None and value.type == written.type and (written.const or not value.const):
             pointer = Pointer(written.type, written.const)
             target = Value(place=value.place, const=written.const)
             variable = Variable(name, pointer, "register", at, True)

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import half, syntax, tree
+from cudasim.language import bfloat, half, headers, syntax, tree
 from cudasim.language.check_calls import CallChecker
 from cudasim.language.check_context import Context
 from cudasim.language.check_hints import first_at
 from cudasim.language.check_initials import InitialChecker
+from cudasim.language.check_lambdas import OWN, LambdaChecker
+from cudasim.language.check_members import MemberChecker
+from cudasim.language.check_objects import ObjectChecker, own_assignment
+from cudasim.language.check_pointers import target_of
 from cudasim.language.check_types import TypeChecker
 from cudasim.language.conversion import Value, address, as_bool, cast, index_value, number, rvalue, take
-from cudasim.language.intrinsics import HOST_ONLY, INTRINSICS, UNSUPPORTED
+from cudasim.language.intrinsics import (
+    CACHED_LOADS,
+    CACHED_STORES,
+    COPIES,
+    HOST_ONLY,
+    INTRINSICS,
+    is_unsupported,
+)
 from cudasim.language.operators import (
     arithmetic,
     as_pointer,
@@ -26,28 +38,44 @@ from cudasim.language.operators import (
     modifiable,
 )
 from cudasim.language.preprocess import ASSERT
-from cudasim.language.scope import ConstantName, Overloads, TypeMeaning, VariableName
+from cudasim.language.scope import (
+    CapturedName,
+    ClassTemplate,
+    ConstantName,
+    FieldName,
+    NamespaceName,
+    Overloads,
+    PartName,
+    TypeMeaning,
+    VariableName,
+)
 from cudasim.language.types import (
+    BFLOAT2,
     BOOL,
     DIM3,
-    HALF,
     INT,
     LONG,
+    NARROW,
+    PAIRS,
     UINT,
     ULONG,
     VECTORS,
     VOID,
     Array,
+    Enum,
+    Group,
     Pointer,
     Record,
     Scalar,
     Type,
     Void,
     common,
+    is_scoped,
     promoted,
 )
 
-OTHERS = ("__ldg", "printf", ASSERT)  # built in, and not listed as functions with types
+# Built in, and not listed as functions with types.
+OTHERS = (*CACHED_LOADS, *CACHED_STORES, *COPIES, "printf", ASSERT)
 SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
 
 
@@ -59,6 +87,9 @@ class ExpressionChecker:
         self.types = TypeChecker(context, self)
         self.calls = CallChecker(context, self)
         self.initials = InitialChecker(self)
+        self.objects = ObjectChecker(context, self)
+        self.members = MemberChecker(context, self)
+        self.lambdas = LambdaChecker(context, self)
         self._by_node: dict[type[syntax.Node], Callable[[Any], Value]] = {
             syntax.Number: self._number,
             syntax.Null: self._null,
@@ -72,11 +103,13 @@ class ExpressionChecker:
             syntax.Ternary: self._ternary,
             syntax.Assignment: self._assignment,
             syntax.Index: self._index,
-            syntax.Dot: self._dot,
+            syntax.Dot: self.members.dot,
             syntax.Cast: self._cast,
             syntax.Make: self._make,
             syntax.CallOf: self._callof,
             syntax.SizeOf: self._sizeof,
+            syntax.This: self.members.this,
+            syntax.Lambda: self.lambdas.value,
         }
 
     # ------------------------------------------------------------------------------------------- all of them
@@ -88,24 +121,23 @@ class ExpressionChecker:
         return method(node)
 
     def rvalue(self, node: syntax.Node) -> tree.Expression:
-        value = self.value(node)
-        self._no_function(value, node.at)
-        return rvalue(value)
+        return rvalue(self.operand(node))
 
-    def _no_function(self, value: Value, at: At) -> None:
+    def no_function(self, value: Value, at: At) -> None:
         if value.function is not None:
             hint = "call it: write () behind its name"
             raise unsupported(at, f"the function '{value.name}' is used as a value", hint)
 
     def operand(self, node: syntax.Node) -> Value:
         value = self.value(node)
-        self._no_function(value, node.at)
+        if value.function is not None:
+            return self.members.pointer_to(value, node)
         return value
 
     def condition(self, node: syntax.Node) -> tree.Expression:
         if isinstance(node, syntax.Text):  # assert(i < n && "a message")
             return tree.Literal(node.at, BOOL, True)
-        return as_bool(self.value(node), first_at(node))
+        return as_bool(self.objects.truth(self.value(node), node.at), first_at(node))
 
     # ------------------------------------------------------------------------------------------------ atoms
 
@@ -131,15 +163,24 @@ class ExpressionChecker:
     def _name(self, node: syntax.Name) -> Value:
         if node.arguments is not None:
             return self.calls.template_name(node)
-        meaning = self.context.scope.find(node.name)
+        meaning = self.types.find(node)
         if isinstance(meaning, VariableName):
             return self._variable(meaning, node)
         if isinstance(meaning, ConstantName):
-            assert isinstance(meaning.value, bool | int)
+            if isinstance(meaning.type, Record):  # a pointer to a function
+                return Value(tree.MakeRecord(node.at, meaning.type, []))
             return Value(tree.Literal(node.at, meaning.type, meaning.value))
         if isinstance(meaning, Overloads):
-            return Value(function=meaning, name=node.name)
-        if isinstance(meaning, TypeMeaning):
+            return Value(function=meaning, name=node.name, object=self.members.object_of(meaning, node.at))
+        if isinstance(meaning, PartName):
+            return Value(place=replace(meaning.place, at=node.at), const=meaning.const, name=node.name)
+        if isinstance(meaning, CapturedName):
+            return self.members.captured(meaning, node)
+        if isinstance(meaning, FieldName):
+            return self.members.own_field(meaning, node)
+        if isinstance(meaning, NamespaceName):
+            raise Fault(node.at, f"'{node.name}' is a namespace, and a value is expected")
+        if isinstance(meaning, TypeMeaning | ClassTemplate):
             raise Fault(
                 node.at, "type name is not allowed", f"'{node.name}' is a type, and a value is expected"
             )
@@ -147,6 +188,10 @@ class ExpressionChecker:
 
     def _variable(self, meaning: VariableName, node: syntax.Name) -> Value:
         variable, at = meaning.variable, node.at
+        own = meaning.owner is None or meaning.owner is self.context.function
+        if not own and variable.storage in OWN and meaning.constant is None:
+            message = f"'{node.name}' is a variable of the function around, which cannot be referenced here"
+            raise Fault(at, message, "a lambda captures it: [&] or [=]; a method takes it as an argument")
         place: tree.Place = tree.VariablePlace(at, variable.type, variable)
         if meaning.reference:
             place = tree.Deref(at, meaning.type, tree.Load(at, variable.type, place))
@@ -154,6 +199,8 @@ class ExpressionChecker:
 
     def _built_in(self, node: syntax.Name) -> Value:
         name, at = node.name, node.at
+        if node.of is not None and node.of.name:
+            raise self._no_member(node)
         if name in SPECIALS:
             parts: list[tree.Expression] = [tree.Special(at, UINT, name, axis) for axis in "xyz"]
             return Value(tree.MakeRecord(at, SPECIALS[name], parts), special=name, name=name)
@@ -161,22 +208,39 @@ class ExpressionChecker:
             return Value(tree.Literal(at, LONG, 0), null=True)
         if name == "warpSize":
             return Value(tree.Special(at, INT, "warpSize", ""), name=name)
-        if name in half.FUNCTIONS and not self.context.file.has_half:
+        if name in half.NAMES and not self.context.file.has_half:
             raise Fault(at, f"identifier '{name}' is undefined", half.INCLUDE_IT)
+        if name in bfloat.NAMES and not self.context.file.has_bfloat:
+            raise Fault(at, f"identifier '{name}' is undefined", bfloat.INCLUDE_IT)
         if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
             return Value(function=Overloads(), name=name)
-        if name in UNSUPPORTED or (self.context.file.has_half and half.is_other_function(name)):
+        others = self.context.file.has_bfloat and bfloat.is_other_function(name)
+        if is_unsupported(name) or others or (self.context.file.has_half and half.is_other_function(name)):
             raise unsupported(at, name)
         raise self._undefined(name, at)
 
+    def _no_member(self, node: syntax.Name) -> Fault:
+        assert node.of is not None
+        meaning = self.types.found_type(node.of)
+        if isinstance(meaning, NamespaceName):
+            return Fault(node.at, f"namespace '{node.of.name}' has no member '{node.name}'")
+        if isinstance(meaning, TypeMeaning):
+            what = "enum" if isinstance(meaning.type, Enum) else "class"
+            return Fault(node.at, f"{what} '{meaning.type}' has no member '{node.name}'")
+        return Fault(node.at, f"name followed by '::' must be a class or namespace name: '{node.of.name}'")
+
     def _undefined(self, name: str, at: At) -> Fault:
         hint = HOST_ONLY.get(name, "")
+        if include := headers.include_for(name):
+            hint = f"write {include} in the first line"
         if not hint:
             known = self.context.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
             lower = {candidate.lower(): candidate for candidate in known}
             close = (
                 [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
             )
+            if not close and name.startswith("__"):
+                return unsupported(at, f"'{name}', if CUDA has it")
             hint = f"did you mean '{close[0]}'?" if close else "declare it before it is used"
         if name == "std":
             hint = "the C++ standard library does not exist in a kernel"
@@ -190,13 +254,31 @@ class ExpressionChecker:
             return self._increment(node, False)
         if op == "&":
             return self._address_of(node)
-        if op == "!":
+        if op in ("!", "-", "+", "~", "*") and not isinstance(node.operand, syntax.Text):
+            value = self.value(node.operand)
+            if own := self.calls.operator(op, [value], [node.operand], at):
+                return own
+            value = self.objects.truth(value, at) if op == "!" else self.objects.plain(value, at)
+            if op == "*" and value.function is None and target_of(value.type) is not None:
+                return value
+            if op == "!":
+                return Value(tree.Unary(at, BOOL, "!", as_bool(value, first_at(node.operand))))
+            operand = rvalue(
+                self.members.pointer_to(value, node.operand) if value.function is not None else value
+            )
+        elif op == "!":
             return Value(tree.Unary(at, BOOL, "!", self.condition(node.operand)))
-        operand = self.rvalue(node.operand)
+        else:
+            operand = self.rvalue(node.operand)
         if op == "*":
             return dereferenced(operand, at)
         if op == "+" and isinstance(operand.type, Pointer):
             return Value(operand)
+        if operand.type in NARROW and op in ("+", "-"):
+            return Value(operand if op == "+" else tree.Unary(at, operand.type, op, operand))
+        if operand.type in PAIRS and op in ("+", "-"):
+            name = f"__hneg2{bfloat.MARK if operand.type == BFLOAT2 else ''}"
+            return Value(operand if op == "+" else tree.Intrinsic(at, operand.type, name, [operand]))
         type_ = promoted(arithmetic(operand, at, op))
         if op == "~" and not type_.is_integer:
             raise Fault(at, f"expression must have integral type, and it has type '{type_}'")
@@ -206,7 +288,9 @@ class ExpressionChecker:
     def _address_of(self, node: syntax.Prefix) -> Value:
         value = self.value(node.operand)
         if value.function is not None:
-            raise unsupported(node.at, "pointers to functions")
+            return self.members.pointer_to(value, node.operand)
+        if isinstance(value.type, Group):
+            raise unsupported(node.at, "pointers to groups")
         if value.place is None:
             if value.lost or value.special:
                 raise unsupported(
@@ -224,30 +308,41 @@ class ExpressionChecker:
 
     def _increment(self, node: syntax.Prefix | syntax.Postfix, postfix: bool) -> Value:
         value = self.operand(node.operand)
+        extra = [Value(tree.Literal(node.at, INT, 0))] if postfix else []
+        own = self.calls.operator(node.op, [value, *extra], [node.operand] * (1 + postfix), node.at)
+        if own is not None:
+            return own
         place = modifiable(value, first_at(node.operand))
         if place.type == BOOL:
             raise Fault(node.at, f"'{node.op}' of a bool is not allowed")
-        if not isinstance(place.type, Scalar | Pointer) or place.type == Pointer(VOID):
+        if place.type in PAIRS:
+            raise unsupported(node.at, f"'{node.op}' of a {place.type}")
+        counts = isinstance(place.type, Scalar | Pointer) and not isinstance(place.type, Enum)
+        if not counts or place.type == Pointer(VOID):
             raise Fault(node.at, f"no operator '{node.op}' matches an operand of type '{place.type}'")
-        if place.type == HALF:
-            raise half.arithmetic(node.at)
         step = 1 if node.op == "++" else -1
         return Value(tree.Increment(node.at, place.type, place, step, postfix), lost=not postfix)
 
     def _infix(self, node: syntax.Infix) -> Value:
         op, at = node.op, node.at
         if op == ",":
-            left, value = self.rvalue(node.left), self.operand(node.right)
-            right = rvalue(value)
-            return Value(tree.Comma(at, right.type, left, right), lost=value.place is not None)
+            first, value = self.rvalue(node.left), self.operand(node.right)
+            second = rvalue(value)
+            return Value(tree.Comma(at, second.type, first, second), lost=value.place is not None)
         if op in ("&&", "||"):
             return Value(tree.Logical(at, BOOL, op, self.condition(node.left), self.condition(node.right)))
-        return binary(op, self.operand(node.left), self.operand(node.right), at)
+        left, right = self.operand(node.left), self.operand(node.right)
+        own = self.calls.operator(op, [left, right], [node.left, node.right], at)
+        return own or binary(op, self.objects.plain(left, at), self.objects.plain(right, at), at)
 
     def _ternary(self, node: syntax.Ternary) -> Value:
         test = self.condition(node.test)
         yes, no = self.operand(node.yes), self.operand(node.no)
         a, b = rvalue(yes), rvalue(no)
+        if target_of(a.type) is not None and target_of(b.type) is not None and a.type != b.type:
+            raise unsupported(
+                node.at, "a choice between functions", "choose with if, and call each by its name"
+            )
         lost = yes.place is not None and no.place is not None and a.type == b.type
         if a.type == b.type:
             null = yes.null and no.null
@@ -255,9 +350,11 @@ class ExpressionChecker:
                 tree.Conditional(node.at, a.type, test, a, b), lost=lost, null=null and yes.name == "nullptr"
             )
         if isinstance(a.type, Scalar) and isinstance(b.type, Scalar):
-            if HALF in (a.type, b.type):
-                hint = "convert both to one type: __half2float(x) gives a float"
+            if a.type in NARROW or b.type in NARROW:
+                hint = "convert both to one type: (float)x"
                 raise unsupported(node.at, f"?: of '{a.type}' and '{b.type}'", hint)
+            if is_scoped(a.type) or is_scoped(b.type):
+                raise Fault(node.at, f"operand types are incompatible ('{a.type}' and '{b.type}')")
             type_ = common(a.type, b.type)
             return Value(tree.Conditional(node.at, type_, test, number(a, type_), number(b, type_)))
         pointer = composite(yes, no)
@@ -275,6 +372,16 @@ class ExpressionChecker:
     def _assignment(self, node: syntax.Assignment) -> Value:
         value = self.operand(node.left)
         at = node.at
+        if node.op and not isinstance(node.right, syntax.Braces):
+            right = self.operand(node.right)
+            own = self.calls.operator(f"{node.op}=", [value, right], [node.left, node.right], at)
+            return own or self._compound(node, value, self.objects.plain(right, at))
+        if isinstance(value.type, Record) and not isinstance(node.right, syntax.Braces):
+            given = self.operand(node.right)
+            if own := self.calls.operator("=", [value, given], [node.left, node.right], at):
+                return own
+            if any(own_assignment(field.type) for field in value.type.fields):
+                raise unsupported(at, "copying an object with a member that has an operator = of its own")
         place = modifiable(value, first_at(node.left))
         if isinstance(node.right, syntax.Braces):
             if node.op:
@@ -284,14 +391,24 @@ class ExpressionChecker:
                 lost=True,
             )
         right = self.operand(node.right)
-        if not node.op:
-            return Value(tree.Assign(at, place.type, place, assigned(right, place.type, at)), lost=True)
-        return Value(compound(node.op, place, right, at), lost=True)
+        changed = self.objects.converted(right, place.type, at) if place.type not in NARROW else None
+        return Value(
+            tree.Assign(at, place.type, place, changed or assigned(right, place.type, at)), lost=True
+        )
+
+    def _compound(self, node: syntax.Assignment, value: Value, right: Value) -> Value:
+        """`place op= right`; or `place = place op right`, with an operator of the source's own."""
+        place = modifiable(value, first_at(node.left))
+        return Value(compound(node.op, place, right, node.at), lost=True)
 
     # ------------------------------------------------------------------------------------ indices and members
 
     def _index(self, node: syntax.Index) -> Value:
         base, index = self.operand(node.base), self.operand(node.index)
+        written = syntax.CallOf(node.at, syntax.Name(node.at, "operator[]"), [node.index])
+        if own := self.calls.member_operator("[]", base, [index], written):
+            return own
+        base, index = self.objects.plain(base, node.at), self.objects.plain(index, node.at)
         a, b = rvalue(base), rvalue(index)
         if not isinstance(a.type, Pointer) and isinstance(b.type, Pointer):
             a, index = b, base
@@ -312,34 +429,6 @@ class ExpressionChecker:
         value.name = base.name
         return value
 
-    def _dot(self, node: syntax.Dot) -> Value:
-        base = self.operand(node.base)
-        if node.arrow:
-            pointer = rvalue(base)
-            if not isinstance(pointer.type, Pointer):
-                hint = "write . instead of ->" if isinstance(pointer.type, Record) else ""
-                raise Fault(
-                    node.at, f"expression must have pointer type, and it has type '{pointer.type}'", hint
-                )
-            base = dereferenced(pointer, node.at)
-        record = base.type
-        if not isinstance(record, Record):
-            hint = "write -> instead of ." if isinstance(record, Pointer) else "only structs have members"
-            raise Fault(node.at, f"expression must have class type, and it has type '{record}'", hint)
-        field = record.field(node.name)
-        if field is None:
-            hint = "its members are " + ", ".join(f.name for f in record.fields)
-            raise Fault(node.at, f"'{record}' has no member '{node.name}'", hint)
-        if base.special:
-            return Value(
-                tree.Special(node.at, UINT, base.special, node.name), name=f"{base.special}.{node.name}"
-            )
-        if base.place is None:
-            assert base.expression is not None
-            return Value(tree.Member(node.at, field.type, base.expression, node.name), lost=base.lost)
-        place = tree.MemberPlace(node.at, field.type, base.place, node.name)
-        return Value(place=place, const=base.const, name=base.name)
-
     # ------------------------------------------------------------------------------------------ casts, sizeof
 
     def _cast(self, node: syntax.Cast) -> Value:
@@ -351,6 +440,15 @@ class ExpressionChecker:
             raise Fault(node.at, "'auto' is not allowed here")
         if written.reference:
             return self._cast_reference(value, written.type, written.const, node)
+        if (
+            isinstance(written.type, Record)
+            and written.type.members is not None
+            and value.type != written.type
+        ):
+            return self.initials.make(syntax.Make(node.at, node.type, [node.operand], False))
+        if isinstance(value.type, Record) and not isinstance(written.type, Void):
+            changed = self.objects.converted(value, written.type, node.at)
+            value = Value(changed) if changed is not None else self.objects.plain(value, node.at)
         if isinstance(written.type, Array):
             raise Fault(node.at, f"invalid type conversion to the array type '{written.type}'")
         return Value(cast(value, written.type, node.style, node.at))

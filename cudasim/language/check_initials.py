@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_hints import first_at, type_hint
+from cudasim.language.check_objects import has_constructors, members_of, needs_making
 from cudasim.language.conversion import Value, implicit, rvalue
-from cudasim.language.types import DIM3, UINT, Array, Record, Type, Void
+from cudasim.language.types import DIM3, PAIRS, UINT, Array, Group, Record, Type, Void
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
@@ -41,8 +42,10 @@ class InitialChecker:
 
     def converted(self, value: Value, type_: Type, at: At) -> tree.Expression:
         """A value in the type of the variable that it is for."""
-        result = implicit(value, type_)
+        result = self.expressions.objects.converted(value, type_, at)
         if result is None:
+            if value.function is not None:
+                raise unsupported(at, f"the function '{value.name}' as a value", "take auto, or a template")
             source = rvalue(value).type
             message = f"a value of type '{source}' cannot be used to initialize an entity of type '{type_}'"
             raise Fault(at, message, type_hint(source, type_))
@@ -51,6 +54,10 @@ class InitialChecker:
     def _constructed(self, type_: Type, node: syntax.Braces) -> tree.Expression:
         if type_ == DIM3:
             return self._dim3(node)
+        if type_ in PAIRS and len(node.parts) == 2:
+            return self.braces_value(node, type_)
+        if has_constructors(type_) or (len(node.parts) == 1 and members_of(type_) is not None):
+            return self._object(type_, node, "(")
         raise Fault(
             node.at, f"no constructor of '{type_}' takes {len(node.parts)} values", "use braces: {a, b}"
         )
@@ -61,8 +68,14 @@ class InitialChecker:
         braces = syntax.Braces(node.at, node.parts)
         if isinstance(written.type, Void) and not node.parts:
             raise Fault(node.at, "a value of type void has no use")
+        if isinstance(written.type, Record) and not written.type.complete:
+            raise Fault(node.at, f"incomplete type '{written.type}' is not allowed")
         if not node.braces and node.parts:
             return Value(self._constructed(written.type, braces))
+        if not node.parts and needs_making(written.type):
+            return Value(self._object(written.type, braces, "{"))
+        if has_constructors(written.type):
+            return Value(self._object(written.type, braces, "{"))
         return Value(self.braces_value(braces, written.type))
 
     def _dim3(self, node: syntax.Braces) -> tree.Expression:
@@ -79,6 +92,10 @@ class InitialChecker:
         """What stands in braces, as one value."""
         if to == DIM3:
             return self._dim3(node)
+        if has_constructors(to) and (node.parts or needs_making(to)):
+            return self._object(to, node, "=")
+        if isinstance(to, Group) and len(node.parts) != 1:
+            raise unsupported(node.at, f"a {to} in braces")
         if isinstance(to, Record):
             parts = list(node.parts)
             if len(parts) == 1 and not isinstance(parts[0], syntax.Braces):
@@ -98,8 +115,13 @@ class InitialChecker:
 
     def zero(self, to: Type, at: At) -> tree.Expression:
         """What empty braces stand for."""
+        if isinstance(to, Array):
+            return tree.MakeArray(at, to, [self.zero(to.of, at) for _ in range(to.length or 0)])
+        if isinstance(to, Group):
+            raise Fault(at, f"no default constructor exists for class '{to}'")
         if isinstance(to, Record):
-            return tree.MakeRecord(at, to, [self.zero(field.type, at) for field in to.fields])
+            fields = to.fields[:1] if to.union else to.fields
+            return tree.MakeRecord(at, to, [self.zero(field.type, at) for field in fields])
         value = implicit(Value(tree.Literal(at, UINT, 0), null=True), to)
         if value is None:
             raise Fault(at, f"a value of type '{to}' cannot be made of nothing")
@@ -107,14 +129,39 @@ class InitialChecker:
 
     def _record(self, record: Record, parts: list[syntax.Node], at: At) -> tree.Expression:
         values: list[tree.Expression] = []
-        for field in record.fields:
-            if not parts:
-                values.append(self.zero(field.type, at))
+        members = members_of(record)
+        for field in record.fields[:1] if record.union else record.fields:
+            if parts:
+                values.append(self._value(field.type, self._next(field.type, parts), at))
+            elif members is not None and field.name in members.defaults:
+                with self.expressions.context.inside(members.scope):
+                    given = self.initial(field.type, members.defaults[field.name])
+                values.append(self._value(field.type, given, at))
+            elif needs_making(field.type) and has_constructors(field.type):
+                values.append(self._object(field.type, syntax.Braces(at, []), "{"))
             else:
-                value = self._next(field.type, parts)
-                assert isinstance(value, tree.Expression)
-                values.append(value)
+                values.append(self.zero(field.type, at))
         return tree.MakeRecord(at, record, values)
+
+    def _object(self, type_: Type, node: syntax.Braces, style: str) -> tree.Expression:
+        """A value of a class that something must be done for."""
+        one = syntax.One(syntax.Declarator(node.at, "", []), node, style)
+        if style == "(" and len(node.parts) == 1:
+            one.initial = node.parts[0]
+        return rvalue(self.expressions.objects.value(type_, one, node.at))
+
+    def array_value(self, type_: Array, node: syntax.Braces) -> tree.Expression:
+        """An array that is part of an object, from braces."""
+        return self._value(type_, self._array(type_, node), node.at)
+
+    def _value(self, type_: Type, given: Initial, at: At) -> tree.Expression:
+        """The same with zeros for what is not given."""
+        if not isinstance(given, list):
+            return given
+        assert isinstance(type_, Array)
+        parts = [self._value(type_.of, part, at) for part in given]  # type: ignore[arg-type]
+        parts += [self.zero(type_.of, at) for _ in range((type_.length or 0) - len(parts))]
+        return tree.MakeArray(at, type_, parts)
 
     def _array(self, type_: Array, node: syntax.Braces) -> list[object]:
         parts = list(node.parts)
@@ -144,7 +191,7 @@ class InitialChecker:
             return self._elements(type_, parts)
         if isinstance(type_, Record):
             value = self.expressions.operand(parts[0])
-            if implicit(value, type_) is None:
+            if implicit(value, type_) is None and not self.expressions.objects.converts(value, type_):
                 return self._record(type_, parts, parts[0].at)
         return self._element(type_, parts.pop(0))
 

@@ -9,7 +9,7 @@ from cudasim.language import syntax, tree
 from cudasim.language.check_context import Context
 from cudasim.language.conversion import Value, number, rvalue
 from cudasim.language.formats import MOST_ARGUMENTS, Conversion, FormatError, parts
-from cudasim.language.types import CHAR, DOUBLE, HALF, INT, VOID, Pointer, Scalar, Type, promoted
+from cudasim.language.types import CHAR, DOUBLE, INT, NARROW, VOID, Pointer, Scalar, Type, promoted
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
@@ -85,7 +85,7 @@ class OutputChecker:
 
     def _promoted(self, value: tree.Expression) -> tree.Expression:
         """What C makes of it where a function takes anything."""
-        if not isinstance(value.type, Scalar) or value.type == HALF:
+        if not isinstance(value.type, Scalar) or value.type in NARROW:
             return value
         return number(value, DOUBLE if value.type.is_float else promoted(value.type))
 
@@ -105,7 +105,7 @@ def _kind(argument: tree.Expression) -> str:
     type_ = argument.type
     if isinstance(argument, tree.TextLiteral):
         return "text"
-    if type_ == HALF:
+    if type_ in NARROW:
         return "half"
     if isinstance(type_, Scalar):
         return "double" if type_.is_float else "long" if type_.size == 8 else "int"
@@ -121,7 +121,7 @@ def _hint(given: str, one: Conversion, type_: Type) -> str:
         "long": f"write %ll{letter}",
         "double": "write %f, or convert the number: (int)x",
         "text": "write %s",
-        "half": "convert it: __half2float(x) gives a float, which %f shows",
+        "half": "convert it: (float)x gives a float, which %f shows",
     }.get(given, f"show the members of the '{type_}' one by one")
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cudasim.errors import Fault, unsupported
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_context import Context
 from cudasim.language.check_declarations import DeclarationChecker
 from cudasim.language.check_expressions import ExpressionChecker
 from cudasim.language.check_hints import first_at, type_hint
 from cudasim.language.constant import fold, in_type
-from cudasim.language.conversion import as_bool, implicit, known, number, rvalue
-from cudasim.language.scope import TypeMeaning
-from cudasim.language.types import Scalar, Void, promoted
+from cudasim.language.conversion import Value, address, known, number, rvalue
+from cudasim.language.scope import FunctionName
+from cudasim.language.types import Scalar, Type, Void, is_scoped, promoted
 
 
 class StatementChecker:
@@ -73,24 +73,18 @@ class StatementChecker:
                 )
             return self.statement(node.statement)
         if isinstance(node, syntax.StaticAssert):
-            self.static_assert(node)
+            self.declarations.static_assert(node)
+        elif isinstance(node, syntax.Bindings):
+            return [self.declarations.bindings(node)]
         elif isinstance(node, syntax.Alias):
-            written = self.types.type_name(node.type)
-            self.context.declare(node.name, TypeMeaning(written.type, written.const), node.at)
+            self.declarations.alias(node)
+        elif isinstance(node, syntax.Using):
+            self.declarations.using(node)
         elif isinstance(node, syntax.StructDefinition):
-            self.declarations.struct(node)
+            self.declarations.classes.define(node)
+        elif isinstance(node, syntax.EnumDefinition):
+            self.declarations.enum(node)
         return []
-
-    def static_assert(self, node: syntax.StaticAssert) -> None:
-        test = fold(as_bool(self.expressions.value(node.test), first_at(node.test)))
-        if test is None:
-            raise Fault(
-                first_at(node.test),
-                "expression must have a constant value",
-                "static_assert is checked when compiling",
-            )
-        if not test:
-            raise Fault(node.at, "static assertion failed" + (f": {node.message}" if node.message else ""))
 
     def _one(self, node: syntax.Node, reserved: Iterable[str] = ()) -> tree.Statement:
         """A statement in a scope of its own."""
@@ -163,6 +157,10 @@ class StatementChecker:
         if isinstance(node.value, syntax.Braces):
             return tree.Return(node.at, self.initials.braces_value(node.value, to))
         value = self.expressions.operand(node.value)
+        if self.context.function.auto:
+            to = self._auto(self.context.function, value, node.at)
+        if self.context.function.reference:
+            return self._return_reference(node, value)
         if isinstance(to, Void):
             if isinstance(value.type, Void):
                 return tree.Block(node.at, [tree.Evaluate(node.at, rvalue(value)), tree.Return(node.at)])
@@ -173,12 +171,40 @@ class StatementChecker:
             )
             message = f"return value type '{rvalue(value).type}' does not match the function type 'void'"
             raise Fault(first_at(node.value), message, hint)
-        result = implicit(value, to)
+        result = self.expressions.objects.converted(value, to, node.at)
         if result is None:
             source = rvalue(value).type
             message = f"return value type '{source}' does not match the function type '{to}'"
             raise Fault(first_at(node.value), message, type_hint(source, to))
         return tree.Return(node.at, result)
+
+    def _auto(self, function: FunctionName, value: Value, at: At) -> Type:
+        """The type of the function's first return, which all others have too."""
+        assert function.function is not None
+        type_ = rvalue(value).type
+        if function.deduced and type_ != function.returns:
+            message = (
+                f"deduced return type '{type_}' conflicts with previously deduced type '{function.returns}'"
+            )
+            raise Fault(at, message, "write the type of the function")
+        function.deduced = True
+        function.returns = function.function.returns = rvalue(value).type
+        return function.returns
+
+    def _return_reference(self, node: syntax.ReturnOf, value: Value) -> tree.Statement:
+        function = self.context.function
+        assert function is not None and node.value is not None
+        if value.place is None or value.type != function.returns:
+            if function.returns_const or value.lost:
+                raise unsupported(node.at, "a reference to a value that is not stored", "return the value")
+            message = "initial value of reference to non-const must be an lvalue"
+            raise Fault(first_at(node.value), message, f"the function returns a '{function.returns} &'")
+        if value.const and not function.returns_const:
+            message = f"qualifiers dropped in binding reference of type '{function.returns} &'"
+            raise Fault(first_at(node.value), message, "return a const reference")
+        if function.returns_const:
+            value = Value(place=value.place, const=True)
+        return tree.Return(node.at, address(value, node.at))
 
     # ------------------------------------------------------------------------------------------------ switch
 
@@ -216,6 +242,8 @@ class StatementChecker:
             case.default = True
             return
         written = self.expressions.value(node.value)
+        if (is_scoped(type_) or is_scoped(written.type)) and written.type != type_:
+            raise Fault(node.value.at, f"this label has type '{written.type}', and the switch '{type_}'")
         found = known(written)
         if found is None or isinstance(found, float):
             raise Fault(

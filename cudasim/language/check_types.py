@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cudasim.errors import Fault, unsupported
-from cudasim.language import half, syntax
+from cudasim.language import bfloat, groups, half, syntax
 from cudasim.language.check_context import Context
 from cudasim.language.check_hints import first_at
 from cudasim.language.conversion import Value, has_call, known
-from cudasim.language.parse_tokens import BUILT_IN_TYPES
-from cudasim.language.scope import TypeMeaning
-from cudasim.language.types import Array, Pointer, Scalar, Type, Void
+from cudasim.language.parse_tokens import BUILT_IN_TYPES, REFUSED_TYPES
+from cudasim.language.scope import ClassTemplate, Meaning, NamespaceName, TypeMeaning
+from cudasim.language.types import Array, Enum, FunctionType, Group, Pointer, Record, Scalar, Type, Void
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
@@ -42,18 +42,55 @@ class TypeChecker:
         if base == "auto":
             return Written(Void(), specifiers.const, auto=True)
         if isinstance(base, syntax.Name):
-            meaning = self.context.scope.find(base.name)
+            if base.name.startswith(groups.PREFIX):
+                return Written(self.expressions.calls.groups.type_named(base), specifiers.const)
+            meaning = self.found_type(base)
             if isinstance(meaning, TypeMeaning):
                 return Written(meaning.type, specifiers.const or meaning.const)
             if meaning is None and base.name in BUILT_IN_TYPES:
                 return Written(BUILT_IN_TYPES[base.name], specifiers.const)
-            if meaning is None and base.name in half.OTHER_TYPES:
-                raise unsupported(base.at, base.name, "take half, one by one")
-            if meaning is None:
-                raise unsupported(base.at, f"the struct '{base.name}' within itself")
+            if meaning is None and base.name in REFUSED_TYPES:
+                raise unsupported(base.at, f"{REFUSED_TYPES[base.name]} ('{base.name}')")
+            if meaning is None and base.name in (*half.OTHER_TYPES, *bfloat.OTHER_TYPES):
+                raise unsupported(base.at, base.name, "take half or __nv_bfloat16, one by one")
             raise Fault(base.at, f"'{base.name}' is not the name of a type")
         assert isinstance(base, Scalar | Void)
         return Written(base, specifiers.const)
+
+    def find(self, node: syntax.Name) -> Meaning | None:
+        """What a name means, with what stands before it."""
+        if node.of is None:
+            return self.context.scope.find(node.name)
+        if not node.of.name:
+            return self.context.file.scope.member(node.name)
+        outer = self.found_type(node.of)
+        if isinstance(outer, NamespaceName):
+            return outer.scope.member(node.name)
+        if isinstance(outer, TypeMeaning) and isinstance(outer.type, Enum):
+            return outer.type.constants.get(node.name)
+        if isinstance(outer, TypeMeaning) and isinstance(outer.type, Record) and outer.type.members:
+            if not outer.type.complete and node.name not in outer.type.members.scope.names:
+                raise Fault(node.at, f"incomplete type '{outer.type}' is not allowed")
+            found: Meaning | None = outer.type.members.scope.member(node.name)
+            return found
+        return None
+
+    def found_type(self, node: syntax.Name) -> Meaning | None:
+        """What a name means where a type stands: of a template, its instance."""
+        meaning = self.find(node)
+        if isinstance(meaning, ClassTemplate):
+            if node.arguments is None:
+                message = f"argument list for class template '{node.name}' is missing"
+                raise Fault(node.at, message, f"write {node.name}<...>")
+            declarations = self.context.file.declarations(self.context.scope, self.context.function)
+            return declarations.classes.instance(meaning, node.arguments, node.at)
+        if node.arguments is not None and isinstance(meaning, TypeMeaning):  # within the template itself
+            template = meaning.type.members.template if isinstance(meaning.type, Record) else None
+            if template is None:
+                raise Fault(node.at, f"'{node.name}' is not a template")
+            declarations = self.context.file.declarations(self.context.scope, self.context.function)
+            return declarations.classes.instance(template, node.arguments, node.at)
+        return meaning
 
     def written(self, specifiers: syntax.Specifiers, declarator: syntax.Declarator) -> Written:
         """The type of a declarator without what makes it a function."""
@@ -69,6 +106,8 @@ class TypeChecker:
         at = declarator.at
         if inner.reference:
             raise Fault(at, "a pointer to a reference, or an array of references, is not allowed")
+        if isinstance(part, syntax.PointerPart) and isinstance(inner.type, Group):
+            raise unsupported(at, "pointers to groups")
         if isinstance(part, syntax.PointerPart):
             return Written(Pointer(inner.type, inner.const), part.const, auto=inner.auto)
         if isinstance(part, syntax.ReferencePart):
@@ -76,7 +115,12 @@ class TypeChecker:
                 raise Fault(at, "a reference to void is not allowed")
             return Written(inner.type, inner.const, "&&" if part.rvalue else "&", inner.auto)
         if isinstance(part, syntax.FunctionPart):
-            raise unsupported(part.at, "pointers to functions")
+            kinds = [self.written(p.specifiers, p.declarator) for p in part.parameters]
+            if inner.auto or any(kind.reference or isinstance(kind.type, Array) for kind in kinds):
+                raise unsupported(part.at, "pointers to functions of this kind")
+            return Written(FunctionType(inner.type, tuple(kind.type for kind in kinds)), False)
+        if isinstance(inner.type, Group):
+            raise unsupported(part.at, "arrays of groups")
         if inner.auto:
             raise Fault(part.at, "an array of auto is not allowed", "write the type of the elements")
         if isinstance(inner.type, Void):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.language import tree
-from cudasim.language.types import BOOL, Scalar, Type
+from cudasim.language import bfloat, tree
+from cudasim.language.types import BFLOAT, BOOL, Scalar, Type
 
 Number = bool | int | float
 
@@ -19,6 +19,8 @@ def in_type(value: Number, type_: Type) -> Number | None:
         return None
     if type_ == BOOL:
         return bool(value)
+    if type_ == BFLOAT:
+        return float(bfloat.rounded_double(float(value)))
     if type_.is_float:
         with np.errstate(all="ignore"):
             return float(type_.dtype.type(value))

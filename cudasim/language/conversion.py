@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import tree
+from cudasim.language import groups, tree
 from cudasim.language.constant import fold, in_type
 from cudasim.language.scope import Overloads
 from cudasim.language.types import (
@@ -13,18 +13,20 @@ from cudasim.language.types import (
     DIM3,
     DOUBLE,
     FLOAT,
-    HALF,
-    INT,
+    NARROW,
     UINT,
     ULLONG,
     VECTORS,
     VOID,
     Array,
+    Enum,
+    Group,
     Pointer,
     Record,
     Scalar,
     Type,
     Void,
+    is_scoped,
     promoted,
 )
 
@@ -46,6 +48,7 @@ class Value:
     name: str = ""
     special: str = ""
     lost: bool = False
+    object: Value | None = None  # of a method: whose
 
     @property
     def type(self) -> Type:
@@ -60,6 +63,8 @@ def rvalue(value: Value) -> tree.Expression:
     if value.place is None:
         assert value.expression is not None
         return value.expression
+    if value.function is not None:
+        raise AssertionError("a function is no value")
     at, type_ = value.place.at, value.place.type
     if isinstance(type_, Array):
         return tree.Decay(at, Pointer(type_.of, value.const), value.place)
@@ -124,6 +129,12 @@ def implicit(value: Value, to: Type) -> tree.Expression | None:
     """The value in the type `to` where C++ converts without a cast, else None."""
     node = rvalue(value)
     source = node.type
+    if isinstance(source, Group):
+        return groups.converted(node, to)
+    if isinstance(to, Enum) or is_scoped(source):
+        return node if source == to else None
+    if source != to and source in NARROW and to in NARROW:
+        return None  # one of the other: by a cast
     if isinstance(to, Scalar) and isinstance(source, Scalar) and not (value.null and value.name == "nullptr"):
         return number(node, to)
     if isinstance(to, Pointer):
@@ -151,6 +162,9 @@ def _same_parts(node: tree.Expression, to: Type) -> tree.Expression:
 
 def quality(value: Value, to: Type, reference: str = "") -> int | None:
     """How well an argument fits a parameter: 0 exactly, 1 by promotion, 2 to 4 by conversion, None never."""
+    if reference == "plain" and isinstance(to, Group) and isinstance(value.type, Group):
+        base = value.type == to or (to == groups.ANY and value.type.parent is None)
+        return 0 if base and value.place is not None and not value.const else None
     if reference == "plain":
         return 0 if value.place is not None and value.type == to and not value.const else None
     if reference == "const" and value.place is not None and value.type == to:
@@ -161,7 +175,7 @@ def quality(value: Value, to: Type, reference: str = "") -> int | None:
     if source == to or (isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to):
         return 0
     if isinstance(source, Scalar) and isinstance(to, Scalar):
-        if HALF in (source, to):  # by a constructor, or an operator of the class
+        if source in NARROW or to in NARROW:  # by a constructor, or an operator of the class
             return 4
         return 1 if (promoted(source) == to and source != to) or (source, to) == (FLOAT, DOUBLE) else 2
     return 3 if isinstance(source, Pointer) and to == BOOL else 2
@@ -175,7 +189,7 @@ def as_bool(value: Value, at: At) -> tree.Expression:
     node = rvalue(value)
     if node.type == BOOL:
         return node
-    if isinstance(node.type, Scalar):
+    if isinstance(node.type, Scalar) and not is_scoped(node.type):
         return number(node, BOOL) if isinstance(node, tree.Literal) else tree.Convert(node.at, BOOL, node)
     if isinstance(node.type, Pointer):
         return tree.Convert(node.at, BOOL, node)
@@ -230,6 +244,10 @@ def _cast(value: Value, node: tree.Expression, to: Type, style: str) -> tree.Exp
                 return tree.Convert(node.at, to, node)
             return _pointer_from(node, to)
         return None if _loses_const(source, to) else _of_pointer(node, to)
+    if source in NARROW and to in NARROW and style != "reinterpret":
+        return tree.Convert(node.at, to, node)
+    if isinstance(source, Scalar) and isinstance(to, Scalar) and Enum in (type(source), type(to)):
+        return tree.Convert(node.at, to, node)
     known = implicit(value, to)
     if known is not None:
         return (
@@ -266,10 +284,10 @@ def _of_pointer(node: tree.Expression, to: Type) -> tree.Expression | None:
 def index_value(value: Value, at: At) -> tree.Expression:
     """An index: any integer."""
     node = rvalue(value)
-    if node.type == HALF:
-        raise unsupported(at, "a half as an index", "convert it: (int)x")
-    if isinstance(node.type, Scalar) and node.type.is_integer:
-        return node if node.type.rank >= INT.rank else number(node, INT)
+    if node.type in NARROW:
+        raise unsupported(at, f"a {node.type} as an index", "convert it: (int)x")
+    if isinstance(node.type, Scalar) and node.type.is_integer and not is_scoped(node.type):
+        return number(node, promoted(node.type))
     hint = "convert it: (int)x" if isinstance(node.type, Scalar) else ""
     message = f"expression must have integral type, and it has type '{node.type}'"
     raise Fault(at, message, hint)
@@ -289,4 +307,15 @@ def has_call(node: object) -> bool:
         return any(has_call(part) for part in node)
     if isinstance(node, tree.Expression | tree.Place):
         return any(has_call(part) for part in vars(node).values())
+    return False
+
+
+def has_effect(node: object) -> bool:
+    """Whether an expression or a place changes something when it is worked out."""
+    if isinstance(node, tree.Call | tree.Assign | tree.Increment | tree.Intrinsic):
+        return True
+    if isinstance(node, list):
+        return any(has_effect(part) for part in node)
+    if isinstance(node, tree.Expression | tree.Place):
+        return any(has_effect(part) for part in vars(node).values())
     return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cudasim.errors import At, CompileError, Fault
-from cudasim.language import syntax, tree
+from cudasim.language import groups, syntax, tree
 from cudasim.language.check import Checker
-from cudasim.language.lexer import tokens
+from cudasim.language.lexer import Token
 from cudasim.language.parse_expressions import ExpressionParser
 from cudasim.language.parse_tokens import Tokens
 from cudasim.language.parser import Parser
-from cudasim.language.preprocess import preprocess
+from cudasim.language.preprocess import Preprocessor
 from cudasim.language.scope import FunctionName, Overloads
 from cudasim.language.templates import explicit_only
 
@@ -26,11 +26,16 @@ def compile_source(
     under these names. Raises CompileError at the first mistake.
     """
     try:
-        parser = Parser(Tokens(preprocess(source, options)))
+        preprocessor = Preprocessor(options)
+        parser = Parser(Tokens(list(groups.qualified(preprocessor.source(source)))))
         unit = parser.unit()
         checker = Checker()
         checker.unit(unit)
-        kernels = {text: _named(text, parser, checker) for text in name_expressions}
+        start = At(1, 1)
+        kernels = {
+            text: _named(text, preprocessor.expression(text, start), parser, checker)
+            for text in name_expressions
+        }
         return checker.program(name, source, kernels)
     except Fault as fault:
         kind = "unsupported" if fault.unsupported else "error"
@@ -40,7 +45,7 @@ def compile_source(
         raise CompileError("unsupported", message, At(1, 1), name, source) from None
 
 
-def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
+def _named(text: str, stream: list[Token], parser: Parser, checker: Checker) -> FunctionName:
     """The kernel that a name expression means."""
     start = At(1, 1)
 
@@ -49,19 +54,22 @@ def _named(text: str, parser: Parser, checker: Checker) -> FunctionName:
             start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
         )
 
-    inner = Tokens([token.moved(start) for token in tokens(text)])
-    inner.scopes = [parser.tokens.scopes[0]]
+    inner = Tokens(stream)
+    inner.scopes, inner.members = [parser.tokens.scopes[0]], parser.tokens.members
+    inner.opened = parser.tokens.opened
     inner.takes("&")
     node = ExpressionParser(inner).assignment()
     if inner.token.kind != "end" or not isinstance(node, syntax.Name):
         raise wrong("is not the name of a kernel")
-    meaning = checker.scope.find(node.name)
+    meaning = checker.top.types.find(node)
     if not isinstance(meaning, Overloads):
         raise wrong(f"names no function: identifier '{node.name}' is undefined")
     if node.arguments is None and meaning.functions:
         return meaning.functions[0]
     for template in meaning.templates:
-        bindings = explicit_only(checker.top.expressions, template.definition, node.arguments or [])
+        bindings = explicit_only(
+            checker.top.expressions, template.definition, node.arguments or [], template.scope
+        )
         if bindings is not None:
             made = checker.functions.instance(template, bindings, start)
             if made.kernel:

@@ -6,14 +6,18 @@ checked program lists the call. Warp functions and `__syncwarp` always have all 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from cudasim.language import half
+from cudasim.language import bfloat, half
 from cudasim.language.types import (
+    BFLOAT,
+    BFLOAT2,
     BOOL,
     DOUBLE,
     FLOAT,
     HALF,
+    HALF2,
     INT,
     LLONG,
     LONG,
@@ -36,6 +40,12 @@ class Signature:
     returns: Type
     parameters: tuple[Type, ...]
     defaults: tuple[int, ...] = ()
+
+    @property
+    def of_bfloat(self) -> bool:
+        """Whether there is such a function with cuda_bf16.h alone."""
+        kinds = (self.returns, *self.parameters, *(getattr(kind, "to", None) for kind in self.parameters))
+        return BFLOAT in kinds or BFLOAT2 in kinds
 
 
 INTRINSICS: dict[str, tuple[Signature, ...]] = {}
@@ -184,6 +194,21 @@ for _name, _returns, *_parameters in (
 
 for _name, (_result, _parameter) in half.FUNCTIONS.items():
     _add(_name, Signature(_name, _result, (_parameter,)))
+for _name, (_result, _count) in half.ARITHMETIC.items():
+    _add(_name, Signature(_name, _result, (HALF,) * _count))
+for _name, (_, _count) in half.OF_PAIRS.items():
+    _add(_name, Signature(_name, HALF2, (HALF2,) * _count))
+for _name, (_made, _takes) in half.PAIRS.items():
+    _add(_name, Signature(_name, _made, _takes))
+for _name, (_result, _parameter) in bfloat.FUNCTIONS.items():
+    _add(_name, Signature(_name + bfloat.MARK, _result, (_parameter,)))
+for _name, (_result, _count) in bfloat.ARITHMETIC.items():
+    _add(_name, Signature(_name + bfloat.MARK, _result, (BFLOAT,) * _count))
+for _name, (_, _count) in half.OF_PAIRS.items():
+    _add(_name, Signature(_name + bfloat.MARK, BFLOAT2, (BFLOAT2,) * _count))
+for _name, (_made, _takes) in bfloat.PAIRS.items():
+    _add(_name, Signature(_name + bfloat.MARK, _made, _takes))
+_add("__hadd", Signature("__hadd_int", INT, (INT, INT)))  # without the header: the mean of two integers
 
 # --------------------------------------------------------------------------------------------- atomics, warps
 
@@ -195,7 +220,7 @@ def _atomic(name: str, types: tuple[Type, ...], values: int = 1) -> None:
     )
 
 
-_atomic("atomicAdd", (INT, UINT, ULLONG, FLOAT, DOUBLE))
+_atomic("atomicAdd", (INT, UINT, ULLONG, FLOAT, DOUBLE, HALF, BFLOAT))
 _atomic("atomicSub", (INT, UINT))
 _atomic("atomicExch", (INT, UINT, ULLONG, FLOAT))
 _atomic("atomicMin", (INT, UINT, LLONG, ULLONG))
@@ -207,7 +232,10 @@ _atomic("atomicInc", (UINT,))
 _atomic("atomicDec", (UINT,))
 _atomic("atomicCAS", (INT, UINT, ULLONG, USHORT), 2)
 
-_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE, HALF)
+for _name in ("Add", "Sub", "Exch", "Min", "Max", "And", "Or", "Xor", "Inc", "Dec", "CAS"):
+    INTRINSICS[f"atomic{_name}_system"] = INTRINSICS[f"atomic{_name}"]  # the host takes no part here
+
+_EXCHANGED = (INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE, HALF, BFLOAT)
 for _name, _lane in (
     ("__shfl_sync", INT),
     ("__shfl_up_sync", UINT),
@@ -224,7 +252,13 @@ for _name in ("__syncthreads_count", "__syncthreads_and", "__syncthreads_or"):
     _add(_name, Signature(_name, INT, (INT,)))
 _add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
+_add("__threadfence_system", Signature("__threadfence_system", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
+
+# What checks its arguments by itself, for pointers to all numbers and vectors.
+CACHED_LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu")
+CACHED_STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
+COPIES = ("memcpy", "memset")
 
 # --------------------------------------------------------------------------------------------- known, not had
 
@@ -232,8 +266,6 @@ UNSUPPORTED = set(
     [
         "malloc",
         "free",
-        "memcpy",
-        "memset",
         "memcmp",
         "clock",
         "clock64",
@@ -336,7 +368,6 @@ UNSUPPORTED = set(
         "__umul64hi",
         "__sad",
         "__usad",
-        "__hadd",
         "__rhadd",
         "__uhadd",
         "__urhadd",
@@ -348,15 +379,6 @@ UNSUPPORTED = set(
         "__dp4a",
         "__dp2a_lo",
         "__dp2a_hi",
-        "__ldcg",
-        "__ldca",
-        "__ldcs",
-        "__ldcv",
-        "__ldlu",
-        "__stwb",
-        "__stcg",
-        "__stcs",
-        "__stwt",
         "__isGlobal",
         "__isShared",
         "__isConstant",
@@ -410,6 +432,17 @@ UNSUPPORTED |= {
     f"__{source}2{to}_{mode}" for source in _KINDS for to in _KINDS for mode in ("rn", "rz", "ru", "rd")
 }
 UNSUPPORTED -= set(INTRINSICS)
+# Families of functions whose names begin alike.
+_FAMILIES = re.compile(
+    r"__v(?:abs|add|avg|cmp|h|max|min|neg|sad|set|sub|i)\w*|__nv_\w+|__builtin_\w+|__cvta_\w+|__pipeline_\w+"
+    r"|__cluster_\w+|__mbarrier_\w+|(?:tex|surf)(?:1D|2D|3D|Cubemap)\w*"
+)
+
+
+def is_unsupported(name: str) -> bool:
+    """Whether CUDA has a function of that name, which is missing here."""
+    return name in UNSUPPORTED or (name not in INTRINSICS and _FAMILIES.fullmatch(name) is not None)
+
 
 HOST_ONLY = {
     "cout": 'a kernel cannot print to a stream; write printf("%d\\n", n)',
@@ -420,10 +453,4 @@ HOST_ONLY = {
     "cudaDeviceSynchronize": "inside a kernel, __syncthreads() waits for the threads of the block",
     "rand": "there are no random numbers in a kernel; make them on the host",
     "new": "memory is allocated on the host",
-    "INFINITY": "there are no headers; write __int_as_float(0x7f800000)",
-    "FLT_MAX": "there are no headers; write 3.402823466e+38f",
-    "INT_MAX": "there are no headers; write 2147483647",
-    "INT_MIN": "there are no headers; write (-2147483647 - 1)",
-    "M_PI": "there are no headers; write 3.14159265358979323846",
-    "NAN": "there are no headers; write __int_as_float(0x7fffffff)",
 }

@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import half, tree
+from cudasim.language import bfloat, half, tree
 from cudasim.language.check_hints import type_hint
-from cudasim.language.conversion import Value, implicit, index_value, number, points_alike, rvalue
+from cudasim.language.check_pointers import target_of
+from cudasim.language.conversion import Value, has_effect, implicit, index_value, number, points_alike, rvalue
 from cudasim.language.types import (
+    BFLOAT2,
     BOOL,
-    HALF,
     LONG,
+    NARROW,
+    PAIRS,
     ULONG,
     VOID,
     Array,
+    Enum,
+    Group,
     Pointer,
     Record,
     Scalar,
     Type,
     Void,
     common,
+    is_scoped,
     promoted,
 )
+
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def arithmetic(node: tree.Expression, at: At, op: str) -> Scalar:
     """The type of an operand that is a number; raises Fault for all else."""
-    if node.type == HALF:
+    if node.type in NARROW:
         raise half.arithmetic(at)
+    if is_scoped(node.type):
+        raise Fault(at, f"no operator '{op}' matches an operand of type '{node.type}'", "cast it: (int)x")
     if isinstance(node.type, Scalar):
         return node.type
+    if target_of(node.type) is not None:
+        raise unsupported(at, f"'{op}' of pointers to functions")
     if isinstance(node.type, Record):
         hint = "CUDA has no arithmetic on vectors; compute with each member: a.x, a.y, ..."
         raise Fault(at, f"no operator '{op}' matches an operand of type '{node.type}'", hint)
@@ -68,7 +80,7 @@ def modifiable(value: Value, at: At) -> tree.Place:
     if value.place is None:
         if value.lost:
             raise unsupported(at, "changing the result of an assignment or of ?:")
-        if not value.special and (value.type == HALF or isinstance(value.type, Record)):
+        if not value.special and (value.type in NARROW or isinstance(value.type, Record)):
             raise unsupported(at, "changing a value that is not stored")  # C++ allows it of classes
         name = (
             f"'{value.name}' cannot be changed"
@@ -83,6 +95,8 @@ def modifiable(value: Value, at: At) -> tree.Place:
         raise unsupported(at, "writing to __constant__ memory in a kernel", "the host fills it")
     if isinstance(value.place.type, Array):
         raise Fault(at, "expression must be a modifiable lvalue", "an array is changed element by element")
+    if isinstance(value.place.type, Group):
+        raise unsupported(at, "a group that is changed", "declare another one")
     return value.place
 
 
@@ -90,10 +104,19 @@ def binary(op: str, left: Value, right: Value, at: At) -> Value:
     """`left op right`, for all operators but `,` `&&` and `||`."""
     a, b = rvalue(left), rvalue(right)
     if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
-        if op in ("==", "!=", "<", "<=", ">", ">="):
+        if op in COMPARISONS:
             return Value(_compare_pointers(op, left, right, at))
         if op in ("+", "-"):
             return Value(_pointer_arithmetic(op, a, b, at))
+    if op in COMPARISONS and isinstance(a.type, Enum) and a.type == b.type:
+        base = a.type.base
+        return Value(tree.Binary(at, BOOL, op, number(a, base), number(b, base)))
+    if a.type == b.type and a.type in NARROW and op in ("+", "-", "*", "/", *COMPARISONS):
+        return Value(tree.Binary(at, BOOL if op in COMPARISONS else a.type, op, a, b))
+    if a.type == b.type and a.type in PAIRS and op in COMPARISONS:
+        raise unsupported(at, f"a comparison of two {a.type}", "compare their parts: a.x < b.x")
+    if a.type == b.type and a.type in PAIRS and op in half.OPERATORS:
+        return Value(tree.Intrinsic(at, a.type, _of_pairs(op, a.type), [a, b]))
     x, y = arithmetic(a, at, op), arithmetic(b, at, op)
     if op in ("<<", ">>"):
         _integers(op, x, y, at)
@@ -101,8 +124,13 @@ def binary(op: str, left: Value, right: Value, at: At) -> Value:
     if op in ("%", "&", "|", "^"):
         _integers(op, x, y, at)
     type_ = common(x, y)
-    result: Type = BOOL if op in ("==", "!=", "<", "<=", ">", ">=") else type_
+    result: Type = BOOL if op in COMPARISONS else type_
     return Value(tree.Binary(at, result, op, number(a, type_), number(b, type_)))
+
+
+def _of_pairs(op: str, kind: Type) -> str:
+    """The function that works out an operator of two half2 or two __nv_bfloat162."""
+    return half.OPERATORS[op] + (bfloat.MARK if kind == BFLOAT2 else "")
 
 
 def _integers(op: str, x: Scalar, y: Scalar, at: At) -> None:
@@ -170,8 +198,8 @@ def _pointer_arithmetic(op: str, a: tree.Expression, b: tree.Expression, at: At)
 def assigned(value: Value, to: Type, at: At) -> tree.Expression:
     """A value in the type of what it is assigned to."""
     result = implicit(value, to)
-    if result is not None and to == HALF and rvalue(value).type in (LONG, ULONG):
-        message = "more than one operator '=' matches: half is not made of a long"
+    if result is not None and to in NARROW and rvalue(value).type in (LONG, ULONG):
+        message = f"more than one operator '=' matches: {to} is not made of a long"
         raise Fault(at, message, "convert it: (float)n")
     if result is None:
         source = rvalue(value).type
@@ -187,9 +215,28 @@ def compound(op: str, place: tree.Place, right: Value, at: At) -> tree.Expressio
         if op not in ("+", "-") or isinstance(type_.to, Void):
             raise Fault(at, f"'{op}=' of a pointer of type '{type_}' is not allowed")
         return tree.Assign(at, type_, place, index_value(right, at), op, type_)
+    if isinstance(type_, Enum):
+        message = f"a value of type 'int' cannot be assigned to an entity of type '{type_}'"
+        raise Fault(at, message, "compute with an int, and cast the result to the enum")
     left = tree.Load(at, type_, place)
+    if type_ in PAIRS and rvalue(right).type == type_ and op in half.OPERATORS:
+        return _compound_pair(op, place, left, right, at)
+    if type_ in NARROW and (made := implicit(right, type_)) is not None:
+        right = Value(made)
     result = binary(op, Value(left), right, at).expression
     if not isinstance(result, tree.Binary):
         source = result.type if result else type_
         raise Fault(at, f"a value of type '{source}' cannot be assigned to an entity of type '{type_}'")
     return tree.Assign(at, type_, place, result.right, op, result.type)
+
+
+def _compound_pair(
+    op: str, place: tree.Place, left: tree.Expression, right: Value, at: At
+) -> tree.Expression:
+    """`place op= right` of two half2 or __nv_bfloat162: the place is read, and then written."""
+    if has_effect(place):
+        raise unsupported(
+            at, f"'{op}=' of a {place.type} whose place changes something", "write it in two statements"
+        )
+    result = tree.Intrinsic(at, place.type, _of_pairs(op, place.type), [left, rvalue(right)])
+    return tree.Assign(at, place.type, place, result)

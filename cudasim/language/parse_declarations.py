@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language.lexer import unquoted
+from cudasim.language.parse_classes import ClassParser
 from cudasim.language.parse_expressions import ExpressionParser
 from cudasim.language.parse_tokens import KEYWORDS, STORAGE_WORDS
-from cudasim.language.parse_types import undefined_type
+from cudasim.language.parse_types import CLASS_WORDS, undefined_type
 from cudasim.language.syntax import (
     Alias,
     Braces,
     Declaration,
     Declarator,
-    FunctionPart,
+    EnumDefinition,
     Name,
     Node,
     One,
     Specifiers,
     StaticAssert,
-    StructDefinition,
+    TemplateParameter,
+    Using,
 )
 
 END_HINT = "a statement ends with ;"
@@ -29,15 +31,16 @@ class DeclarationParser:
 
     def __init__(self, expressions: ExpressionParser) -> None:
         self.tokens, self.types, self.expressions = expressions.tokens, expressions.types, expressions
+        self.classes = ClassParser(self)
 
     def typed_specifiers(self) -> Specifiers:
         """Specifiers that name a type."""
         specifiers = self.types.specifiers()
         if specifiers.base is None:
-            raise self._no_type(specifiers)
+            raise self.no_type(specifiers)
         return specifiers
 
-    def _no_type(self, specifiers: Specifiers) -> Fault:
+    def no_type(self, specifiers: Specifiers) -> Fault:
         tokens = self.tokens
         token, after = tokens.token, tokens.ahead()
         if token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text):
@@ -64,10 +67,14 @@ class DeclarationParser:
         tokens = self.tokens
         if not tokens.starts_type():
             return False
-        after = tokens.ahead()
+        length = tokens.path()[1]
+        after = tokens.ahead(length)
         if after.text == "(":
-            return tokens.ahead(2).text in ("*", "&") or tokens.token.text in ("alignas", "__align__")
-        return after.text != "{" or tokens.token.text == "struct"
+            return tokens.ahead(length + 1).text in ("*", "&") or tokens.token.text in (
+                "alignas",
+                "__align__",
+            )
+        return after.text != "{" or tokens.token.text in CLASS_WORDS
 
     def rest(
         self, at: At, specifiers: Specifiers, first: Declarator, hint: str = "a statement ends with ;"
@@ -132,87 +139,106 @@ class DeclarationParser:
         self.end()
         return StaticAssert(at, test, message)
 
-    def using(self) -> Node:
+    def using(self, template: list[TemplateParameter] | None = None) -> Node:
+        """using name = type; using namespace name; using name;"""
         tokens = self.tokens
         at = tokens.next().at
-        if tokens.sees("namespace"):
-            raise unsupported(at, "using namespace", "a kernel has no namespaces, std neither")
-        name = tokens.identifier()
-        if tokens.sees("::"):
-            raise unsupported(at, "using declarations")
+        if tokens.takes("namespace"):
+            name = self._namespace_name(at)
+            self.end()
+            tokens.opened.append(tokens.members.setdefault(name.name, {}))
+            return Using(at, name, whole=True)
+        if tokens.ahead().text == "::" or tokens.sees("::"):
+            if tokens.token.kind == "name" and not tokens.kind_of(tokens.token.text):
+                raise undefined_type(tokens.token.text, tokens.at)
+            kind = tokens.path()[0]
+            target = self.types.name()
+            self.end()
+            tokens.declare(target.name, kind)
+            return Using(at, target)
+        token = tokens.identifier()
         tokens.must("=")
         type_ = self.types.type_name()
         self.end()
-        tokens.declare(name.text, "type")
-        return Alias(at, name.text, type_)
+        if template is not None:
+            tokens.scopes[-2][token.text] = "class template"
+        else:
+            tokens.declare(token.text, "type")
+        return Alias(at, token.text, type_, template)
 
-    def struct_follows(self) -> bool:
-        """Whether the definition of a struct begins here."""
+    def alias_follows(self) -> bool:
+        """Whether namespace name = other; stands here."""
+        return self.tokens.sees("namespace") and self.tokens.ahead(2).text == "="
+
+    def namespace_alias(self) -> Node:
+        tokens = self.tokens
+        at = tokens.next().at
+        name = tokens.identifier().text
+        tokens.must("=")
+        target = self.types.name()
+        self.end()
+        tokens.declare(name, "namespace")
+        tokens.members[name] = tokens.members.setdefault(target.name, {})
+        return Using(at, target, alias=name)
+
+    def _namespace_name(self, at: At) -> Name:
+        tokens = self.tokens
+        token = tokens.ahead(1 if tokens.sees("::") else 0)
+        if tokens.kind_of(token.text) != "namespace":
+            raise unsupported(at, f"using namespace {token.text}", "only namespaces of the source are known")
+        return self.types.name()
+
+    def type_follows(self) -> bool:
+        """Whether the definition of a struct or of an enum begins here."""
+        return self.classes.follows() or self._enum_follows()
+
+    def type_definition(self) -> list[Node]:
+        """It, and the declaration that it begins, if any."""
+        return self.classes.definition() if self.classes.follows() else self._enum()
+
+    def _enum_follows(self) -> bool:
         tokens = self.tokens
         i = 1 if tokens.sees("typedef") else 0
-        if tokens.ahead(i).text != "struct" or tokens.ahead(i).kind != "name":
+        if tokens.ahead(i).text != "enum" or tokens.ahead(i).kind != "name":
             return False
-        i += 1
-        if tokens.ahead(i).text in ("__align__", "alignas"):
-            return True
-        return tokens.ahead(i).text == "{" or tokens.ahead(i + 1).text in ("{", ":", ";", "final")
+        i += 2 if tokens.ahead(i + 1).text in ("class", "struct") else 1
+        return tokens.ahead(i).text in ("{", ":") or tokens.ahead(i + 1).text in ("{", ":", ";")
 
-    def struct(self) -> list[Node]:
-        """The definition of a struct, and the declaration that it begins, if any."""
+    def _enum(self) -> list[Node]:
         tokens = self.tokens
         at = tokens.at
         typedef = tokens.takes("typedef")
-        tokens.must("struct")
-        align: Node | None = None
-        if tokens.sees("__align__", "alignas"):
-            holder = Specifiers(tokens.at, None)
-            self.types.storage_word(holder)
-            align = holder.align
-        name = tokens.identifier().text if not tokens.sees("{") else f"<unnamed of line {at.line}>"
-        if not tokens.sees("{"):
-            raise unsupported(tokens.at, "structs with bases, or declared before they are defined")
-        tokens.declare(name, "type")
-        fields = self._fields()
-        result: list[Node] = [StructDefinition(at, name, fields, align)]
-        if tokens.takes(";"):
-            return result
+        tokens.must("enum")
+        scoped = tokens.takes("class", "struct")
+        name = tokens.identifier().text if not tokens.sees("{", ":") or scoped else ""
+        base = self.types.specifiers(storage=False) if tokens.takes(":") else None
+        if tokens.sees(";"):
+            raise unsupported(at, "an enum that is declared before it is defined")
+        made = name or f"<unnamed of line {at.line}>"
+        tokens.declare(made, "type")
+        result: list[Node] = [EnumDefinition(at, made, scoped, base, self._enumerators(scoped))]
+        return result if tokens.takes(";") else [*result, self.of_type(at, made, typedef)]
+
+    def _enumerators(self, scoped: bool) -> list[tuple[At, str, Node | None]]:
+        tokens = self.tokens
+        opened = tokens.must("{").at
+        items: list[tuple[At, str, Node | None]] = []
+        while not tokens.sees("}"):
+            token = tokens.identifier()
+            items.append((token.at, token.text, self.expressions.constant() if tokens.takes("=") else None))
+            if not scoped:
+                tokens.declare(token.text)
+            if not tokens.takes(","):
+                break
+        tokens.must("}", opened)
+        return items
+
+    def of_type(self, at: At, name: str, typedef: bool) -> Node:
+        """What is declared behind the } of a type."""
+        tokens = self.tokens
         specifiers = Specifiers(at, Name(at, name))
         if typedef:
             specifiers.words["typedef"] = at
         elif tokens.token.kind != "name" and not tokens.sees("*"):
-            raise tokens.expected(";", hint="the definition of a struct ends with };")
-        result.append(self.rest(at, specifiers, self.types.declarator()))
-        return result
-
-    def _fields(self) -> list[Declaration]:
-        tokens = self.tokens
-        opened = tokens.must("{").at
-        tokens.scopes.append({})
-        fields: list[Declaration] = []
-        while not tokens.sees("}"):
-            if tokens.token.kind == "end":
-                raise tokens.expected("}", opened)
-            if tokens.sees(
-                "__device__", "__host__", "~", "template", "public", "private", "operator", "using"
-            ):
-                raise unsupported(
-                    tokens.at, "structs with methods", "write a __device__ function that takes the struct"
-                )
-            if tokens.takes(";"):
-                continue
-            at = tokens.at
-            specifiers = self.typed_specifiers()
-            if tokens.sees("("):
-                raise unsupported(tokens.at, "structs with methods", "write a __device__ function")
-            tokens.refuse_word()
-            declarator = self.types.declarator()
-            if tokens.sees("=", "{"):
-                raise unsupported(tokens.at, "initial values in structs")
-            if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
-                raise unsupported(declarator.at, "structs with methods", "write a __device__ function")
-            if tokens.sees(":"):
-                raise unsupported(tokens.at, "bit fields")
-            fields.append(self.rest(at, specifiers, declarator))
-        tokens.scopes.pop()
-        tokens.place += 1
-        return fields
+            raise tokens.expected(";", hint="the definition of a type ends with };")
+        return self.rest(at, specifiers, self.types.declarator())

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from cudasim.errors import Fault, unsupported
+from collections.abc import Callable
+
+from cudasim.errors import At, Fault, unsupported
 from cudasim.language.lexer import number, unquoted
-from cudasim.language.parse_tokens import KEYWORDS, Tokens
+from cudasim.language.parse_tokens import KEYWORDS, OF_TEXTURES, Tokens
 from cudasim.language.parse_types import TypeParser, undefined_type
 from cudasim.language.syntax import (
     Assignment,
+    BlockOf,
     Braces,
     CallOf,
     Cast,
     Declarator,
     Dot,
+    FunctionDefinition,
+    FunctionPart,
     Index,
     Infix,
+    Lambda,
     Make,
     Name,
     Node,
@@ -26,6 +32,7 @@ from cudasim.language.syntax import (
     Specifiers,
     Ternary,
     Text,
+    This,
     TypeName,
 )
 from cudasim.language.types import BOOL, CHAR
@@ -44,6 +51,7 @@ class ExpressionParser:
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens, self.types = tokens, TypeParser(tokens, self)
+        self.block: Callable[..., BlockOf]  # of the parser of statements
 
     def expression(self) -> Node:
         node = self.assignment()
@@ -108,7 +116,7 @@ class ExpressionParser:
             return Prefix(token.at, "!" if token.text == "not" else "~", self._unary())
         if token.text in ("sizeof", "alignof", "__alignof__") and token.kind == "name":
             return self._size_of()
-        if token.text == "(" and token.kind == "mark" and tokens.starts_type(tokens.ahead()):
+        if token.text == "(" and token.kind == "mark" and tokens.starts_type(1):
             opened = tokens.next().at
             if not self._functional_in_brackets():
                 type_ = self.types.type_name()
@@ -121,19 +129,23 @@ class ExpressionParser:
 
     def _functional_in_brackets(self) -> bool:
         """Whether `(float(x) ...` stands here, the ( being taken: a conversion in brackets and no cast."""
-        token, after = self.tokens.token, self.tokens.ahead()
+        token, length = self.tokens.token, self.tokens.path()[1]
+        after = self.tokens.ahead(length)
         if after.text == "{":
             return True
         if after.text != "(" or token.text in ("const", "struct", "typename"):
             return False
-        return self.tokens.ahead(2).text not in ("*", "&", ")") or self._pointer_is_operand()
+        own = self.tokens.path()[0] in ("type", "class template")
+        no_pointer = ("*", "&") if own else ("*", "&", ")")
+        return self.tokens.ahead(length + 1).text not in no_pointer or self._pointer_is_operand(length)
 
-    def _pointer_is_operand(self) -> bool:
+    def _pointer_is_operand(self, length: int) -> bool:
         """`(float(*p) + 1)`: what follows the * is no part of a declarator, which ends at once."""
+        ahead = self.tokens.ahead
         return (
-            self.tokens.ahead(2).text in ("*", "&")
-            and self.tokens.ahead(3).text != ")"
-            and self.tokens.ahead(3).kind == "name"
+            ahead(length + 1).text in ("*", "&")
+            and ahead(length + 2).text != ")"
+            and ahead(length + 2).kind == "name"
         )
 
     def _size_of(self) -> Node:
@@ -142,7 +154,7 @@ class ExpressionParser:
         align = token.text != "sizeof"
         if tokens.sees("...") and not align:
             raise unsupported(tokens.at, "sizeof...")
-        if tokens.sees("(") and tokens.starts_type(tokens.ahead()) and not self._type_is_call(1):
+        if tokens.sees("(") and tokens.starts_type(1) and not self._type_is_call(1):
             opened = tokens.next().at
             type_ = self.types.type_name()
             tokens.must(")", opened)
@@ -150,7 +162,8 @@ class ExpressionParser:
         return SizeOf(token.at, self._unary(), align)
 
     def _type_is_call(self, count: int) -> bool:
-        return self.tokens.ahead(count + 1).text in ("(", "{") and self.tokens.ahead(count + 2).text not in (
+        after = count + self.tokens.path(count)[1]
+        return self.tokens.ahead(after).text in ("(", "{") and self.tokens.ahead(after + 1).text not in (
             "*",
             "&",
         )
@@ -173,8 +186,12 @@ class ExpressionParser:
             return Text(at, text)
         if tokens.sees("("):
             return self._bracketed()
+        if tokens.sees("::"):
+            return self._functional() if tokens.starts_type() else self.types.name()
         if tokens.sees("["):
-            raise self._lambda_or_fault()
+            if tokens.ahead().text in ("]", "&", "=") or tokens.ahead(2).text in (",", "]", "="):
+                return self._lambda()
+            raise Fault(at, "expected an expression")
         if token.kind == "name":
             return self._word()
         if token.kind == "end":
@@ -183,10 +200,51 @@ class ExpressionParser:
         here = tokens.after_last() if tokens.place and last.at.line != at.line else at
         raise Fault(here, "expected an expression")
 
-    def _lambda_or_fault(self) -> Fault:
-        if self.tokens.ahead().text in ("]", "&", "="):
-            return unsupported(self.tokens.at, "lambda functions", "write a __device__ function")
-        return Fault(self.tokens.at, "expected an expression")
+    def _lambda(self) -> Node:
+        """[captures](parameters) { body }"""
+        tokens = self.tokens
+        at = tokens.next().at
+        default, captures = self._captures(at)
+        tokens.must("]", at)
+        if tokens.sees("__device__", "__host__"):
+            raise unsupported(tokens.at, f"{tokens.token.text} before a lambda", "leave it out in a kernel")
+        parameters = self.types.parameters() if tokens.sees("(") else []
+        mutable = tokens.takes("mutable")
+        specifiers = Specifiers(at, "auto", words={"__device__": at})
+        declarator = Declarator(at, "operator()", [FunctionPart(at, parameters)])
+        if tokens.takes("->"):
+            written = self.types.type_name()
+            specifiers.base, specifiers.const = written.specifiers.base, written.specifiers.const
+            declarator.parts += written.declarator.parts
+        if not tokens.sees("{"):
+            raise tokens.expected("{", hint="the body of a lambda stands between { and }")
+        tokens.scopes.append({})
+        for parameter in parameters:
+            tokens.declare(parameter.declarator.name)
+        before, tokens.no_greater = tokens.no_greater, False
+        body = self.block(scope=False)
+        tokens.no_greater = before
+        tokens.scopes.pop()
+        method = FunctionDefinition(at, specifiers, declarator, body, form="method", const=not mutable)
+        return Lambda(at, default, captures, method)
+
+    def _captures(self, at: At) -> tuple[str, list[tuple[At, str, bool]]]:
+        tokens, default = self.tokens, ""
+        captures: list[tuple[At, str, bool]] = []
+        while not tokens.sees("]"):
+            if tokens.sees("=", "&") and tokens.ahead().text in (",", "]"):
+                default = tokens.next().text
+            elif tokens.sees("this", "*"):
+                raise unsupported(tokens.at, "a lambda that captures this")
+            else:
+                by_reference = tokens.takes("&")
+                name = tokens.identifier()
+                captures.append((name.at, name.text, by_reference))
+                if not tokens.sees(",", "]"):
+                    raise unsupported(tokens.at, "a lambda that captures more than variables")
+            if not tokens.takes(","):
+                break
+        return default, captures
 
     def _character(self) -> Node:
         token = self.tokens.next()
@@ -220,16 +278,24 @@ class ExpressionParser:
         tokens.refuse_word()
         if tokens.starts_type():
             return self._functional()
+        if text == "this":
+            tokens.place += 1
+            return This(at)
         if text in KEYWORDS:
             raise Fault(at, "expected an expression", f"{text!r} is a word of the language")
-        tokens.place += 1
-        if tokens.sees("::"):
-            if tokens.kind_of(text):
-                raise unsupported(tokens.at, "members of types and namespaces (::)")
+        kind = tokens.kind_of(text)
+        if tokens.ahead().text == "::" and not kind:
             raise undefined_type(text, at)
-        if tokens.sees("<") and tokens.kind_of(text) == "template":
-            return Name(at, text, self.template_arguments())
-        return Name(at, text)
+        if tokens.ahead().text == "<" and not kind:
+            known = text in tokens.templates or text.startswith(OF_TEXTURES)
+            if known and self._closes(1):
+                tokens.place += 1
+                return Name(at, text, self.template_arguments())
+        return self.types.name()
+
+    def _closes(self, ahead: int) -> bool:
+        """Whether the < so many tokens ahead is a bracket: a call follows its >."""
+        return self.tokens.ahead(self.tokens.behind_angle(ahead)).text == "("
 
     def _cast(self) -> Node:
         tokens = self.tokens
@@ -287,8 +353,15 @@ class ExpressionParser:
                 node = self._index(node)
             elif tokens.sees(".", "->"):
                 arrow = tokens.next().text == "->"
+                is_template = tokens.takes("template")
+                if tokens.sees("operator"):
+                    raise unsupported(
+                        tokens.at, "an operator that is called by its name", "write it as an operator"
+                    )
                 name = tokens.identifier("the name of a member")
-                node = Dot(name.at, node, name.text, arrow)
+                is_template |= tokens.sees("<") and name.text in tokens.templates
+                arguments = self.template_arguments() if is_template and tokens.sees("<") else None
+                node = Dot(name.at, node, name.text, arrow, arguments)
             elif tokens.sees("++", "--"):
                 node = Postfix(at, tokens.next().text, node)
             else:
@@ -337,7 +410,8 @@ class ExpressionParser:
         return result
 
     def template_argument(self) -> Node:
-        if self.tokens.starts_type() and self.tokens.ahead().text not in ("(", "{"):
+        tokens = self.tokens
+        if tokens.starts_type() and tokens.ahead(tokens.path()[1]).text not in ("(", "{"):
             return self.types.type_name()
         return self.constant()
 

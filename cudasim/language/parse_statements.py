@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cudasim.errors import At, Fault, unsupported
+from cudasim.language import groups
 from cudasim.language.parse_declarations import DeclarationParser
 from cudasim.language.parse_tokens import KEYWORDS
 from cudasim.language.parse_types import undefined_type
 from cudasim.language.preprocess import UNROLL, UNROLL_END
 from cudasim.language.syntax import (
+    Bindings,
     BlockOf,
     CaseLabel,
     Declaration,
@@ -36,6 +38,7 @@ class StatementParser:
     def __init__(self, declarations: DeclarationParser) -> None:
         self.declarations, self.expressions = declarations, declarations.expressions
         self.tokens, self.types = declarations.tokens, declarations.types
+        declarations.classes.block = self.expressions.block = self.block
         self._by_word: dict[str, Callable[[], Node]] = {
             "if": self._if, "for": self._for, "while": self._while, "do": self._do, "switch": self._switch,
             "return": self._return, "break": self._jump, "continue": self._jump,
@@ -66,9 +69,15 @@ class StatementParser:
             raise Fault(self.tokens.at, "a __global__ function cannot stand inside another function", hint)
 
     def statements(self) -> list[Node]:
-        """One statement, or a struct with the variables that are declared along with it."""
-        if self.declarations.struct_follows():
-            return self.declarations.struct()
+        """One statement, or a struct or an enum with the variables that are declared along with it."""
+        self.tokens.attributes()
+        if self.tokens.takes(groups.USING):
+            self.tokens.use_groups()
+            return []
+        if self.declarations.type_follows():
+            return self.declarations.type_definition()
+        if self.declarations.alias_follows():
+            return [self.declarations.namespace_alias()]
         return [self.statement()]
 
     def _scoped(self) -> Node:
@@ -83,6 +92,7 @@ class StatementParser:
 
     def statement(self) -> Node:
         tokens = self.tokens
+        tokens.attributes()
         token = tokens.token
         at = token.at
         if tokens.sees("{"):
@@ -108,9 +118,20 @@ class StatementParser:
             if self.declarations.follows():
                 return self._local_declaration()
             self._undefined_type()
+            self._no_brackets()
         node = self.expressions.expression()
         self.declarations.end()
         return ExpressionStatement(at, node)
+
+    def _no_brackets(self) -> None:
+        """`Pair(x);` is a declaration of x."""
+        tokens = self.tokens
+        kind, after = tokens.path()
+        if kind not in ("type", "class template"):
+            return
+        texts = [tokens.ahead(after + i).text for i in (0, 2, 3)]
+        if texts == ["(", ")", ";"] and tokens.ahead(after + 1).kind == "name":
+            raise unsupported(tokens.at, "a declaration with brackets around its name", "leave them out")
 
     def _unroll(self) -> Node:
         tokens = self.tokens
@@ -139,6 +160,9 @@ class StatementParser:
         specifiers = self.declarations.typed_specifiers()
         if tokens.sees(";"):
             raise unsupported(at, "a declaration that declares nothing", "a name is missing")
+        after = tokens.ahead().text if tokens.sees("&", "&&") else tokens.token.text
+        if specifiers.base == "auto" and after == "[":
+            return self._bindings(at, specifiers.const)
         declarator = self.types.declarator()
         if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
             if tokens.sees("{"):
@@ -146,6 +170,27 @@ class StatementParser:
                 raise Fault(tokens.at, "expected a ';'", hint)
             raise unsupported(declarator.at, "declaring a function inside a function")
         return self.declarations.rest(at, specifiers, declarator)
+
+    def _bindings(self, at: At, const: bool) -> Node:
+        """auto [a, b] = value;"""
+        tokens = self.tokens
+        if tokens.sees("&&"):
+            raise unsupported(tokens.at, "references with &&")
+        reference = tokens.takes("&")
+        opened = tokens.must("[").at
+        names = []
+        while True:
+            name = tokens.identifier()
+            names.append((name.at, name.text))
+            if not tokens.takes(","):
+                break
+        tokens.must("]", opened)
+        tokens.must("=")
+        value = self.expressions.assignment()
+        self.declarations.end()
+        for _, text in names:
+            tokens.declare(text)
+        return Bindings(at, names, value, const, reference)
 
     # --------------------------------------------------------------------------------- with statements inside
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cudasim.errors import At, Fault, unsupported
+from cudasim.language import groups
 from cudasim.language.lexer import Token
 from cudasim.language.types import DIM3, LONG, ULONG, VECTORS, Type
 
@@ -39,14 +40,26 @@ BUILT_IN_TYPES: dict[str, Type] = {**VECTORS, "dim3": DIM3, "size_t": ULONG, "pt
 REFUSED_WORDS = {
     "goto": "goto", "asm": "inline PTX (asm)", "__asm__": "inline PTX (asm)", "__asm": "inline PTX (asm)",
     "new": "new", "delete": "delete", "throw": "exceptions", "try": "exceptions",
-    "operator": "operators of your own",
-    "decltype": "decltype", "typeid": "typeid", "enum": "enum", "union": "union", "class": "class",
-    "namespace": "namespace", "wchar_t": "wchar_t", "char16_t": "char16_t", "char32_t": "char32_t",
+    "decltype": "decltype", "typeid": "typeid", "virtual": "virtual functions",
+    "friend": "friends of a class",
+    "wchar_t": "wchar_t", "char16_t": "char16_t", "char32_t": "char32_t",
     "__attribute__": "__attribute__", "dynamic_cast": "dynamic_cast", "__managed__": "__managed__",
     "__grid_constant__": "__grid_constant__", "__cluster_dims__": "__cluster_dims__",
     "__maxnreg__": "__maxnreg__",
-    "thread_local": "thread_local", "this": "classes with methods", "noexcept": "noexcept",
+    "thread_local": "thread_local",
 }  # fmt: skip
+# Types that NVRTC knows without a header.
+REFUSED_TYPES = {
+    "cudaTextureObject_t": "textures", "cudaSurfaceObject_t": "surfaces", "clock_t": "clocks",
+    "cudaSurfaceBoundaryMode": "surfaces", "cudaTextureReadMode": "textures",
+    "va_list": "functions with a variable number of arguments",
+    **dict.fromkeys(
+        ("cudaExtent", "cudaPos", "cudaPitchedPtr", "cudaStream_t", "cudaEvent_t", "cudaError_t",
+         "cudaDeviceProp", "cudaMemcpyKind", "cudaChannelFormatDesc", "cudaArray_t"),
+        "what belongs to the host",
+    ),
+}  # fmt: skip
+OF_TEXTURES = ("tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "surfCubemap")
 OPENING = {")": "(", "]": "[", "}": "{"}
 TOKEN_HINTS = {
     ";": "a statement ends with ;",
@@ -60,8 +73,14 @@ class Tokens:
 
     def __init__(self, stream: list[Token]) -> None:
         self.stream, self.place = stream, 0
-        self.scopes: list[dict[str, str]] = [dict.fromkeys(BUILT_IN_TYPES, "type")]
+        self.scopes: list[dict[str, str]] = [dict.fromkeys((*BUILT_IN_TYPES, *REFUSED_TYPES), "type")]
+        self.scopes[0] |= {groups.PREFIX + name: kind for name, kind in groups.NAMES.items()}
+        self.used: set[str] = set()  # names that stand for those of the namespace of groups
         self.no_greater = False  # inside <...>, where > is a bracket
+        self.members: dict[str, dict[str, str]] = {}  # what stands in namespaces and classes, by their names
+        self.opened: list[dict[str, str]] = []  # of namespaces: using namespace
+        self.templates: set[str] = set()  # the names of methods that are templates
+        self.classes: list[str] = []  # those around this place
 
     # ----------------------------------------------------------------------------------------------- tokens
 
@@ -75,6 +94,16 @@ class Tokens:
 
     def ahead(self, count: int = 1) -> Token:
         return self.stream[min(self.place + count, len(self.stream) - 1)]
+
+    def attributes(self) -> None:
+        """Skips [[...]]: what a kernel computes does not depend on them."""
+        while self.sees("[") and self.ahead().text == "[" and self.ahead().kind == "mark":
+            opened, depth = self.next().at, 1
+            while depth:
+                if self.token.kind == "end":
+                    raise self.expected("]", opened)
+                depth += self.sees("[") - self.sees("]")
+                self.place += 1
 
     def next(self) -> Token:
         token = self.token
@@ -136,14 +165,66 @@ class Tokens:
     def declare(self, name: str, kind: str = "other") -> None:
         if name:
             self.scopes[-1][name] = kind
+            self.used.discard(name)
+
+    def use_groups(self) -> None:
+        """using namespace cooperative_groups: its names, but for those that the source has itself; or the one
+        that stands here."""
+        one = (
+            self.next().text.removeprefix(groups.PREFIX) if self.token.text.startswith(groups.PREFIX) else ""
+        )
+        own = {name for name in groups.NAMES if (not one and not self.kind_of(name)) or name == one}
+        self.scopes[-1] |= {name: groups.NAMES[name] for name in own}
+        self.used |= own
+
+    def full(self, name: str) -> str:
+        """A name with its namespace."""
+        return groups.PREFIX + name if name in self.used and self.kind_of(name) else name
 
     def kind_of(self, name: str) -> str:
-        """ "type", "template", "other", or "" where the name is unknown."""
-        return next((scope[name] for scope in reversed(self.scopes) if name in scope), "")
+        """ "type", "class template", "template", "namespace", "other", or "" where the name is unknown."""
+        for scope in (*reversed(self.scopes), *self.opened):
+            if name in scope:
+                return scope[name]
+        return ""
 
     def is_type(self, token: Token) -> bool:
-        return token.kind == "name" and self.kind_of(token.text) == "type"
+        return token.kind == "name" and self.kind_of(token.text) in ("type", "class template")
 
-    def starts_type(self, token: Token | None = None) -> bool:
-        token = token or self.token
-        return token.kind == "name" and (token.text in TYPE_START or self.is_type(token))
+    def path(self, ahead: int = 0) -> tuple[str, int]:
+        """The kind of the name so many tokens ahead (of `a::b<c>::d` that of d), and its length in tokens."""
+        start = ahead
+        ahead += self.ahead(ahead).text == "::"
+        kind = self.kind_of(self.ahead(ahead).text) if self.ahead(ahead).kind == "name" else ""
+        while True:
+            name = self.ahead(ahead).text
+            ahead += 1
+            if kind in ("class template", "template") and self.ahead(ahead).text == "<":
+                ahead = self.behind_angle(ahead)
+            if self.ahead(ahead).text != "::":
+                return kind, ahead - start
+            ahead += 1
+            kind = self.members.get(name, {}).get(self.ahead(ahead).text, "other")
+
+    def behind_angle(self, ahead: int) -> int:
+        """The number of the token behind the > that closes this <."""
+        angles = brackets = 0
+        while self.ahead(ahead).kind != "end":
+            text = self.ahead(ahead).text
+            brackets += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+            if not brackets:
+                angles += (text == "<") - (text == ">") - 2 * (text == ">>")
+            ahead += 1
+            if angles <= 0 or text == ";":
+                break
+        return ahead
+
+    def starts_type(self, ahead: int = 0) -> bool:
+        """Whether a type begins so many tokens ahead; `Color::RED` is a value."""
+        token = self.ahead(ahead)
+        if token.kind == "name" and token.text in TYPE_START:
+            return True
+        return (token.kind == "name" or token.text == "::") and self.path(ahead)[0] in (
+            "type",
+            "class template",
+        )

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import half
+from cudasim.language import bfloat, groups, half, headers
 from cudasim.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, Tokens
 from cudasim.language.syntax import (
     ArrayPart,
@@ -68,6 +68,17 @@ def built_in(words: list[str], at: At) -> Scalar | Void:
     return (_UNSIGNED if sign == ["unsigned"] else _SIGNED)[size]
 
 
+# The operators that a source may define for its structs, for vectors and enums.
+OWN_OPERATORS = {
+    "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "!", "~",
+    "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+}  # fmt: skip
+
+
+MEMBER_OPERATORS = {"=", "++", "--", "*", "->"}
+CLASS_WORDS = ("struct", "class", "union")
+
+
 class TypeParser:
     """Needs expressions for lengths, alignments and what a parameter is where no argument is given."""
 
@@ -76,11 +87,13 @@ class TypeParser:
 
     # ------------------------------------------------------------------------------------------- specifiers
 
-    def specifiers(self, storage: bool = True) -> Specifiers:
+    def specifiers(self, storage: bool = True, constructor: str = "") -> Specifiers:
+        """What stands before a name. `constructor`: the class whose name may be that of a function here."""
         tokens = self.tokens
         result = Specifiers(tokens.at, None)
         words: list[str] = []
-        while tokens.token.kind == "name":
+        tokens.attributes()
+        while tokens.token.kind == "name" or (tokens.sees("::") and result.base is None and not words):
             text, at = tokens.token.text, tokens.at
             if text in TYPE_WORDS and text != "auto":
                 if result.base is not None:
@@ -94,12 +107,16 @@ class TypeParser:
                 if not storage:
                     raise Fault(at, f"'{text}' is not allowed here")
                 self.storage_word(result)
-            elif text in ("struct", "typename") and result.base is None and not words:
+            elif text in (*CLASS_WORDS, "enum", "typename") and result.base is None and not words:
                 tokens.place += 1
-                result.base = self._named()
-            elif result.base is None and not words and (text == "auto" or tokens.is_type(tokens.token)):
-                result.base = "auto" if text == "auto" else self._named()
-                tokens.place += text == "auto"
+                self._not_defined_here(text)
+                result.base = self.name()
+            elif text == constructor and result.base is None and tokens.ahead().text == "(":
+                break
+            elif result.base is None and not words and (text == "auto" or tokens.starts_type()):
+                if text == "auto":
+                    tokens.place += 1
+                result.base = "auto" if text == "auto" else self.name()
             elif result.base is None and not words and text in REFUSED_WORDS:
                 tokens.refuse_word()
             else:
@@ -108,11 +125,42 @@ class TypeParser:
             result.base = built_in(words, result.at)
         return result
 
-    def _named(self) -> Name:
-        token = self.tokens.identifier("the name of a type")
-        if self.tokens.sees("::"):
-            raise unsupported(self.tokens.at, "members of types (::)")
-        return Name(token.at, token.text)
+    def _not_defined_here(self, word: str) -> None:
+        tokens = self.tokens
+        if tokens.sees("{", "class", "struct", ":") or tokens.ahead().text in ("{", ":"):
+            hint = "define it on a line of its own before"
+            raise unsupported(
+                tokens.at,
+                f"{'an' if word in ('enum', 'union') else 'a'} {word} that is defined within a declaration",
+                hint,
+            )
+
+    def name(self) -> Name:
+        """A name with what stands before it and behind it: `a::b<c>::d`."""
+        tokens = self.tokens
+        node: Name | None = Name(tokens.at, "") if tokens.sees("::") else None
+        kind = ""
+        while True:
+            if node is not None:
+                tokens.must("::")
+                tokens.takes("template")
+            token = tokens.identifier("a name")
+            kind = self._kind(token.text, node)
+            name = tokens.full(token.text) if node is None else token.text
+            is_template = tokens.sees("<") and (
+                kind in ("template", "class template") or name in groups.TYPE_TEMPLATES
+            )
+            arguments = self.expressions.template_arguments() if is_template else None
+            node = Name(token.at, name, arguments, node)
+            if not tokens.sees("::") or tokens.ahead().kind != "name" or tokens.ahead().text == "operator":
+                return node
+
+    def _kind(self, name: str, of: Name | None) -> str:
+        tokens = self.tokens
+        if of is None or not of.name:
+            return tokens.kind_of(name)
+        kind = tokens.members.get(of.name, {}).get(name, "")
+        return kind or ("template" if name in tokens.templates else "")
 
     def storage_word(self, result: Specifiers) -> None:
         tokens = self.tokens
@@ -132,9 +180,16 @@ class TypeParser:
                 raise unsupported(tokens.at, "alignas of a type", "write its size in bytes")
             result.align = self.expressions.constant()
             tokens.must(")", opened)
-        elif text in ("register", "mutable", "friend", "virtual", "explicit"):
+        elif text in ("register", "mutable") or (text == "explicit" and not tokens.classes):
             raise Fault(token.at, f"'{text}' is not allowed here")
-        elif text in result.words and text in ("inline", "static", "extern", "constexpr", "typedef"):
+        elif text in result.words and text in (
+            "explicit",
+            "inline",
+            "static",
+            "extern",
+            "constexpr",
+            "typedef",
+        ):
             raise Fault(token.at, f"duplicate specifier '{text}'")
         result.words.setdefault(text, token.at)
 
@@ -146,17 +201,15 @@ class TypeParser:
         prefix = self._prefix()
         if tokens.sees("(") and (
             tokens.ahead().text in ("*", "&", "(")
-            or (
-                tokens.ahead().kind == "name"
-                and not tokens.starts_type(tokens.ahead())
-                and tokens.ahead().text != ")"
-            )
+            or (tokens.ahead().kind == "name" and not tokens.starts_type(1) and tokens.ahead().text != ")")
         ):
             opened = tokens.next().at
             inner = self.declarator(named)
             tokens.must(")", opened)
         else:
             inner = Declarator(tokens.at, self._name(named), [])
+            if inner.name and tokens.sees("<") and tokens.kind_of(inner.name) == "template":
+                inner.arguments = self.expressions.template_arguments()
         inner.parts += self._suffixes(bool(inner.name))
         inner.parts += prefix[::-1]
         return inner
@@ -172,9 +225,27 @@ class TypeParser:
             return ""
         if named is False:
             return ""
+        if named and tokens.sees("operator"):
+            return self._operator()
         if is_name and tokens.ahead().text == "::":
-            raise unsupported(tokens.ahead().at, "members of types and namespaces (::)")
+            what = "a member of a class or namespace that is defined outside of it"
+            raise unsupported(tokens.ahead().at, what, "write it inside the braces")
         return tokens.identifier().text
+
+    def _operator(self) -> str:
+        """The name of an operator of the source's own: "operator+"."""
+        tokens = self.tokens
+        at = tokens.next().at
+        mark = tokens.token.text
+        if mark in ("(", "[") and tokens.classes:
+            tokens.place += 1
+            tokens.must(")" if mark == "(" else "]")
+            return "operator()" if mark == "(" else "operator[]"
+        known = mark in OWN_OPERATORS or (mark in MEMBER_OPERATORS and tokens.classes)
+        if tokens.token.kind != "mark" or not known or tokens.ahead().text != "(":
+            raise unsupported(at, f"operator {mark} of your own", "write a function with a name")
+        tokens.place += 1
+        return f"operator{mark}"
 
     def _prefix(self) -> list[Part]:
         tokens = self.tokens
@@ -195,16 +266,15 @@ class TypeParser:
         tokens = self.tokens
         parts: list[Part] = []
         while True:
+            tokens.attributes()
             if tokens.sees("["):
                 opened = tokens.next().at
-                if tokens.sees("["):
-                    raise unsupported(opened, "attributes [[...]]")
                 length = None if tokens.sees("]") else self._inside()
                 tokens.must("]", opened)
                 parts.append(ArrayPart(opened, length))
             elif (
                 tokens.sees("(")
-                and (tokens.ahead().text == ")" or tokens.starts_type(tokens.ahead()))
+                and (tokens.ahead().text in (")", "[") or tokens.starts_type(1))
                 and not parts
             ):
                 parts.append(FunctionPart(tokens.at, self.parameters()))
@@ -255,7 +325,7 @@ class TypeParser:
         specifiers = self.specifiers()
         if specifiers.base is None:
             raise self.missing_type(specifiers)
-        declarator = self.declarator(None)
+        declarator = function_pointer(self.declarator(None))
         default = self.expressions.assignment() if tokens.takes("=") else None
         return Parameter(at, specifiers, declarator, default)
 
@@ -278,6 +348,13 @@ class TypeParser:
         return TypeName(at, specifiers, self.declarator(False))
 
 
+def function_pointer(declarator: Declarator) -> Declarator:
+    """`int f(int)` as a parameter is a pointer to a function."""
+    if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
+        declarator.parts.insert(0, PointerPart(False))
+    return declarator
+
+
 _OTHER_TYPES = {
     "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long long", "uint64_t": "unsigned long long",
     "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
@@ -291,14 +368,15 @@ _WORDS = (*TYPE_WORDS, *VECTORS, "const", "__shared__", "__global__", "__device_
 
 
 def undefined_type(name: str, at: At) -> Fault:
-    if name in ("__nv_bfloat16", "nv_bfloat16"):
-        return Fault(at, f"identifier '{name}' is undefined", "bfloat16 is not supported; use float")
-    if name in half.TYPES + half.OTHER_TYPES:
+    if name in (*half.TYPES, *half.OTHER_TYPES):
         hint = half.INCLUDE_IT
+    elif name in (*bfloat.TYPES, *bfloat.OTHER_TYPES):
+        hint = bfloat.INCLUDE_IT
     elif name == "std":
         hint = "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"
     elif name in _OTHER_TYPES:
-        hint = f"write {_OTHER_TYPES[name]!r}: there are no headers that define {name!r}"
+        include = headers.include_for(name)
+        hint = f"write {_OTHER_TYPES[name]!r}" + (f", or {include} in the first line" if include else "")
     else:
         close = get_close_matches(name, _WORDS, 1, 0.7)
         hint = f"did you mean {close[0]!r}?" if close else "a declaration begins with a type, as in 'int n'"

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from cudasim.errors import Fault, unsupported
-from cudasim.language import half
+from cudasim.language import bfloat, groups, half
 from cudasim.language.lexer import unquoted
+from cudasim.language.parse_classes import declarator_returns
 from cudasim.language.parse_declarations import DeclarationParser
 from cudasim.language.parse_expressions import ExpressionParser
 from cudasim.language.parse_statements import StatementParser
-from cudasim.language.parse_tokens import KEYWORDS, Tokens
-from cudasim.language.preprocess import HALF_HEADER, UNROLL, UNROLL_END
+from cudasim.language.parse_tokens import Tokens
+from cudasim.language.parse_types import CLASS_WORDS
+from cudasim.language.preprocess import BFLOAT_HEADER, HALF_HEADER, UNROLL, UNROLL_END
 from cudasim.language.syntax import (
+    Declaration,
     Declarator,
     FunctionDefinition,
     FunctionPart,
+    GroupsHeader,
     HalfHeader,
+    NamespaceOf,
     Node,
     Specifiers,
     TemplateParameter,
     TranslationUnit,
 )
+
+STANDARD_NAMESPACES = ("std", "cuda", "cooperative_groups", "thrust", "cub")
 
 
 class Parser:
@@ -31,6 +38,7 @@ class Parser:
         self.types = self.expressions.types
         self.declarations = DeclarationParser(self.expressions)
         self.statements = StatementParser(self.declarations)
+        self.classes = self.declarations.classes
 
     def unit(self) -> TranslationUnit:
         items: list[Node] = []
@@ -40,10 +48,19 @@ class Parser:
 
     def _top(self, external_c: bool = False) -> list[Node]:
         tokens = self.tokens
+        tokens.attributes()
         if tokens.takes(";"):
             return []
         if tokens.sees(HALF_HEADER):
-            return [self._half_header()]
+            return [self._half_header((*half.TYPES, *half.OTHER_TYPES))]
+        if tokens.sees(BFLOAT_HEADER):
+            return [self._half_header((*bfloat.TYPES, *bfloat.OTHER_TYPES), bfloat.HEADER)]
+        if tokens.takes(groups.USING):
+            tokens.use_groups()
+            return []
+        if tokens.token.kind == "mark" and tokens.token.text.startswith("#include"):
+            token = tokens.next()
+            return [GroupsHeader(token.at, token.text.removeprefix("#include <")[:-1])]
         if tokens.takes(UNROLL):
             while not tokens.takes(UNROLL_END):
                 tokens.next()
@@ -58,14 +75,48 @@ class Parser:
             return [self.declarations.static_assert()]
         if tokens.sees("using"):
             return [self.declarations.using()]
-        if self.declarations.struct_follows():
-            return self.declarations.struct()
+        if tokens.sees("namespace") or (tokens.sees("inline") and tokens.ahead().text == "namespace"):
+            return self._namespace(external_c)
+        if self.declarations.type_follows():
+            return self.declarations.type_definition()
         return self._declaration_or_function(external_c)
 
-    def _half_header(self) -> Node:
-        for name in half.TYPES + half.OTHER_TYPES:
+    def _namespace(self, external_c: bool) -> list[Node]:
+        """One with a name; what stands in one without, or in an inline one, stands outside as well."""
+        tokens = self.tokens
+        if self.declarations.alias_follows():
+            return [self.declarations.namespace_alias()]
+        inline = tokens.takes("inline")
+        at = tokens.next().at
+        names = []
+        while tokens.token.kind == "name":
+            names.append(tokens.identifier().text)
+            if not tokens.takes("::"):
+                break
+        for name in names:
+            if name in STANDARD_NAMESPACES:
+                raise unsupported(at, f"the namespace {name}")
+        if inline:
+            names = []
+        for name in names:
+            tokens.declare(name, "namespace")
+            tokens.scopes.append(tokens.members.setdefault(name, {}))
+        opened = tokens.must("{").at
+        items: list[Node] = []
+        while not tokens.sees("}"):
+            if tokens.token.kind == "end":
+                raise tokens.expected("}", opened)
+            items += self._top(external_c)
+        tokens.place += 1
+        for name in reversed(names):
+            tokens.scopes.pop()
+            items = [NamespaceOf(at, name, items)]
+        return items
+
+    def _half_header(self, types: tuple[str, ...], header: str = half.HEADER) -> Node:
+        for name in types:
             self.tokens.scopes[0].setdefault(name, "type")
-        return HalfHeader(self.tokens.next().at)
+        return HalfHeader(self.tokens.next().at, header)
 
     def _linkage(self) -> list[Node]:
         tokens = self.tokens
@@ -79,9 +130,16 @@ class Parser:
                 raise Fault(
                     tokens.at, 'this declaration may not have extern "C" linkage', "a template has no C name"
                 )
-            return self._top(is_c)
+            if tokens.sees("static", "extern"):
+                hint = 'a static function has no name outside; leave out extern "C" or static'
+                raise Fault(tokens.at, "a storage class may not be specified here", hint)
+            items = self._top(is_c)
+            for item in items:
+                if isinstance(item, Declaration) and item.specifiers.const and not item.ones[-1].style:
+                    raise unsupported(language.at, "extern variables")
+            return items
         opened = tokens.next().at
-        items: list[Node] = []
+        items = []
         while not tokens.sees("}"):
             if tokens.token.kind == "end":
                 raise tokens.expected("}", opened)
@@ -95,70 +153,54 @@ class Parser:
 
     def _template(self) -> Node:
         tokens = self.tokens
-        at = tokens.next().at
+        tokens.must("template")
         if not tokens.sees("<"):
-            raise unsupported(at, "explicit instantiation of templates", "pass name_expressions instead")
+            return self._instance()
         tokens.scopes.append({})
-        parameters = self._template_parameters()
+        parameters = self.classes.templates.parameters()
+        if tokens.sees(*CLASS_WORDS):
+            return self._class_template(parameters)
         if not parameters:
-            raise unsupported(at, "explicit specialization of templates", "write an overload")
-        if tokens.sees("struct", "class", "union"):
-            raise unsupported(
-                tokens.at, "templates of structs and classes", "only functions may be templates"
-            )
-        if tokens.sees("using", "template"):
+            tokens.scopes.pop()
+            return self._instance()
+        if tokens.sees("using"):
+            node = self.declarations.using(parameters)
+            tokens.scopes.pop()
+            return node
+        if tokens.sees("template"):
             raise unsupported(tokens.at, f"'{tokens.token.text}' after template<...>")
         specifiers = self.declarations.typed_specifiers()
         declarator = self.types.declarator()
         if not (declarator.parts and isinstance(declarator.parts[0], FunctionPart)):
             raise unsupported(declarator.at, "templates of variables", "only functions may be templates")
         tokens.scopes[-2][declarator.name] = "template"
+        tokens.used.discard(declarator.name)
         node = self._function(specifiers, declarator, False)
         tokens.scopes.pop()
         node.template = parameters
         return node
 
-    def _template_parameters(self) -> list[TemplateParameter]:
+    def _class_template(self, parameters: list[TemplateParameter]) -> Node:
         tokens = self.tokens
-        tokens.must("<")
-        tokens.no_greater = True
-        result: list[TemplateParameter] = []
-        while not tokens.sees(">"):
-            result.append(self._template_parameter())
-            if not tokens.takes(","):
-                break
-        tokens.no_greater = False
-        tokens.close_angle()
-        return result
+        if not parameters:
+            tokens.scopes.pop()
+            nodes = self.classes.definition(special=True)
+        else:
+            nodes = self.classes.definition(parameters)
+            tokens.scopes.pop()
+        if len(nodes) > 1:
+            raise Fault(nodes[1].at, "expected a ';'", "the definition of a template ends with };")
+        return nodes[0]
 
-    def _template_parameter(self) -> TemplateParameter:
-        tokens = self.tokens
-        at = tokens.at
-        if tokens.sees("template"):
-            raise unsupported(at, "templates as parameters of templates")
-        if tokens.takes("typename", "class"):
-            if tokens.sees("..."):
-                raise unsupported(tokens.at, "templates with a variable number of parameters")
-            name = tokens.identifier().text if tokens.token.kind == "name" else ""
-            tokens.declare(name, "type")
-            default: Node | None = self.types.type_name() if tokens.takes("=") else None
-            return TemplateParameter(at, name, None, default)
-        if not tokens.starts_type():
-            hint = "as in template <typename T> or template <int N>"
-            if (
-                tokens.token.kind == "name"
-                and tokens.token.text not in KEYWORDS
-                and not tokens.kind_of(tokens.token.text)
-            ):
-                raise Fault(at, f"identifier '{tokens.token.text}' is undefined", hint)
-            raise Fault(at, "expected a parameter of the template", hint)
-        specifiers = self.types.specifiers(storage=False)
-        declarator = self.types.declarator(None)
-        tokens.declare(declarator.name)
-        type_ = self.expressions.bare_type(specifiers)
-        type_.declarator.parts = declarator.parts
-        default = self.expressions.constant() if tokens.takes("=") else None
-        return TemplateParameter(at, declarator.name, type_, default)
+    def _instance(self) -> Node:
+        """`template <> float f<float>(float x) { ... }`, or `template float f<float>(float x);`."""
+        specifiers = self.declarations.typed_specifiers()
+        declarator = self.types.declarator()
+        if not (declarator.parts and isinstance(declarator.parts[0], FunctionPart)):
+            raise unsupported(declarator.at, "templates of variables", "only functions may be templates")
+        node = self._function(specifiers, declarator, False)
+        node.instance = True
+        return node
 
     def _declaration_or_function(self, external_c: bool) -> list[Node]:
         tokens = self.tokens
@@ -177,8 +219,11 @@ class Parser:
         self, specifiers: Specifiers, declarator: Declarator, external_c: bool
     ) -> FunctionDefinition:
         tokens = self.tokens
+        if tokens.takes("noexcept") and tokens.sees("("):
+            raise unsupported(tokens.at, "noexcept with a condition")
         tokens.refuse_word()
         node = FunctionDefinition(specifiers.at, specifiers, declarator, None, None, external_c)
+        declarator_returns(self.types, node)
         if tokens.takes(";"):
             return node
         if not tokens.sees("{"):

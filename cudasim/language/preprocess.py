@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import half
+from cudasim.language import bfloat, groups, half, headers
 from cudasim.language.lexer import Token, number, strange, tokens, unquoted
 
 _START = At(1, 1)
 # Stand around what follows #pragma unroll.
 UNROLL, UNROLL_END = "#pragma unroll", "#end"
 HALF_HEADER = f"#include <{half.HEADER}>"
+BFLOAT_HEADER = f"#include <{bfloat.HEADER}>"
 MOST_MADE, MOST_WITHIN = 250_000, 500
 ASSERT = "#assert"  # the function that assert(condition) becomes, with the condition and its text
 
@@ -29,11 +30,6 @@ class Macro:
     body: tuple[Token, ...]
 
 
-def preprocess(source: str, options: Iterable[str] = ()) -> list[Token]:
-    """The tokens that are left for the parser; `options` are NVRTC's, of which -D and -U count."""
-    return _Preprocessor(options).run(tokens(source))
-
-
 def _predefined() -> dict[str, str]:
     return {
         "__CUDACC__": "1",
@@ -44,7 +40,9 @@ def _predefined() -> dict[str, str]:
     }
 
 
-class _Preprocessor:
+class Preprocessor:
+    """`options` are NVRTC's, of which -D and -U count."""
+
     def __init__(self, options: Iterable[str]) -> None:
         self.macros: dict[str, Macro] = {}
         self.made = 0  # characters, by macros
@@ -73,6 +71,15 @@ class _Preprocessor:
         macro = self.macros["assert"]
         body = (replace(macro.body[0], text=ASSERT), *macro.body[1:])
         self.macros["assert"] = replace(macro, body=body)
+
+    def source(self, text: str) -> list[Token]:
+        """The tokens of a source that are left for the parser."""
+        return self.run(tokens(text))
+
+    def expression(self, text: str, at: At) -> list[Token]:
+        """The tokens of an expression that is no part of the source, all at one place, with its macros."""
+        stream = [token.moved(at) for token in tokens(text)]
+        return [*self._expand(stream[:-1]), stream[-1]]
 
     # ------------------------------------------------------------------------------------------- directives
 
@@ -114,7 +121,7 @@ class _Preprocessor:
                 raise Fault(at, "#undef needs the name of a macro")
             self.macros.pop(rest[0].text, None)
         elif name == "include":
-            return [_include(rest, at)]
+            return self._include(rest, at)
         elif name == "error":
             raise Fault(at, "#error " + _spelled(rest))
         elif name == "pragma":
@@ -124,6 +131,23 @@ class _Preprocessor:
         else:
             raise Fault(at, f"unrecognized preprocessing directive '#{name}'")
         return []
+
+    def _include(self, rest: list[Token], at: At) -> list[Token]:
+        """What a header leaves for the parser, all of it at the place where it is included."""
+        name = _spelled(rest).strip('<>"')
+        if name == half.HEADER:
+            return [Token("mark", HALF_HEADER, at)]
+        if name == bfloat.HEADER:
+            return [Token("mark", header, at) for header in (HALF_HEADER, BFLOAT_HEADER)]
+        if name in groups.HEADERS:
+            return [Token("mark", f"#include <{one}>", at) for one in sorted({groups.HEADER, name})]
+        text = headers.text(name)
+        if text is not None:
+            return self.run([token.moved(at) for token in tokens(text)])[:-1]
+        if name.startswith(headers.OF_CUDA):
+            raise unsupported(at, f"#include <{name}>")
+        hint = "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"
+        raise Fault(at, f"could not open source file {name!r}", hint)
 
     def _pragma(self, rest: list[Token], at: At) -> list[Token]:
         """#pragma unroll, whose number the parser reads; others mean nothing here."""
@@ -281,17 +305,6 @@ def _defines(options: Iterable[str]) -> Iterable[tuple[str, str]]:
             yield option[1], option[2:].lstrip()
         elif option.startswith(("--define-macro=", "--undefine-macro=")):
             yield option[2].upper(), option.partition("=")[2]
-
-
-def _include(rest: list[Token], at: At) -> Token:
-    """What stands for the one header that there is."""
-    name = _spelled(rest).strip('<>"')
-    if name == half.HEADER:
-        return Token("mark", HALF_HEADER, at)
-    if name.startswith(("cuda_fp16", "cuda_bf16", "cooperative_groups", "cuda/", "mma", "curand")):
-        raise unsupported(at, f"#include <{name}>")
-    hint = "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"
-    raise Fault(at, f"could not open source file {name!r}", hint)
 
 
 def _macro_parameters(body: list[Token]) -> tuple[tuple[str, ...], list[Token]]:

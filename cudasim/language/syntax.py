@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cudasim.errors import At
+from cudasim.errors import At, Fault
 from cudasim.language.types import Scalar, Void
 
 # ------------------------------------------------------------------------------------------------ expressions
@@ -33,8 +33,11 @@ class Text(Node):
 
 @dataclass(eq=False)
 class Name(Node):
+    """`of`: what stands before the ::; of `::f`, a name that is empty."""
+
     name: str
     arguments: list[Node] | None = None  # of a template: TypeName or expression
+    of: Name | None = None
 
 
 @dataclass(eq=False)
@@ -92,11 +95,17 @@ class Index(Node):
 
 @dataclass(eq=False)
 class Dot(Node):
-    """base.name, or base->name with `arrow`; `at` is the name's place."""
+    """base.name, or base->name with `arrow`; `at` is the name's place. `arguments`: of a template."""
 
     base: Node
     name: str
     arrow: bool
+    arguments: list[Node] | None = None
+
+
+@dataclass(eq=False)
+class This(Node):
+    pass
 
 
 @dataclass(eq=False)
@@ -170,10 +179,11 @@ Part = PointerPart | ReferencePart | ArrayPart | FunctionPart
 
 @dataclass(eq=False)
 class Declarator(Node):
-    """`parts` from the name outwards: `*a[3]` is an array of 3 pointers."""
+    """`parts` from the name outwards: `*a[3]` is an array of 3 pointers. `arguments`: of a template."""
 
     name: str
     parts: list[Part]
+    arguments: list[Node] | None = None
 
 
 @dataclass(eq=False)
@@ -208,6 +218,16 @@ class Declaration(Node):
 
 
 @dataclass(eq=False)
+class Bindings(Node):
+    """auto [a, b] = value; `reference`: auto& [a, b]"""
+
+    names: list[tuple[At, str]]
+    value: Node
+    const: bool
+    reference: bool
+
+
+@dataclass(eq=False)
 class StaticAssert(Node):
     test: Node
     message: str
@@ -215,22 +235,53 @@ class StaticAssert(Node):
 
 @dataclass(eq=False)
 class Alias(Node):
-    """using name = type;"""
+    """using name = type; a template of types with `template`."""
 
     name: str
     type: TypeName
+    template: list[TemplateParameter] | None = None
 
 
 @dataclass(eq=False)
 class StructDefinition(Node):
+    """A struct, class or union. `members` None: only declared. `arguments`: it is written for these alone."""
+
     name: str
-    fields: list[Declaration]
+    members: list[Node] | None
     align: Node | None = None
+    union: bool = False
+    template: list[TemplateParameter] | None = None
+    arguments: list[Node] | None = None
+    private: set[str] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class NamespaceOf(Node):
+    name: str
+    items: list[Node]
+
+
+@dataclass(eq=False)
+class Using(Node):
+    """using namespace name; using name; or namespace alias = name;"""
+
+    name: Name
+    whole: bool = False
+    alias: str = ""
 
 
 @dataclass(eq=False)
 class HalfHeader(Node):
-    """#include <cuda_fp16.h>"""
+    """#include <cuda_fp16.h> or <cuda_bf16.h>"""
+
+    name: str
+
+
+@dataclass(eq=False)
+class GroupsHeader(Node):
+    """#include <cooperative_groups.h>, or one of its parts"""
+
+    name: str
 
 
 @dataclass(eq=False)
@@ -299,6 +350,16 @@ class ReturnOf(Node):
 
 
 @dataclass(eq=False)
+class EnumDefinition(Node):
+    """`name` "": it has none; `base`: the type that is written behind a colon."""
+
+    name: str
+    scoped: bool
+    base: Specifiers | None
+    items: list[tuple[At, str, Node | None]]
+
+
+@dataclass(eq=False)
 class CaseLabel(Node):
     value: Node | None  # None: default
 
@@ -311,22 +372,43 @@ class SwitchOf(Node):
 
 @dataclass(eq=False)
 class TemplateParameter(Node):
-    """`type` None: a type, else the type of a value."""
+    """`type` None: a type, else the type of a value. `function`: the type is that of a pointer to a function
+    of this kind, as a parameter of a __device__ function is declared."""
 
     name: str
     type: TypeName | None
     default: Node | None
+    function: TypeName | None = None
 
 
 @dataclass(eq=False)
 class FunctionDefinition(Node):
-    """`body` None: declared only."""
+    """`body` None: declared only. `instance`: it is that of one instance of a template, written
+    template <> f<float>, of which `arguments` are in the declarator; without a body, that is asked for.
+
+    Of a method, `form` is "method", "constructor", "conversion" (its type is that of the declarator) or
+    "default" (a constructor or operator that is left to the compiler); `initials`: : name(...), ...
+    """
 
     specifiers: Specifiers
     declarator: Declarator
     body: BlockOf | None
     template: list[TemplateParameter] | None = None
     external_c: bool = False
+    instance: bool = False
+    form: str = ""
+    const: bool = False
+    initials: list[One] = field(default_factory=list)
+    fault: Fault | None = None  # of a template's body, for those who use it
+
+
+@dataclass(eq=False)
+class Lambda(Node):
+    """`default`: "", "=" or "&"; `captures`: names, and whether each is held by its address."""
+
+    default: str
+    captures: list[tuple[At, str, bool]]
+    method: FunctionDefinition
 
 
 @dataclass(eq=False)

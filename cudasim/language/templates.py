@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cudasim.errors import Fault
-from cudasim.language import syntax
+from cudasim.errors import At, Fault
+from cudasim.language import syntax, tree
+from cudasim.language.check_pointers import is_kind, no_lambda, target_of, wants_function
 from cudasim.language.constant import in_type
 from cudasim.language.conversion import Value, known, rvalue
-from cudasim.language.scope import ConstantName, Meaning, Scope, TypeMeaning
-from cudasim.language.types import INT, Array, Pointer, Scalar, Type
+from cudasim.language.scope import (
+    ConstantName,
+    FunctionName,
+    Meaning,
+    ParameterType,
+    Scope,
+    TypeMeaning,
+)
+from cudasim.language.types import INT, UINT, VOID, Array, Group, Pointer, Record, Scalar, Type
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
@@ -22,14 +30,18 @@ def deduced(
     definition: syntax.FunctionDefinition,
     explicit: list[syntax.Node],
     arguments: list[Value],
+    home: Scope,
 ) -> Bindings | None:
-    """What each parameter of the template stands for; None where the arguments do not fit it."""
+    """What each parameter of the template stands for; None where the arguments do not fit it.
+
+    `home`: where the template is written.
+    """
     template = definition.template or []
     if len(explicit) > len(template):
         return None
     bindings: Bindings = {}
     for parameter, node in zip(template, explicit):
-        if not _bind_explicit(checker, parameter, node, bindings):
+        if not _bind_explicit(checker, parameter, node, bindings, home):
             return None
     part = definition.declarator.parts[0]
     assert isinstance(part, syntax.FunctionPart)
@@ -41,47 +53,91 @@ def deduced(
     for written, value in zip(part.parameters, arguments):
         if not _deduce(written, value, names, bindings, fixed):
             return None
-    return _with_defaults(checker, template, bindings)
+    for parameter in template:
+        if parameter.function is not None and not _fits(
+            checker, parameter.function, parameter.name, bindings, home
+        ):
+            return None
+    return _with_defaults(checker, template, bindings, home)
+
+
+def _fits(
+    checker: ExpressionChecker, wanted: syntax.TypeName, name: str, bindings: Bindings, home: Scope
+) -> bool:
+    """Whether a function is given where a pointer to one of this kind is taken."""
+    with checker.context.inside(_inner(home, bindings)):
+        kind = wants_function(checker.types.type_name(wanted).type)
+    meaning = bindings.get(name)
+    if meaning is not None:
+        no_lambda(meaning.type, wanted.at)
+    target = target_of(meaning.type) if meaning is not None else None
+    return kind is not None and target is not None and is_kind(target, kind)
+
+
+def bindings_of(
+    checker: ExpressionChecker,
+    definition: syntax.FunctionDefinition,
+    explicit: list[syntax.Node],
+    instance: FunctionName,
+    home: Scope,
+) -> Bindings | None:
+    """What each parameter of the template stands for in one of its instances; None where it is none."""
+    values = [_of_parameter(parameter) for parameter in instance.parameters]
+    return deduced(checker, definition, explicit, values, home)
+
+
+def _of_parameter(parameter: ParameterType) -> Value:
+    """Something that a parameter takes exactly."""
+    at = At(1, 1)
+    pointer = tree.Literal(at, Pointer(parameter.type, parameter.const), 0)
+    const = parameter.const and bool(parameter.reference)
+    return Value(place=tree.Deref(at, parameter.type, pointer), const=const)
 
 
 def explicit_only(
-    checker: ExpressionChecker, definition: syntax.FunctionDefinition, explicit: list[syntax.Node]
+    checker: ExpressionChecker,
+    definition: syntax.FunctionDefinition | syntax.StructDefinition | syntax.Alias,
+    explicit: list[syntax.Node],
+    home: Scope,
 ) -> Bindings | None:
-    """For a name expression such as `scale<float, 4>`."""
+    """Where all arguments are written, as in `scale<float, 4>`."""
     template = definition.template or []
     bindings: Bindings = {}
     if len(explicit) > len(template):
         return None
     for parameter, node in zip(template, explicit):
-        if not _bind_explicit(checker, parameter, node, bindings):
+        if not _bind_explicit(checker, parameter, node, bindings, home):
             return None
-    return _with_defaults(checker, template, bindings)
+    return _with_defaults(checker, template, bindings, home)
 
 
-def _inner(checker: ExpressionChecker, bindings: Bindings) -> Scope:
-    scope = Scope(checker.context.file.scope)
+def _inner(home: Scope, bindings: Bindings) -> Scope:
+    scope = Scope(home)
     scope.names.update(bindings)
     return scope
 
 
 def _with_defaults(
-    checker: ExpressionChecker, template: list[syntax.TemplateParameter], bindings: Bindings
+    checker: ExpressionChecker, template: list[syntax.TemplateParameter], bindings: Bindings, home: Scope
 ) -> Bindings | None:
     for parameter in template:
         if parameter.name in bindings:
             continue
         if parameter.default is None:
             return None
-        before, checker.context.scope = checker.context.scope, _inner(checker, bindings)
-        fits = _bind_explicit(checker, parameter, parameter.default, bindings)
-        checker.context.scope = before
+        with checker.context.inside(_inner(home, bindings)):
+            fits = _bind_explicit(checker, parameter, parameter.default, bindings, home)
         if not fits:
             return None
     return {parameter.name: bindings[parameter.name] for parameter in template}
 
 
 def _bind_explicit(
-    checker: ExpressionChecker, parameter: syntax.TemplateParameter, node: syntax.Node, bindings: Bindings
+    checker: ExpressionChecker,
+    parameter: syntax.TemplateParameter,
+    node: syntax.Node,
+    bindings: Bindings,
+    home: Scope,
 ) -> bool:
     if parameter.type is None:
         if not isinstance(node, syntax.TypeName):
@@ -91,7 +147,7 @@ def _bind_explicit(
         return not written.reference
     if isinstance(node, syntax.TypeName):
         return False
-    return _bind_number(checker, parameter, checker.value(node), node, bindings)
+    return _bind_number(checker, parameter, checker.operand(node), node, bindings, home)
 
 
 def _bind_number(
@@ -100,11 +156,17 @@ def _bind_number(
     value: Value,
     node: syntax.Node,
     bindings: Bindings,
+    home: Scope,
 ) -> bool:
     assert parameter.type is not None
-    before, checker.context.scope = checker.context.scope, _inner(checker, bindings)
-    type_ = checker.types.type_name(parameter.type).type
-    checker.context.scope = before
+    with checker.context.inside(_inner(home, bindings)):
+        type_ = checker.types.type_name(parameter.type).type
+    if (wanted := wants_function(type_)) is not None:
+        target = target_of(value.type) if value.function is None else None
+        if target is None or not is_kind(target, wanted):
+            return False
+        bindings[parameter.name] = ConstantName(0, value.type)
+        return True
     found = known(value)
     if found is None:
         hint = "an argument of a template is a number that is known when compiling"
@@ -137,6 +199,8 @@ def _deduce(
     else:
         type_, const = rvalue(value).type, False
     base = written.specifiers.base
+    if isinstance(base, syntax.Name) and base.arguments and isinstance(type_, Group):
+        return _deduce_tile(base.arguments, type_, names, bindings, fixed)
     generic = isinstance(base, syntax.Name) and base.name in names and base.name not in fixed
     for part in parts:
         if isinstance(part, syntax.ArrayPart) and part is not outer:
@@ -151,11 +215,69 @@ def _deduce(
             if not isinstance(type_, Pointer):
                 return not generic
             const, type_ = type_.const, type_.to
+    if isinstance(base, syntax.Name) and base.arguments is not None:
+        return _deduce_class(base, type_, names, bindings, fixed)
     if not generic:
         return True
     assert isinstance(base, syntax.Name)
     meaning = TypeMeaning(type_, const and not written.specifiers.const)
     return _same(bindings, base.name, meaning, names, fixed)
+
+
+def _deduce_tile(
+    arguments: list[syntax.Node],
+    kind: Group,
+    names: dict[str, syntax.TemplateParameter],
+    bindings: Bindings,
+    fixed: set[str],
+) -> bool:
+    """Of thread_block_tile<N, P>, where N is an unsigned int, as C++ wants it."""
+    found: list[TypeMeaning | ConstantName] = [
+        ConstantName(kind.tile, UINT),
+        TypeMeaning(kind.parent or VOID),
+    ]
+    for node, meaning in zip(arguments, found):
+        base = node.specifiers.base if isinstance(node, syntax.TypeName) else node
+        name = base.name if isinstance(base, syntax.Name) else ""
+        if name not in names or name in fixed:
+            continue
+        of = names[name].type
+        if isinstance(meaning, ConstantName) and (of is None or of.specifiers.base != UINT):
+            return False
+        if len(arguments) == 1 and kind.parent is not None:
+            return False
+        if not _same(bindings, name, meaning, names, fixed):
+            return False
+    return True
+
+
+def _deduce_class(
+    written: syntax.Name,
+    type_: Type,
+    names: dict[str, syntax.TemplateParameter],
+    bindings: Bindings,
+    fixed: set[str],
+) -> bool:
+    """`Pair<T, N>` as the type of a parameter: what stands for T and N."""
+    if not any(name in names and name not in fixed for name in _mentioned(written)):
+        return True
+    members = type_.members if isinstance(type_, Record) else None
+    if members is None or members.template is None or members.template.definition.name != written.name:
+        return False
+    for argument, meaning in zip(written.arguments or [], members.arguments):
+        base = argument.specifiers.base if isinstance(argument, syntax.TypeName) else argument
+        if isinstance(base, syntax.Name) and not _same(bindings, base.name, meaning, names, fixed):
+            return False
+    return True
+
+
+def _mentioned(written: syntax.Name) -> list[str]:
+    found: list[str] = []
+    for argument in written.arguments or []:
+        base = argument.specifiers.base if isinstance(argument, syntax.TypeName) else argument
+        if isinstance(base, syntax.Name):
+            found.append(base.name)
+    return found
 
 
 def _same(
@@ -173,7 +295,7 @@ def _same(
 
 def key(meaning: Meaning) -> tuple[object, ...]:
     if isinstance(meaning, ConstantName):
-        return ("value", meaning.value)
+        return ("value", meaning.type if isinstance(meaning.type, Record) else meaning.value)
     assert isinstance(meaning, TypeMeaning)
     return ("type", meaning.type, meaning.const)
 
@@ -182,7 +304,9 @@ def spelled(name: str, bindings: Bindings) -> str:
     """ "scale<float, 4>" """
     texts = []
     for meaning in bindings.values():
-        if isinstance(meaning, ConstantName):
+        if (target := target_of(meaning.type)) is not None:
+            texts.append(target.name)
+        elif isinstance(meaning, ConstantName):
             texts.append(str(meaning.value).lower())
         else:
             texts.append(f"{'const ' if meaning.const else ''}{meaning.type}")

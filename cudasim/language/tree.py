@@ -53,7 +53,8 @@ class TextLiteral(Expression):
 
 @dataclass(eq=False)
 class Special(Expression):
-    """threadIdx, blockIdx, blockDim, gridDim along "x", "y", "z" (unsigned int); warpSize (int, axis "")."""
+    """threadIdx, blockIdx, blockDim, gridDim along "x", "y", "z" (unsigned int); with the axis "" warpSize
+    (int), and of groups blockRank, the number of a thread in its block, and blockSize (unsigned int)."""
 
     name: str
     axis: str
@@ -176,10 +177,15 @@ class Increment(Expression):
 
 @dataclass(eq=False)
 class Call(Expression):
-    """A call of a __device__ function; each argument has the type of its parameter."""
+    """A call of a __device__ function; each argument has the type of its parameter.
+
+    Of a method, the first argument is the object or its address, as the function's `this` is. `object`: where
+    the object lies that the method gets and may change.
+    """
 
     function: Function
     arguments: list[Expression]
+    object: Place | None = None
 
 
 @dataclass(eq=False)
@@ -189,11 +195,19 @@ class Intrinsic(Expression):
     name: str
     arguments: list[Expression]
     text: str = ""  # the format of printf, the condition of assert
+    step: int = 1  # of memcpy and memset: how many bytes are moved at a time
 
 
 @dataclass(eq=False)
 class MakeRecord(Expression):
-    """A record of its fields' values, in their order."""
+    """A record of its fields' values, in their order; of a union, of the first one."""
+
+    parts: list[Expression]
+
+
+@dataclass(eq=False)
+class MakeArray(Expression):
+    """An array within a record: the values of all its elements."""
 
     parts: list[Expression]
 
@@ -322,6 +336,9 @@ class Function:
     body: Block | None = None
     max_threads: int | None = None  # __launch_bounds__
     external_c: bool = False  # extern "C": CuPy finds it by its name
+    this: Variable | None = (
+        None  # of a method: the object (which is given back with the result) or its address
+    )
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ Sizes are those of a 64-bit machine: `long` has 8 bytes, `char` is signed. `dtyp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,13 @@ class Scalar(Type):
     rank: int
 
     @property
+    def stored(self) -> np.dtype[Any]:
+        """What NumPy calls it in memory."""
+        return self.dtype
+
+    @property
     def size(self) -> int:
-        return self.dtype.itemsize
+        return self.stored.itemsize
 
     @property
     def kind(self) -> str:
@@ -57,6 +62,25 @@ class Scalar(Type):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class Narrow(Scalar):
+    """__nv_bfloat16: a float32 in registers, and its upper 16 bits in memory."""
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        return np.dtype(np.uint16)
+
+
+@dataclass(frozen=True)
+class Enum(Scalar):
+    """An enum, as wide as `base`. Of a `scoped` one (enum class) nothing is computed without a cast."""
+
+    base: Scalar
+    scoped: bool
+    place: tuple[int, int]  # where it is defined: two of one name are two types
+    constants: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -103,21 +127,67 @@ class Array(Type):
 
 
 @dataclass(frozen=True)
+class FunctionType(Type):
+    """What a pointer to a function points to, as it is written."""
+
+    returns: Type
+    parameters: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"{self.returns} ({', '.join(str(kind) for kind in self.parameters)})"
+
+
+@dataclass(frozen=True)
 class Field:
     name: str
     type: Type
     offset: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Record(Type):
-    """A struct, and float4 and its like, which are structs with a larger alignment."""
+    """A struct, and float4 and its like, which are structs with a larger alignment. Each is its own type.
+
+    `members`: what else stands in the source's own ones, a `Members` of `scope`.
+    """
 
     name: str
     fields: tuple[Field, ...]
     bytes: int
     alignment: int
     vector: bool = False  # a vector of CUDA's: read and written in one access
+    union: bool = False  # all members lie at the beginning
+    complete: bool = True  # its members are known
+    members: Any = field(default=None, repr=False)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def define(self, fields: tuple[Field, ...], size: int, alignment: int) -> None:
+        """What a struct that has been declared is made of."""
+        for name, value in (
+            ("fields", fields),
+            ("bytes", size),
+            ("alignment", alignment),
+            ("complete", True),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def pieces(self) -> list[tuple[Type, int]]:
+        """What a value of it consists of, and where: its fields; of a union, words that hold all of it."""
+        if not self.union:
+            return [(field.type, field.offset) for field in self.fields]
+        word = {1: UCHAR, 2: USHORT, 4: UINT}.get(self.alignment, ULLONG)
+        return [(word, offset) for offset in range(0, self.bytes, word.size)]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it must lie in memory: what it holds is found by an index, or seen as several types."""
+        return self.union or any(
+            isinstance(field.type, Array) or (isinstance(field.type, Record) and field.type.in_memory)
+            for field in self.fields
+        )
 
     @property
     def size(self) -> int:
@@ -132,6 +202,16 @@ class Record(Type):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class Group(Record):
+    """A group of threads, of cooperative groups. `kind`: "block", "tile" (of `tile` threads), "coalesced",
+    "any" (thread_group) or "grid"; `parent`: what a tile is a part of, where its type says so."""
+
+    kind: str = ""
+    tile: int = 0
+    parent: Group | None = None
 
 
 def _scalar(name: str, dtype: str, rank: int) -> Scalar:
@@ -151,7 +231,8 @@ LONG = _scalar("long", "int64", 4)
 ULONG = _scalar("unsigned long", "uint64", 4)
 LLONG = _scalar("long long", "int64", 5)
 ULLONG = _scalar("unsigned long long", "uint64", 5)
-HALF = _scalar("half", "float16", 6)  # of cuda_fp16.h: stored and converted, and not computed with
+HALF = _scalar("half", "float16", 6)  # of cuda_fp16.h
+BFLOAT = Narrow("__nv_bfloat16", np.dtype(np.float32), 6)  # of cuda_bf16.h
 FLOAT = _scalar("float", "float32", 7)
 DOUBLE = _scalar("double", "float64", 8)
 
@@ -176,11 +257,36 @@ VECTORS = {
     for prefix, of in _PREFIX.items()
     for count in (1, 2, 3, 4)
 }
+HALF2 = vector("half2", HALF, 2)  # of cuda_fp16.h too
+BFLOAT2 = vector("__nv_bfloat162", BFLOAT, 2)  # of cuda_bf16.h
+NARROW = (HALF, BFLOAT)  # classes in C++, which any number may become
+PAIRS = (HALF2, BFLOAT2)
 DIM3 = Record("dim3", VECTORS["uint3"].fields, 12, 4)
 
 
+def holds_array(kind: Type) -> bool:
+    """Whether a value of this type lies in memory wherever it is."""
+    return isinstance(kind, Array) or (isinstance(kind, Record) and kind.in_memory)
+
+
+def holds_pointer(kind: Type) -> bool:
+    """Whether it is a pointer, or has parts that are."""
+    if isinstance(kind, Array):
+        return holds_pointer(kind.of)
+    return isinstance(kind, Pointer) or (
+        isinstance(kind, Record) and any(holds_pointer(field.type) for field in kind.fields)
+    )
+
+
+def is_scoped(kind: Type) -> bool:
+    """Whether it is an enum class."""
+    return isinstance(kind, Enum) and kind.scoped
+
+
 def promoted(kind: Scalar) -> Scalar:
-    """Integers smaller than int become int before anything is computed."""
+    """Integers smaller than int become int before anything is computed, and an enum what it is made of."""
+    if isinstance(kind, Enum):
+        return kind if kind.scoped else promoted(kind.base)
     return INT if kind.is_integer and kind.rank < INT.rank else kind
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "Counters", "alignment", "bank_conflicts", "requests"]
+__all__ = ["LANES", "SECTOR", "ArrayCounters", "Counters", "alignment", "bank_conflicts", "requests"]
 
 LANES = 32
 SECTOR, LINE, BANKS, WORD = 32, 128, 32, 4
@@ -67,7 +67,28 @@ class Counters:
 
     def totals(self) -> dict[str, Any]:
         """Every counter by its name."""
-        return {field.name: getattr(self, field.name) for field in fields(Counters)}
+        return {name: getattr(self, name) for name in _NAMES}
+
+    def add(self, other: Counters) -> None:
+        """Count what `other` has counted too."""
+        mine, more = vars(self), vars(other)
+        for name in _NAMES:
+            if more[name]:
+                mine[name] += more[name]
+
+
+_NAMES = tuple(field.name for field in fields(Counters))
+
+
+@dataclass(kw_only=True)
+class ArrayCounters(Counters):
+    """What was done to one array, on one line or in all. `space` is "global" or "shared", `shape` and `item`
+    (the bytes of an element) are those of its declaration, where there is one."""
+
+    array: str
+    space: str
+    shape: tuple[int, ...] = ()
+    item: int = 0
 
 
 def _ratio(flops: int, moved: int) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+from cudasim.reports import messages
 from cudasim.reports.counters import LANES, Bools, Ints
+from cudasim.reports.finding import Finding
 from cudasim.reports.messages import Actor, Triple
-from cudasim.reports.report import Finding
+from cudasim.reports.report import Report
 
-__all__ = ["Findings"]
+__all__ = ["Findings", "note_guesses"]
 
 
 class Findings:
@@ -55,6 +57,19 @@ class Findings:
         else:
             self._findings[key] = finding
             self.sections.setdefault(section, []).append(finding)
+
+
+def note_guesses(report: Report, guesses: frozenset[tuple[int, int]]) -> None:
+    """Make notes of races between the first guess of a CAS loop and its atomic; `guesses`: lines of both."""
+    kept = []
+    for race in report.races:
+        lines = race.line, race.other_line
+        if race.kind != "same-value" and (lines in guesses or lines[::-1] in guesses):
+            race.kind, race.message = "guess", race.message.partition(". ")[0] + messages.GUESS
+            report.notes.append(race)
+        else:
+            kept.append(race)
+    report.races[:] = kept
 
 
 def _triple(number: int, shape: Triple) -> Triple:

@@ -15,13 +15,22 @@ __all__ = [
     "misaligned",
     "null",
     "race",
+    "row",
+    "shift",
     "triple",
 ]
 
 Triple = tuple[int, int, int]
+GUESS = (
+    ". It is the first guess of a loop that tries atomicCAS until it succeeds: a wrong guess is tried again."
+)
 GUARD = " Guard the access with an if that keeps it inside."
 DOES = {"load": "reads", "store": "writes", "atomic": "atomically updates"}
 DO = {"load": "read", "store": "write", "atomic": "update atomically"}
+LAST_BLOCK = (
+    " NVIDIA's own samples leave it out, but CUDA's memory model asks for it: without a fence of its own the "
+    "last block may read what it has read before."
+)
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
     "shared": "Shared memory starts with garbage: write it first, then wait with __syncthreads()",
@@ -131,6 +140,21 @@ def bounds(what: str, name: str, who: Actor, kind: str, index: int, elements: in
     if elements > 1 and index < length:
         return f"{who} {does} {what}, which goes beyond the end: {has}.{hint}"
     return f"{who} {does} {what}, but {has}.{hint}"
+
+
+def row(who: Actor, array: str, index: int, length: int) -> str:
+    """An index within one row of an array, and outside of it."""
+    return (
+        f"{who} uses the index {index} in a row of {array} that has {length} elements (0 to {length - 1}): "
+        "it stays inside the array, but what it reaches belongs to something else there, as to the next row."
+    )
+
+
+def shift(who: Actor, by: int, bits: int) -> str:
+    return (
+        f"{who} shifts by {by}, and the value has {bits} bits: C++ leaves open what comes of a shift that is "
+        f"not by 0 to {bits - 1}. A GPU and its compiler need not agree."
+    )
 
 
 def misaligned(what: str, who: Actor, kind: str, size: int, align: int, address: int) -> str:

@@ -275,13 +275,21 @@ class Order:
             open_[across] = ~self._published(marks[across], lanes[across], cells)
         return open_
 
-    def _published(self, marks: Ints, lanes: Ints, atomics: list[Cell] | None) -> Bools:
-        """Whether accesses of other blocks happened before `lanes` now, by fences and atomics."""
+    def unfenced(self, marks: Ints, lanes: Ints, cells: list[Cell]) -> Bools:
+        """Whether accesses that are unordered would have happened before `lanes` now, had these fenced after
+        the atomics by which they know of them. `cells` are those that the lanes access."""
+        return self._published(marks, lanes, cells, pending=True)
+
+    def _published(
+        self, marks: Ints, lanes: Ints, atomics: list[Cell] | None, pending: bool = False
+    ) -> Bools:
+        """Whether accesses of other blocks happened before `lanes` now, by fences and atomics; `pending`:
+        even if a fence of their own is missing."""
         result = np.zeros(len(marks), dtype=bool)
         others, instants = lane_of(marks), marks >> 32
         for lane in np.unique(lanes).tolist():
             mine = lanes == lane
-            for cell, count in self._certain(lane).items():
+            for cell, count in self._learnt(lane, pending).items():
                 accesses, own = self._releases[cell].until(count, self.blocks * self.lanes_per_block)
                 result[mine] |= instants[mine] < accesses[others[mine]]
                 if atomics is not None:
@@ -289,14 +297,20 @@ class Order:
                     result[here] |= instants[here] < own[others[here]]
         return result
 
-    def _certain(self, lane: int) -> Known:
+    def _learnt(self, lane: int, pending: bool) -> Known:
         known: Known = {}
         if (acquired := self._acquired.get(lane // self.lanes_per_block)) is not None:
-            _add(known, acquired.certain.get(lane, {}))
-            _add(known, acquired.certain.get(-1, {}))
+            for table in (acquired.certain, acquired.pending) if pending else (acquired.certain,):
+                _add(known, table.get(lane, {}))
+                _add(known, table.get(-1, {}))
         return known
 
+    @property
+    def has_learnt(self) -> bool:
+        """Whether any block knows of another one by an atomic."""
+        return bool(self._acquired)
+
     def waits_for_fence(self, lane: int) -> bool:
-        """Whether `lane` has read another block's release, and only its own fence is missing."""
+        """Whether `lane` has read another block's release, and its own fence is missing."""
         acquired = self._acquired.get(lane // self.lanes_per_block)
         return acquired is not None and bool(acquired.pending.get(lane) or acquired.pending.get(-1))

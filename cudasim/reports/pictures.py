@@ -9,7 +9,17 @@ import numpy as np
 
 from cudasim.reports.counters import Bools, Ints, bank_conflicts, requests
 
-__all__ = ["Instant", "Picture", "Request", "Trace", "access_map", "bank_map", "pictures", "timeline"]
+__all__ = [
+    "Instant",
+    "Picture",
+    "Request",
+    "Seen",
+    "Sketch",
+    "access_map",
+    "bank_map",
+    "sketches",
+    "timeline",
+]
 
 INK, MUTED, GRID = "#1f2933", "#56616c", "#d5dade"
 WRONG, POOR = "#c8102e", "#d98f00"  # red: a mistake; orange: right, and slower than need be
@@ -17,7 +27,6 @@ WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96")
 EVENTS = {"load": "#2b6ca3", "store": "#d98f00", "atomic": "#9b4f96"}
 FONT = "font-family='Helvetica, Arial, sans-serif' font-size='11'"
 LANE = 1.8  # the height of a lane in an access map
-MAPS = 8  # pictures of one sort at most
 
 
 @dataclass
@@ -36,6 +45,7 @@ class Request:
     active: Bools
     warps: Ints
     conflicts: int = 0  # of the worst warp
+    shape: tuple[int, ...] = ()  # of the array's declaration
 
 
 @dataclass
@@ -49,7 +59,7 @@ class Instant:
 
 
 @dataclass
-class Trace:
+class Seen:
     """What the pictures need: the first requests of each line, and the first events of the first block."""
 
     requests: dict[tuple[int, str, str], Request] = field(default_factory=dict)
@@ -84,18 +94,39 @@ class Picture:
         return self.svg
 
 
-def pictures(trace: Trace) -> list[Picture]:
-    """The drawings of all that is worth a look."""
-    requests = sorted(trace.requests.values(), key=lambda r: (r.line, r.kind, r.array))
-    shown = [r for r in requests if r.space == "global" and r.kind != "atomic"][:MAPS]
-    made = [Picture("access", access_title(r), access_map(r), r.line, r.array) for r in shown]
-    shared = [r for r in requests if r.space == "shared" and r.kind != "atomic"]
-    worst = sorted(shared, key=lambda r: -r.conflicts)[:MAPS]
-    kept = [r for r in shared if any(r is one for one in worst)]
-    made += [Picture("banks", bank_title(r), bank_map(r), r.line, r.array) for r in kept]
-    if any(event.kind == "barrier" for event in trace.events):
-        title = "Barriers: the warps of the first block, step by step"
-        made.append(Picture("barriers", title, timeline(trace.events)))
+@dataclass(frozen=True)
+class Sketch:
+    """A picture that can be drawn: `request` is None for the time line."""
+
+    of: str
+    request: Request | None = None
+
+    @property
+    def line(self) -> int | None:
+        return None if self.request is None else self.request.line
+
+    @property
+    def array(self) -> str | None:
+        return None if self.request is None else self.request.array
+
+    def drawn(self, seen: Seen) -> Picture:
+        r = self.request
+        if r is None:
+            title = "Barriers: the warps of the first block, step by step"
+            return Picture(self.of, title, timeline(seen.events))
+        if self.of == "access":
+            return Picture(self.of, access_title(r), access_map(r), r.line, r.array)
+        return Picture(self.of, bank_title(r), bank_map(r), r.line, r.array)
+
+
+def sketches(seen: Seen) -> list[Sketch]:
+    """All pictures, by their sort and line."""
+    requests = sorted(seen.requests.values(), key=lambda r: (r.line, r.kind, r.array))
+    requests = [r for r in requests if r.kind != "atomic"]
+    made = [Sketch("access", r) for r in requests if r.space == "global"]
+    made += [Sketch("banks", r) for r in requests if r.space == "shared"]
+    if any(event.kind == "barrier" for event in seen.events):
+        made.append(Sketch("barriers"))
     return made
 
 

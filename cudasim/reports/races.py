@@ -29,24 +29,30 @@ KINDS = ("load", "store", "atomic")
 @dataclass
 class Conflicts:
     """Of each access (n,): the mark of one earlier access that it races with (0: none), what that was (an
-    index of `KINDS`), and whether both write the same value."""
+    index of `KINDS`), whether both write the same value, and whether nothing but a fence is missing between
+    an atomic and this access (`Order.unfenced`)."""
 
     marks: Ints
     kinds: NDArray[np.int8]
     same_value: Bools
+    unfenced: Bools
 
     @classmethod
     def none(cls, count: int) -> Conflicts:
-        return cls(np.zeros(count, np.int64), np.zeros(count, np.int8), np.zeros(count, bool))
+        return cls(np.zeros(count, np.int64), np.zeros(count, np.int8), *np.zeros((2, count), bool))
 
-    def add(self, access: Ints, marks: Ints, kind: str, same: Bools | None = None) -> None:
+    def add(self, access: Ints, marks: Ints, kind: str, same: Bools | None, unfenced: Bools | None) -> None:
         """Take what races into account: one for each access, and a true race before a harmless one."""
+        nothing = np.zeros(len(marks), bool)
+        same, unfenced = [nothing if one is None else one for one in (same, unfenced)]
         for harmless in (False, True):
-            chosen = (same if harmless else ~same) if same is not None else np.full(len(marks), not harmless)
-            free = chosen & ((self.marks[access] == 0) | (self.same_value[access] & (not harmless)))
+            chosen = (same | unfenced) == harmless
+            lesser = (self.same_value | self.unfenced)[access] & (not harmless)
+            free = chosen & ((self.marks[access] == 0) | lesser)
             self.marks[access[free]] = marks[free]
             self.kinds[access[free]] = KINDS.index(kind)
-            self.same_value[access[free]] = harmless
+            self.same_value[access[free]] = same[free]
+            self.unfenced[access[free]] = unfenced[free]
 
 
 class Shadow:
@@ -61,6 +67,32 @@ class Shadow:
         self._tables: dict[str, Ints] = {}
         self._values: Bytes | None = None
         self._values_known = True
+        self.stands_for_all = False  # one copy, in place of many that are alike: see `alike`
+
+    def copied_out(self, copies: int, lanes: int, values: Bytes) -> None:
+        """The one copy that stood for all becomes `copies`; each block has `lanes` more than the one before.
+        `values`: what is in them now, where all plain writes were stores."""
+        later = np.arange(copies, dtype=np.int64)[:, None] * lanes
+        self._tables = {name: (table + later * (table != 0)).ravel() for name, table in self._tables.items()}
+        self._values, self.stands_for_all = values, False
+        self.nbytes *= copies
+
+    def needs_values(self, positions: Ints, size: int, lanes: Ints, instant: int) -> bool:
+        """Whether a store meets another one with which it may race, so that what both write counts."""
+        cells, parts = self._cells(positions, size)
+        access = np.arange(len(positions))
+        if parts > 1:
+            access, lanes = np.repeat(access, parts), np.repeat(lanes, parts)
+        marks = lanes | (instant << 32)
+        step = _Step("store", cells, access, lanes, marks, self.order.epoch[self.order.block_of(lanes)], 0)
+        table = self._table("store")
+        before = table[cells]
+        if len(self._racing(step, before)):
+            return True
+        table[cells] = marks
+        alone = bool((table[cells] == marks).all())
+        table[cells] = before
+        return not alone
 
     # ----------------------------------------------------------------------------------------------- accesses
 
@@ -121,10 +153,18 @@ class Shadow:
         near = np.flatnonzero(maybe)
         if len(near) == 0:
             return _NONE
-        cells: list[Hashable] | None = None
-        if atomic and not self.within_block and self.order.has_fences:
-            cells = [(step.key, cell * self._unit) for cell in step.cells[near].tolist()]
+        cells = self._keys(step, near) if atomic and not self.within_block and self.order.has_fences else None
         return near[self.order.unordered(marks[near], step.lanes[near], cells)]
+
+    def _keys(self, step: _Step, chosen: Ints) -> list[Hashable]:
+        """The cells of the step as `Order` knows them."""
+        return [(step.key, cell * self._unit) for cell in step.cells[chosen].tolist()]
+
+    def _unfenced(self, step: _Step, marks: Ints, racing: Ints) -> Bools | None:
+        """Which of those that race want nothing but a fence; None where none does."""
+        if self.within_block or not self.order.has_learnt:
+            return None
+        return self.order.unfenced(marks[racing], step.lanes[racing], self._keys(step, racing))
 
     def _meet(self, step: _Step, kind: str, found: Conflicts) -> None:
         """The step against the readers or the atomics of its cells."""
@@ -133,7 +173,8 @@ class Shadow:
                 marks = self._tables[name][step.cells]
                 racing = self._racing(step, marks, kind == "atomic")
                 if len(racing):
-                    found.add(step.access[racing], marks[racing], kind)
+                    unfenced = self._unfenced(step, marks, racing)
+                    found.add(step.access[racing], marks[racing], kind, None, unfenced)
 
     def _meet_write(self, step: _Step, found: Conflicts, value: Array | None, parts: int) -> None:
         """The step against the last writes of its cells; a store then becomes the last one."""
@@ -143,11 +184,12 @@ class Shadow:
         table = self._table("store")
         marks = table[step.cells]
         racing = self._racing(step, marks)
-        if writes:
+        if writes and not self.stands_for_all:
             self._values_known &= value is not None
         if len(racing):
             same = self._same(step, racing, value, parts) if writes else None
-            found.add(step.access[racing], marks[racing], "store", same)
+            unfenced = self._unfenced(step, marks, racing)
+            found.add(step.access[racing], marks[racing], "store", same, unfenced)
         if writes:
             table[step.cells] = step.marks
             if value is not None:
@@ -156,7 +198,7 @@ class Shadow:
             others = np.flatnonzero(winners != step.marks)
             if len(others):  # several lanes of this very instruction
                 same = self._same(step, others, value, parts)
-                found.add(step.access[others], winners[others], "store", same)
+                found.add(step.access[others], winners[others], "store", same, None)
 
     def _image(self) -> Bytes:
         if self._values is None:

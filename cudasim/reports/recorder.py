@@ -15,18 +15,28 @@ from numpy.typing import NDArray
 
 from cudasim.errors import LongThread
 from cudasim.reports import messages
-from cudasim.reports.counters import LANES, Bools, Counters, Ints, alignment, bank_conflicts, requests
+from cudasim.reports.counters import (
+    LANES,
+    ArrayCounters,
+    Bools,
+    Counters,
+    Ints,
+    alignment,
+    bank_conflicts,
+    requests,
+)
 from cudasim.reports.findings import Findings
 from cudasim.reports.marks import all_set, set_bytes
 from cudasim.reports.messages import Triple
 from cudasim.reports.order import Order, lane_of
-from cudasim.reports.pictures import Instant, Request, Trace
+from cudasim.reports.pictures import Instant, Request, Seen
 from cudasim.reports.races import KINDS, Conflicts, Shadow, bits
 from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
 
 __all__ = ["MemoryLike", "Recorder"]
 
 Array = NDArray[Any]
+_Touched = dict[int, NDArray[np.uint8]]  # a mark for each byte, by the base of the allocation
 Value = Array | Sequence[Array] | int | float | None
 
 
@@ -51,12 +61,15 @@ class MemoryLike(Protocol):
 
 @dataclass
 class _Line:
-    """What is kept of one source line beside its counters."""
+    """What is kept of one source line, or of one array on it, beside the counters."""
 
-    counters: LineCounters
+    counters: Counters
     visits: Ints  # (warps, 32): how often each lane came
+    together: int = 0  # how often all lanes of the chunk came, which is not in `visits` yet
+    masked: object = None  # rows that came, so many times, and are not in `visits` yet either
+    masked_times: int = 0
     shared: dict[str, int] = field(default_factory=dict)
-    touched: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # by the base of the allocation
+    touched: _Touched = field(default_factory=dict)
 
 
 @dataclass
@@ -67,6 +80,7 @@ class _State:
     shadow: Shadow | None
     stride: int
     written: NDArray[np.uint8] | None
+    alike: bool = False  # one copy stands for all: see `alike`
 
 
 class Recorder:
@@ -80,12 +94,12 @@ class Recorder:
         # Lanes of the last warp beyond the block's last thread do not exist.
         self._exists = np.arange(self._per_block * LANES).reshape(-1, LANES) < self._threads
         self._first, self._count = 0, self._blocks  # blocks of the chunk
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[tuple[int, str, str], _Line] = {}  # by line, space and array
         self._found = Findings(source, grid, block)
         self._states: dict[tuple[str, int], _State] = {}
         self._shared: dict[int, int] = {}
         self._shared_bytes = 0
-        self._trace = Trace()
+        self._seen = Seen()
         self._bytes = self._by_lane(np.int64)  # of global memory that each lane touches
         self._max_span, self._until_checked = max_span, max_span
 
@@ -102,24 +116,34 @@ class Recorder:
         active = self._matrix(active, warps)
         if offset.shape != active.shape:
             offset = np.broadcast_to(offset, active.shape)
-        here = self._line(line)
+        here = self._line(line, memory)
         self._come(here, active, warps)
         allowed = self._allowed(line, kind, memory, offset, size, active, warps)
         instant = self._order.tick(line)
         flat = allowed.ravel()
         if not flat.any():
             return allowed
-        chosen = None if flat.all() else np.flatnonzero(flat)
+        at = offset.ravel() if flat.all() else offset.ravel()[flat]
+        if memory.space == "global":
+            self._bytes[warps] += size * allowed
+        conflicts = self._count_access(here, kind, memory, offset, size, allowed, at)
+        self._touch(here, kind, memory, at, size)
+        self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
+        self._remember(line, kind, memory, offset, size, allowed, warps, value, reads, instant)
+        return allowed
+
+    def _remember(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, allowed: Bools, warps: Ints,
+        value: Value, reads: bool, instant: int,
+    ) -> None:  # fmt: skip
+        """What an access does to the state of its memory: what has been written, and what races."""
+        if memory.space == "constant":
+            return
+        chosen = None if allowed.all() else np.flatnonzero(allowed.ravel())
         lanes = (warps[:, None] * LANES + np.arange(LANES)).ravel()
         at = offset.ravel()
         if chosen is not None:
             lanes, at = lanes[chosen], at[chosen]
-        if memory.space == "global":
-            self._bytes[warps] += size * allowed
-        conflicts = self._count_access(here, kind, memory, offset, size, allowed, at)
-        self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
-        if memory.space == "constant":
-            return allowed
         state = self._state(memory)
         at = at + self._copy(memory, state, lanes)
         if state.written is not None:
@@ -128,7 +152,7 @@ class Recorder:
         if state.shadow is not None:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
-            data = bits(value, chosen, active.shape, size) if kind == "store" else None
+            data = bits(value, chosen, allowed.shape, size) if kind == "store" else None
             key = (memory.space, memory.base)
             if kind == "atomic" and memory.space == "global" and self._order.has_fences:
                 self._order.atomic(instant, lanes, [(key, position) for position in at.tolist()])
@@ -136,7 +160,6 @@ class Recorder:
             if found is not None:
                 flat_offset = offset.ravel() if chosen is None else offset.ravel()[chosen]
                 self._report_races(line, kind, memory, flat_offset, lanes, instant, found)
-        return allowed
 
     def _allowed(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints
@@ -174,9 +197,7 @@ class Recorder:
     ) -> Ints | None:
         """Count one access; gives the bank conflicts of each warp, of shared memory."""
         counters = here.counters
-        if memory.space == "shared":
-            here.shared[memory.name] = memory.nbytes
-            self._shared[id(memory)] = memory.nbytes
+        self._use(here, memory)
         if kind == "atomic" or memory.space not in ("global", "shared"):
             counters.atomics += len(at) if kind == "atomic" else 0
             return None
@@ -199,10 +220,21 @@ class Recorder:
             counters.bytes_read += size * len(at)
         else:
             counters.bytes_written += size * len(at)
+        return None
+
+    def _use(self, here: _Line, memory: MemoryLike) -> None:
+        """Note that a line uses a memory."""
+        if memory.space == "shared":
+            here.shared[memory.name] = memory.nbytes
+            self._shared[id(memory)] = memory.nbytes
+
+    def _touch(self, here: _Line, kind: str, memory: MemoryLike, at: Ints, size: int) -> None:
+        """Keep which bytes of global memory a line loads and stores."""
+        if memory.space != "global" or kind == "atomic":
+            return
         if memory.base not in here.touched:
             here.touched[memory.base] = np.zeros(-(-memory.nbytes // 16) * 16, dtype=np.uint8)
         set_bytes(here.touched[memory.base], at, size)
-        return None
 
     def _bank_conflicts(self, offset: Ints, size: int, active: Bools) -> Ints:
         # Mostly all blocks do the same, and one is enough.
@@ -222,11 +254,11 @@ class Recorder:
         if memory.space not in ("global", "shared"):
             return
         worst = 0 if conflicts is None else int(conflicts.max())
-        if self._trace.wants(line, kind, memory.name, worst):
-            rows = np.flatnonzero(active.any(axis=1))[: Trace.MAX_WARPS]
+        if self._seen.wants(line, kind, memory.name, worst):
+            rows = np.flatnonzero(active.any(axis=1))[: Seen.MAX_WARPS]
             if conflicts is not None and worst:
                 rows = np.array([int(conflicts.argmax())])
-            self._trace.request(
+            self._seen.request(
                 Request(
                     line,
                     kind,
@@ -239,11 +271,12 @@ class Recorder:
                     active[rows],
                     warps[rows],
                     worst,
+                    getattr(memory, "shape", ()),
                 )
             )
 
     def _event(self, kind: str, line: int, active: Bools, warps: Ints, live: Bools | None = None) -> None:
-        if len(self._trace.events) < Trace.MAX_EVENTS and self._first == 0:
+        if len(self._seen.events) < Seen.MAX_EVENTS and self._first == 0:
             rows = np.flatnonzero(warps < self._per_block)
             lanes = np.zeros(self._per_block, dtype=np.int64)
             lanes[warps[rows]] = active[rows].sum(axis=1)
@@ -252,7 +285,7 @@ class Recorder:
                 alive = self._exists.sum(axis=1)
                 alive[warps[rows]] = live[rows].sum(axis=1)
             if lanes.any():
-                self._trace.event(Instant(kind, line, lanes, alive))
+                self._seen.event(Instant(kind, line, lanes, alive))
 
     # -------------------------------------------------------------------------------------- state of memories
 
@@ -262,18 +295,21 @@ class Recorder:
             copies = {"shared": self._count, "local": self._count * self._per_block * LANES}.get(
                 memory.space, 1
             )
-            shadow = None
-            if memory.space != "local":
-                shadow = Shadow(memory.nbytes, copies, self._order, memory.space == "shared")
-            stride = -(-memory.nbytes // 16) * 16
-            written = None
-            if isinstance(memory.initialised, np.ndarray):
-                written = np.zeros(stride, dtype=np.uint8)
-                written[: memory.nbytes] = memory.initialised
-            elif not memory.initialised:
-                written = np.zeros(stride * copies, dtype=np.uint8)
-            self._states[key] = _State(memory, shadow, stride, written)
+            self._states[key] = self._new_state(memory, copies)
         return self._states[key]
+
+    def _new_state(self, memory: MemoryLike, copies: int) -> _State:
+        shadow = None
+        if memory.space != "local":
+            shadow = Shadow(memory.nbytes, copies, self._order, memory.space == "shared")
+        stride = -(-memory.nbytes // 16) * 16
+        written = None
+        if isinstance(memory.initialised, np.ndarray):
+            written = np.zeros(stride, dtype=np.uint8)
+            written[: memory.nbytes] = memory.initialised
+        elif not memory.initialised:
+            written = np.zeros(stride * copies, dtype=np.uint8)
+        return _State(memory, shadow, stride, written)
 
     def _copy(self, memory: MemoryLike, state: _State, lanes: Ints) -> Ints | int:
         """Where each lane's copy of the memory begins in its state."""
@@ -324,6 +360,7 @@ class Recorder:
         lanes: Ints,
         instant: int,
         found: Conflicts,
+        times: int = 1,
     ) -> None:
         racing = np.flatnonzero(found.marks)
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
@@ -331,25 +368,27 @@ class Recorder:
         other_lines = self._order.line(marks)
         one_warp = others >> 5 == mine >> 5
         # One finding for each (line, kind): all accesses of a finding have one code.
-        codes = other_lines * 4 + np.where(same_value, 2, one_warp)
+        codes = other_lines * 4 + np.where(same_value, 2, np.where(found.unfenced[racing], 3, one_warp))
         for code in np.unique(codes).tolist():
             members = np.flatnonzero(codes == code)
             first = int(members[0])
             i = int(racing[first])
-            name = "same-value" if code & 2 else "warp" if code & 1 else memory.space
+            name = (memory.space, "warp", "same-value", "last-block")[code & 3]
             other_line = code >> 2
             me, other = self._found.actor(int(mine[first])), self._found.actor(int(others[first]))
             index = self._index(memory, int(offset[i]))
             text = messages.race(
                 self._element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
-                bool(code & 2), int(marks[first]) >> 32 == instant,
+                code & 3 == 2, int(marks[first]) >> 32 == instant,
                 self._order.waits_for_fence(int(mine[first])),
             )  # fmt: skip
+            if name == "last-block":
+                text += messages.LAST_BLOCK
             race = Race(
                 name, text, line, self._found.source_line(line), memory.name, index, me.block, me.thread,
-                len(members), other_line, other.block, other.thread,
+                len(members) * times, other_line, other.block, other.thread,
             )  # fmt: skip
-            self._found.add("races", race, other_line)
+            self._found.add("notes" if name == "last-block" else "races", race, other_line)
 
     # --------------------------------------------------------------------------- barriers, warps and branches
 
@@ -450,6 +489,11 @@ class Recorder:
         if source_lane is not None:
             self._check_source(line, name, np.broadcast_to(source_lane, active.shape), active, warps)
 
+    def lives(self, warps: Ints, exited: Bools) -> Bools:
+        """The lanes that are threads of the block and have not returned."""
+        lives: Bools = self._exists[warps % self._per_block] & ~exited
+        return lives
+
     def _check_source(self, line: int, name: str, source: Array, active: Bools, warps: Ints) -> None:
         reads = active & (source >= 0)
         answers = np.take_along_axis(active, np.where(reads, source, 0) % LANES, axis=1)
@@ -500,6 +544,26 @@ class Recorder:
             _, who = self._found.example(bad, warps)
             self._found.find("arithmetic", "arithmetic", line, f"{who}: {message}", who, bad, other=message)
 
+    def row(self, line: int, array: str, length: int, index: Ints, bad: Bools, warps: Ints) -> None:
+        """An index leaves the row of an array that it counts in, in the lanes `bad`; a note."""
+        i, who = self._found.example(bad, warps)
+        at = int(index.flat[i])
+        self._found.find(
+            "notes", "row", line, messages.row(who, array, at, length), who, bad, array, at, length
+        )
+
+    def shift(self, line: int, bits: int, by: Ints, bad: Bools, warps: Ints) -> None:
+        """A value of `bits` bits is shifted by as many or more, or by less than none, in the lanes `bad`."""
+        i, who = self._found.example(bad, warps)
+        at = int(by.flat[i])
+        self._found.find("notes", "shift", line, messages.shift(who, at, bits), who, bad, index=at)
+
+    def endless(self, line: int, why: str, live: Bools, warps: Ints) -> None:
+        """A loop in which the lanes `live` are caught was stopped; nothing comes after that."""
+        _, who = self._found.example(live, warps)
+        text = f"{who} does not come out of this loop: {why}. The report shows what ran until then."
+        self._found.find("endless", "endless", line, text, who, live)
+
     def assertion(self, line: int, condition: str, bad: Bools, warps: Ints) -> Finding:
         """An assert whose condition does not hold in the lanes `bad`; its finding."""
         _, who = self._found.example(bad, warps)
@@ -513,14 +577,21 @@ class Recorder:
             return active
         return np.broadcast_to(np.asarray(active, dtype=bool), (len(warps), LANES))
 
-    def _line(self, line: int) -> _Line:
-        if line not in self._lines:
-            counters = LineCounters(line=line, source=self._found.source_line(line))
-            self._lines[line] = _Line(counters, self._by_lane(np.int32))
-        return self._lines[line]
+    def _line(self, line: int, memory: MemoryLike | None = None) -> _Line:
+        key = (line, memory.space, memory.name) if memory is not None else (line, "", "")
+        if key not in self._lines:
+            counters = Counters()
+            if memory is not None:
+                shape, item = getattr(memory, "shape", ()), memory.dtype.itemsize
+                counters = ArrayCounters(array=memory.name, space=memory.space, shape=shape, item=item)
+            self._lines[key] = _Line(counters, self._by_lane(np.int32))
+        return self._lines[key]
 
     def _come(self, here: _Line, active: Bools, warps: Ints) -> None:
         here.visits[warps] += active
+        self._step()
+
+    def _step(self) -> None:
         if self._until_checked is not None:
             self._until_checked -= 1
             if self._until_checked < 0:  # only now can a thread have taken so many steps
@@ -565,32 +636,70 @@ class Recorder:
         self._end_shared()
         lines = Lines()
         total = Counters()
-        everything: dict[int, NDArray[np.uint8]] = {}
-        for number in sorted(self._lines):
-            kept = self._lines[number]
-            counters = lines[number] = kept.counters
-            counters.threads, counters.warps = (
-                int(np.count_nonzero(kept.visits)),
-                int(kept.visits.any(axis=1).sum()),
-            )
-            counters.shared_bytes = sum(kept.shared.values())
-            counters.unique_bytes = sum(int(np.count_nonzero(t)) for t in kept.touched.values())
-            for base, touched in kept.touched.items():
-                everything[base] = everything[base] | touched if base in everything else touched
-            for name, count in counters.totals().items():
-                setattr(total, name, getattr(total, name) + count)
+        arrays: dict[str, ArrayCounters] = {}
+        everything: _Touched = {}
+        by_array: dict[str, _Touched] = {}
+        exists = np.tile(self._exists.sum(axis=1), self._blocks)
+        for number in sorted({line for line, _, _ in self._lines}):
+            counters = lines[number] = LineCounters(line=number, source=self._found.source_line(number))
+            visits, touched, shared = self._by_lane(np.int32), _Touched(), dict[str, int]()
+            for kept in [kept for key, kept in self._lines.items() if key[0] == number]:
+                one = kept.counters
+                if isinstance(one, ArrayCounters) and one.space in ("global", "shared"):
+                    self._finish(one, kept.visits, kept.touched, kept.shared)
+                    counters.arrays[one.array] = one
+                    whole = ArrayCounters(array=one.array, space=one.space, shape=one.shape, item=one.item)
+                    arrays.setdefault(one.array, whole).add(one)
+                    _join(by_array.setdefault(one.array, _Touched()), kept.touched)
+                counters.add(one)
+                visits += kept.visits
+                _join(touched, kept.touched)
+                shared |= kept.shared
+            self._finish(counters, visits, touched, shared)
+            most = visits.max(axis=1)
+            counters.warp_steps = int(most.sum())
+            counters.idle_steps = int((exists * most).sum()) - int(visits.sum())
+            _join(everything, touched)
+            total.add(counters)
         total.threads, total.warps = self._blocks * self._threads, self._blocks * self._per_block
         total.shared_bytes = self._shared_bytes
-        total.unique_bytes = sum(int(np.count_nonzero(t)) for t in everything.values())
+        total.unique_bytes = _bytes_of(everything)
+        for name, one in arrays.items():
+            one.unique_bytes, one.threads, one.warps = _bytes_of(by_array[name]), 0, 0
+            one.shared_bytes = max(
+                line.arrays[name].shared_bytes for line in lines.values() if name in line.arrays
+            )
         findings: dict[str, Any] = {
             name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
             for name, found in self._found.sections.items()
         }
+        beyond = {(f.line, f.array) for f in findings.get("out_of_bounds", ())}
+        if "notes" in findings:  # what leaves the whole array is said there
+            findings["notes"] = [
+                f for f in findings["notes"] if f.kind != "row" or (f.line, f.array) not in beyond
+            ]
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
             steps_by_thread=self._by_thread(self._steps()), bytes_by_thread=self._by_thread(self._bytes),
-            lines=lines, trace=self._trace, **findings, **total.totals(),
+            lines=lines, arrays=arrays, seen=self._seen, **findings, **total.totals(),
         )  # fmt: skip
+
+    @staticmethod
+    def _finish(counters: Counters, visits: Ints, touched: _Touched, shared: dict[str, int]) -> None:
+        """The counters that follow from what is kept beside them."""
+        counters.threads = int(np.count_nonzero(visits))
+        counters.warps = int(visits.any(axis=1).sum())
+        counters.shared_bytes = sum(shared.values())
+        counters.unique_bytes = _bytes_of(touched)
+
+
+def _join(all_bytes: _Touched, more: _Touched) -> None:
+    for base, touched in more.items():
+        all_bytes[base] = all_bytes[base] | touched if base in all_bytes else touched
+
+
+def _bytes_of(touched: _Touched) -> int:
+    return sum(int(np.count_nonzero(one)) for one in touched.values())
 
 
 def _lane_bits(masks: Array, lanes: Array) -> Bools:

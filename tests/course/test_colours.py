@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coursekit.pictures import plots
-from cudasim.reports import pictures, report
+from cudasim.reports import page, pictures
 from minilib.draw import palette
 
 # What each sort of eye sees of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
@@ -63,6 +63,8 @@ def test_blue_orange_red_and_ink_are_four_colours_to_every_eye(eye: str) -> None
 
 
 def test_what_is_wrong_is_red_and_what_could_be_better_is_orange() -> None:
-    css = report._CSS
+    css = page.CSS
     assert f".poor {{background: {pictures.POOR};" in css and f"p.wrong {{color: {pictures.WRONG}}}" in css
     assert contrast(pictures.INK, pictures.POOR) > 4.5 < contrast(pictures.WRONG, "#ffffff")
+    slow = css.partition("p.slow {color: ")[2].partition("}")[0]
+    assert contrast(slow, "#ffffff") > 4.5

@@ -267,6 +267,11 @@ def test_findings_keep_lines_arrays_and_the_source_and_lose_other_numbers():
         "line 6: this loop was stopped, it has run 20,000 times (max_steps): it seems never to end: x += 17;"
     )
     assert launches.without_data(endless) == endless
+    proved = (
+        "line 6: this loop was stopped, nothing that its end depends on changes any more: it seems never to "
+        "end: x += 17;"
+    )
+    assert launches.without_data(proved) == proved
 
 
 def test_counts_and_distances_of_kernels_are_rounded_in_a_grade_alone():

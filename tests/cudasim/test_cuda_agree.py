@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cuda_agree import SCHEDULES, on_device, on_host
 from cuda_cases import CASES, Case
+from cuda_class_snippets import CLASS_SNIPPETS
 from cuda_oracle import load, why_not
 from cuda_snippets import SNIPPETS
 
@@ -68,3 +69,21 @@ def test_snippet_equals_the_oracle(name: str, schedule: str, capsys: pytest.Capt
         np.testing.assert_array_equal(a, b)
     said = capsys.readouterr().out
     assert sorted(said.splitlines()) == sorted(by_oracle.printed.splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_oracle) for name in CLASS_SNIPPETS])
+def test_classes_do_what_the_oracle_says_and_have_no_finding(name: str) -> None:
+    body, before = CLASS_SNIPPETS[name]
+    head = 'extern "C" __global__ void k(const int* x, int* out, float* f) {\n    int t = threadIdx.x;'
+    source = f"{before}\n{head}{body}\n}}\n"
+    numbers = (np.arange(64) * 37 % 23 - 5).astype(np.int32)
+    host = [numbers, np.zeros(64, np.int32), np.zeros(64, np.float32)]
+    want, kernel = load(source, "k")((1,), (64,), host), RawKernel(source, "k")
+    for schedule in SCHEDULES:
+        args = on_device(host)
+        simulate(kernel, (1,), (64,), args, schedule=schedule)
+        for a, b in zip(on_host(args), want, strict=True):
+            np.testing.assert_array_equal(a, b)
+    report = profile(kernel, (1,), (64,), on_device(host))
+    assert report.ok, str(report)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 
-from benchmarks import cuda
+from benchmarks import cuda, cuda_reports
 from benchmarks.cuda import CASES, Case
 
 pytestmark = pytest.mark.slow
@@ -59,3 +60,27 @@ def test_a_part_of_the_libraries_has_a_table_too() -> None:
         "| --- | --- |",
         "| vector add, 1M | 10.0 ms |",
     ]
+
+
+# ------------------------------------------------------------------------------------ benchmarks/cuda_reports
+
+
+@pytest.mark.parametrize("way", cuda_reports.WAYS)
+def test_the_time_to_a_report_is_measured(way: str) -> None:
+    found = cuda_reports.measure_here(cuda_reports.CASES["matmul 128"], way)
+    assert 0 < found["seconds"] < 60 and found["megabytes"] > 10
+
+
+def test_softmax_of_the_benchmark_is_right() -> None:
+    few = dataclasses.replace(
+        cuda_reports.CASES["softmax 1024 x 1000"], launch=lambda: cuda_reports.softmax(3)
+    )
+    assert cuda_reports.measure_here(few, "profile")["seconds"] > 0
+
+
+def test_the_table_of_reports_says_how_many_times() -> None:
+    row = {"case": "matmul 128", "of": "profile", "now": 0.5, "now_megabytes": 60}
+    earlier = {"before": 4.0, "before_megabytes": 61}
+    old, new = (cuda_reports.table([each]).splitlines()[2].split(" | ") for each in (row | earlier, row))
+    assert old[2:] == ["4.00 s", "500 ms", "8.0", "61", "60 |"]
+    assert new[2:] == ["", "500 ms", "", "", "60 |"]

@@ -223,6 +223,59 @@ def test_the_better_overload_is_called() -> None:
     assert [function.parameters[0].type for function in program.functions] == [DOUBLE, INT, Pointer(FLOAT)]
 
 
+def test_an_overload_of_a_function_that_is_built_in_stands_beside_it() -> None:
+    own = "__device__ float3 make_float3(float x) { return make_float3(x, x, x); }\n"
+    program = compile_source(own + HEAD + "make_float3(f); make_float3(f, f, f);\n}")
+    block = program.kernels["k"].body
+    assert block is not None
+    kinds = [type(statement.expression) for statement in block.statements]  # type: ignore[attr-defined]
+    assert kinds == [tree.Call, tree.MakeRecord]
+
+
+def test_an_instance_that_no_call_chooses_may_make_no_sense() -> None:
+    source = """
+    template <typename T> __device__ int pick(T x, float y) { return x.member; }
+    __device__ int pick(int x, int2 y) { return 1; }
+    """
+    compile_source(source + HEAD + "p[0] = pick(n, make_int2(1, 2));\n}")
+    assert "expression must have class type" in str(refused(source + HEAD + "p[0] = pick(n, f);\n}"))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("enum E { A }; __global__ void k(int* p) { E e = 0; }", "a value of type 'int' cannot be used to initialize"),
+        ("enum E { A }; __global__ void k(int* p) { E e = A; e += 1; }", "a value of type 'int' cannot be assigned"),
+        ("enum E { A, A };", "'A' has already been declared"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = E::A; }", "cannot be assigned to an entity of type 'int'"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = A; }", "identifier 'A' is undefined"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = E::B; }", "enum 'E' has no member 'B'"),
+        ("enum class E { A }; __global__ void k(int* p, E e) { switch (e) { case 0: break; } }", "this label has type"),
+        ("enum E : unsigned char { A = 256 };", "enumeration value is out of range of 'unsigned char'"),
+        ("__device__ int operator+(int a, int b) { return 1; }", "requires a parameter with class or enum type"),
+        ("__device__ int operator/(int2 a) { return 1; }", "too few parameters for this operator function"),
+        ("__global__ void k(int2* p) { p[0] = p[1] + p[2]; }", "no operator '+' matches an operand of type 'int2'"),
+        ("template <> __device__ int f<int>(int x) { return x; }", "templates of variables"),
+        ("template <typename T> __device__ T f(T x) { return x; } template <> __device__ int f<float>(int x) { return x; }",
+         "'f' is not an instance of a function template"),
+        ('extern "C" static __global__ void k() { }', "a storage class may not be specified here"),
+        ("__global__ void k(float* p) { __stcs((const float*)p, 1.0f); }", "no instance of overloaded function '__stcs'"),
+        ("__global__ void k(float* p) { memcpy(p, p); }", "too few arguments in function call"),
+        ("__global__ void k(cudaTextureObject_t t, float* p) { p[0] = tex2D<float>(t, 0, 0); }", "unsupported: textures"),
+        ("__global__ void k(clock_t* p) { }", "unsupported: clocks ('clock_t')"),
+        ("__global__ void k(unsigned* p) { p[0] = __vadd4(p[0], p[1]); }", "unsupported: __vadd4"),
+        ("__global__ void k(unsigned* p) { p[0] = __of_a_new_gpu(p[0]); }", "unsupported: '__of_a_new_gpu', if CUDA has it"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_enums_operators_and_instances(source: str, message: str) -> None:
+    assert message in str(refused(source))
+
+
+def test_a_name_expression_may_use_macros_of_the_source() -> None:
+    source = "#define N 4\ntemplate <int M> __global__ void k(int* p) { p[0] = M; }"
+    assert list(compile_source(source, name_expressions=["k<N>", "k<N * 2>"]).kernels) == ["k<N>", "k<N * 2>"]
+
+
 def test_default_arguments_are_filled_in() -> None:
     source = "__device__ int f(int a, int b = 7) { return a + b; } __global__ void k(int* p) { p[0] = f(1); }"
     block = compile_source(source).kernels["k"].body
@@ -328,7 +381,7 @@ MISTAKES = [
     ("_global_ void k(float* x) { }", 1, 1, "identifier '_global_' is undefined", "did you mean '__global__'?"),
     ("__global__ void k(flaot* x) { }", 1, 19, "identifier 'flaot' is undefined", "did you mean 'float'?"),
     ("__global__ void k(float* x int n) { }", 1, 28, "expected a ')'", "parameters are separated by commas"),
-    (K + "int32_t i = 0;\n}", 2, 5, "identifier 'int32_t' is undefined", "write 'int': there are no headers that define 'int32_t'"),
+    (K + "int32_t i = 0;\n}", 2, 5, "identifier 'int32_t' is undefined", "write 'int', or #include <stdint.h> in the first line"),
     (K + "int n = 2;\n}", 2, 9, "'n' has already been declared in the current scope", "it is declared in line 1; to assign to it, leave out the type"),
     (K + "for (int i = 0, i < n, i++) { }\n}", 2, 23, "expected a ';'", "the three parts of a for are separated by ;"),
     (K + "for (int i = 0; i < n) { }\n}", 2, 26, "expected a ';'", "the three parts of a for are separated by ;"),
@@ -343,13 +396,13 @@ MISTAKES = [
     (K + "return 1;\n}", 2, 12, "return value type 'int' does not match the function type 'void'", "a kernel returns nothing; write its results into an array"),
     (K + "break;\n}", 2, 5, "a break statement may only be used within a loop or switch", ""),
     (K + "else x[0] = 1;\n}", 2, 5, "expected a statement", "this else has no if: one statement or { } stands before it"),
-    ("#include <math.h>\n" + K + "}", 1, 1, "could not open source file 'math.h'", "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"),
+    ("#include <vector>\n" + K + "}", 1, 1, "could not open source file 'vector'", "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"),
     (K + "x[0] = 1f;\n}", 2, 12, "'1f' is not a number", "a float has a point or an exponent: 1.0f, not 1f"),
     (K + "x[0] = max(1, 2.0f);\n}", 2, 12, "more than one instance of overloaded function 'max' matches the argument list", "the argument types are ('int', 'float'); cast them to one type"),
     ("__device__ float f(float a) { return a; }\n" + K + "x[0] = f(y);\n}", 3, 14, "argument of type 'const float *' is incompatible with parameter of type 'float'", "write * or [...] to read what the pointer points to"),
     (K + "atomicAdd(x[0], 1.0f);\n}", 2, 5, "no instance of overloaded function 'atomicAdd' matches the argument list", "the argument types are ('float', 'float')"),
     ("int size = 3;\n" + K + "}", 1, 5, "the variable 'size' belongs to the host, and a kernel's source has no host variables", "write __device__ or __constant__ before it, or const where it never changes"),
-    (K + "x[0] = INFINITY;\n}", 2, 12, "identifier 'INFINITY' is undefined", "there are no headers; write __int_as_float(0x7f800000)"),
+    (K + "x[0] = INFINITY;\n}", 2, 12, "identifier 'INFINITY' is undefined", "write #include <math.h> in the first line"),
     (K + "__shared__ float s = 0;\n}", 2, 22, "an initializer is not allowed for a __shared__ variable", "let one thread write the first value, then call __syncthreads()"),
     (K + "asm(\"nop;\");\n}", 2, 5, "unsupported: inline PTX (asm)", ""),
     (K + "extern __shared__ float k[];\n}", 2, 29, "declaration is incompatible with previous 'k', which is a function", "what is extern needs a name of its own"),
@@ -359,7 +412,7 @@ MISTAKES = [
     (K + "assert(n > 0, n < 9);\n}", 2, 5, "too many arguments for the macro 'assert': 2, and it takes 1", ""),
     (K + "__syncthreads_count();\n}", 2, 5, "too few arguments in function call", "'__syncthreads_count' takes 1 argument, and here are 0"),
     (K + "half h = x[0];\n}", 2, 5, "identifier 'half' is undefined", "write #include <cuda_fp16.h> in the first line"),
-    ("#include <cuda_fp16.h>\n__global__ void k(half* x) {\n    x[0] = x[0] * x[1];\n}", 3, 17, "unsupported: arithmetic in half", "convert first: __half2float(x) gives a float"),
+    ("#include <cuda_fp16.h>\n__global__ void k(half* x) {\n    x[0] = x[0] * 2.0f;\n}", 3, 17, "unsupported: arithmetic with a half and another type, or on its bits", "convert one of them: __half2float(x), or (half)y"),
     (K + "/* never closed\n}", 2, 5, "this comment is never closed", "write */ where it ends"),
 ]  # fmt: skip
 

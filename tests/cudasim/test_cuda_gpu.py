@@ -23,13 +23,14 @@ from cudasim import CompileError, KernelFault, RawKernel, RawModule, backend, pr
 from cudasim.device import stand_in
 from cudasim.errors import LaunchError
 from cudasim.through_cupy import GpuCopies, merged
+from cudasim.unit import compiled
 
 pytestmark = pytest.mark.slow
 
 ADD = 'extern "C" __global__ void add(const float* x, float* y, int n) {\n' + (
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] += x[i];\n}"
 )
-GROUPS = "#include <cooperative_groups.h>\n" + (
+TENSOR_CORES = "#include <mma.h>\n" + (
     'extern "C" __global__ void __launch_bounds__(64) sync(float* x) {\n    x[0] = 1;\n}'
 )
 
@@ -490,7 +491,7 @@ def test_a_variable_that_a_gpu_does_not_show_is_left_as_it_is(cupy: Fake) -> Non
 
 def test_source_outside_of_the_language_runs_unchecked_after_one_warning(cupy: Fake) -> None:
     with pytest.warns(UserWarning) as found:
-        kernel = RawKernel(GROUPS, "sync")
+        kernel = RawKernel(TENSOR_CORES, "sync")
         for args in ((cupy.zeros(1, np.float32),), (1, 2.0, None)):
             kernel((1,), (64,), args, shared_mem=8)
     assert len(found) == 1 and found[0].filename == __file__
@@ -498,7 +499,7 @@ def test_source_outside_of_the_language_runs_unchecked_after_one_warning(cupy: F
     assert text.startswith("sync.cu:1: unsupported: ") and "\n" not in text
     assert "runs on the GPU unchecked" in text and "simulate and profile cannot run it" in text
     assert [launch[3] for launch in cupy.launches][1] == (1, 2.0, None) and cupy.launches[0][4] == 8
-    assert (kernel.name, kernel.source, kernel.num_regs) == ("sync", GROUPS, 32)
+    assert (kernel.name, kernel.source, kernel.num_regs) == ("sync", TENSOR_CORES, 32)
     assert kernel.declaration == "sync(...)"
     for run in (simulate, profile):
         with pytest.raises(CompileError, match="unsupported"):
@@ -507,10 +508,10 @@ def test_source_outside_of_the_language_runs_unchecked_after_one_warning(cupy: F
 
 def test_a_module_outside_of_the_language_warns_once_and_names_its_kernels(cupy: Fake) -> None:
     with pytest.warns(UserWarning) as found:
-        module = RawModule(code=GROUPS, name="lesson.cu")
+        module = RawModule(code=TENSOR_CORES, name="lesson.cu")
         module.get_function("sync")((1,), (1,), (ramp(cupy, 1),))
     assert len(found) == 1 and str(found[0].message).startswith("lesson.cu:1: ")
-    assert module.names == ["sync"] and module.source == GROUPS
+    assert module.names == ["sync"] and module.source == TENSOR_CORES
     with pytest.raises(CompileError, match="unsupported"):
         _ = module.program
 
@@ -527,12 +528,71 @@ def test_mistakes_are_refused_there_too(cupy: Fake) -> None:
             RawKernel(ADD.replace("i < n", "i < m"), "add")
         with pytest.raises(ValueError, match="has no kernel 'sub'"):
             RawKernel(ADD, "sub")
-    assert cupy.modules == []
+    assert cupy.launches == []
+
+
+def odd(body: str, before: str = "") -> str:
+    return f'{before}\nextern "C" __global__ void odd(float* x) {{ {body} }}'
+
+
+# NVRTC takes them, and our front end calls them mistakes, or did so once.
+TAKEN = {
+    "what is a mistake to it": odd("x[0] = m;"),
+    "a name that it does not know": odd("x[0] = __some_new_intrinsic(x[1]);"),
+    "a type that it does not know": odd("some_new_type t; x[0] = 1;"),
+    "syntax that it does not know": odd("auto [a, b] = make_pair_of(x);"),
+    "a header that it does not know": odd("x[0] = 1;", "#include <some_new_header.cuh>"),
+    "textures": odd("x[0] = tex1D<float>(t, 0.5f);", "texture<float> t;"),
+    "cub": odd("", "#include <cub/cub.cuh>"),
+    "complex numbers": odd("", "#include <cuComplex.h>"),
+}
+
+
+@pytest.mark.parametrize("what", TAKEN)
+def test_what_nvrtc_takes_is_never_refused(cupy: Fake, what: str) -> None:
+    source = cupy.takes = TAKEN[what]
+    with pytest.warns(UserWarning, match="runs on the GPU unchecked") as found:
+        kernel = RawKernel(source, "odd")
+        kernel((1,), (1,), (1, 2))
+    assert len(found) == 1 and found[0].filename == __file__ and len(cupy.launches) == 1
+    with pytest.warns(UserWarning, match="runs on the GPU unchecked") as found:
+        RawModule(code=source).get_function("odd")((1,), (1,), ())
+    assert len(found) == 1 and found[0].filename == __file__
+
+
+def test_what_both_compilers_refuse_is_told_in_our_words(cupy: Fake) -> None:
+    source = TAKEN["what is a mistake to it"]
+    with pytest.raises(CompileError) as error:
+        RawKernel(source, "odd")
+    assert str(error.value) == refusal(source) and "'m' is undefined" in str(error.value)
+
+
+def refusal(source: str) -> str:
+    with installed(wanted="simulate"), pytest.raises(CompileError) as error:
+        RawKernel(source, "odd")
+    return str(error.value)
+
+
+def test_a_fault_of_our_front_end_blocks_nobody_with_a_gpu(
+    cupy: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any) -> None:
+        raise AssertionError("a case that nobody thought of")
+
+    monkeypatch.setattr("cudasim.unit.compiled", broken)
+    with pytest.warns(UserWarning, match="the simulator fails at it .AssertionError: a case that nobody"):
+        kernel = RawKernel(ADD, "add")
+    with monkeypatch.context() as patch:
+        patch.setattr("cudasim.unit.compiled", compiled)
+        kernel((1,), (1,), (ramp(cupy, 1), ramp(cupy, 1), np.int32(1)))
+    assert len(cupy.launches) == 1
+    with asked_anew("simulate"), pytest.raises(AssertionError, match="nobody thought of"):
+        RawKernel(ADD, "add")
 
 
 def test_without_a_gpu_what_is_outside_of_the_language_is_an_error() -> None:
     with installed(wanted="simulate"), pytest.raises(CompileError, match="unsupported"):
-        RawKernel(GROUPS, "sync")
+        RawKernel(TENSOR_CORES, "sync")
 
 
 def test_what_a_gpu_is_tested_with_passes_on_the_fake() -> None:

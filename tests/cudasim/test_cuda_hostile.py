@@ -103,7 +103,7 @@ OWN = re.compile(
     r"L|G|m|result|given|a|b|[mnt][0-9]+|[vf]_\w+_[0-9]+(_set[0-9]*)?|(math_)?\w+_[0-9]+|poison_[0-9]+"
 )
 CALLED = {name for name in vars(values) if not name.startswith("_")} | {"NULL", "None", "range"}
-LOOKED_UP = {name for name in dir(Watched)} | set(["launch", "changes", "max_steps", "address"]) | {
+LOOKED_UP = {name for name in dir(Watched)} | set(["launch", "changes", "first_look", "address"]) | {
     f"{stem}_{axis}" for stem in ("tid", "bid", "bdim", "gdim") for axis in "xyz"
 } | {"vote_in_block", "outcome"}  # fmt: skip
 WORDS = set(INTRINSICS) | {s.name for group in INTRINSICS.values() for s in group} | set(HALF_FUNCTIONS)

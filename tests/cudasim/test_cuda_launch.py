@@ -12,6 +12,7 @@ import pytest
 from cudasim.arguments import Arguments, Bound, check_arguments, record_dtype
 from cudasim.device.stand_in import cp
 from cudasim.errors import At, LaunchError
+from cudasim.kernel import RawKernel, profile
 from cudasim.language.tree import Function, Variable
 from cudasim.language.types import (
     BOOL,
@@ -349,6 +350,51 @@ def test_a_part_of_a_record_must_fit() -> None:
 def test_a_void_or_an_array_of_one_of_the_same_dtype_is_a_record() -> None:
     one = np.array([(1, 2.5, 3)], record_dtype(CELL))
     assert bind(taking(CELL), (one,))[0].item() == bind(taking(CELL), (one[0],))[0].item() == (1, 2.5, 3)
+
+
+BOX = """
+struct Box { float* out; const float* in; int n; };
+struct Job { int times; Box box; };
+extern "C" __global__ void k(Box b, Job job) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < b.n) b.out[i] = job.times * b.in[i] + (job.box.in ? job.box.in[i] : 0.0f);
+}
+"""
+BOX_DTYPE = np.dtype([("out", "u8"), ("in", "u8"), ("n", "i4")], align=True)
+JOB_DTYPE = np.dtype([("times", "i4"), ("box", BOX_DTYPE)], align=True)
+
+
+def test_a_record_holds_arrays_in_a_tuple() -> None:
+    x, y = cp.arange(8, dtype=cp.float32), cp.empty(8, cp.float32)
+    RawKernel(BOX, "k")((1,), (8,), ((y, x, 8), (2, (y, x.data, 8))))
+    np.testing.assert_array_equal(cp.asnumpy(y), np.arange(8) * 3)
+
+
+def test_a_record_holds_addresses_as_cupy_takes_them() -> None:
+    x, y = cp.arange(8, dtype=cp.float32), cp.zeros(8, cp.float32)
+    box = np.array([(y.data.ptr, x.data.ptr, 8)], BOX_DTYPE)
+    job = np.array([(5, (0, 0, 0))], JOB_DTYPE)[0]
+    RawKernel(BOX, "k")((1,), (8,), (box, job))
+    np.testing.assert_array_equal(cp.asnumpy(y), np.arange(8) * 5)
+    wild = np.array([(0x4D, x.data.ptr, 8)], BOX_DTYPE)
+    with pytest.raises(
+        ValueError, match="a record holds the address 0x4d, where no array of the simulator is"
+    ):
+        RawKernel(BOX, "k")((1,), (8,), (wild, job))
+
+
+def test_a_report_names_and_gives_back_the_arrays_of_a_record() -> None:
+    x, y = cp.arange(8, dtype=cp.float32), cp.zeros(8, cp.float32)
+    report = profile(RawKernel(BOX, "k"), (1,), (16,), ((y[:4], x, 16), (2, (y, x, 8))))
+    assert {finding.array for finding in report.out_of_bounds} == {"b.out", "b.in", "job.box.in"}
+    np.testing.assert_array_equal(report.outputs[0][0], np.arange(4) * 3)
+    assert report.outputs[0][2] is None and report.outputs[1][1][2] is None
+
+
+def test_a_field_that_is_a_pointer_takes_no_address_in_a_tuple() -> None:
+    x = cp.zeros(8, cp.float32)
+    with pytest.raises(TypeError, match=r"field out \(float \*\): got a Python int"):
+        RawKernel(BOX, "k")((1,), (8,), ((x.data.ptr, x, 8), (1, (x, x, 8))))
 
 
 # -------------------------------------------------------------------------------------------------- for CuPy

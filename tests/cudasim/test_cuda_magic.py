@@ -9,6 +9,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from cuda_whole_file import FILE
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -34,6 +35,12 @@ def test_the_kernels_of_a_cell_get_their_names(shell):
     shell.user_ns["twice"]((1,), (1,), (cp.ones(2, cp.float32), y, np.int32(1)))
     assert y.get().tolist() == [1.0]
     assert {"add", "twice", "both"} <= shell.user_ns.keys()
+
+
+def test_a_whole_file_is_pasted_into_a_cell(shell):
+    with pytest.warns(UserWarning, match=r"all\.cu: left aside is host code .*main.* on lines"):
+        made = shell.run_cell_magic("cuda", "all", FILE)
+    assert [*made.kernels] == ["add", "pairs"] and shell.user_ns["add"] is made.kernels["add"]
 
 
 def test_it_returns_the_kernels(shell):

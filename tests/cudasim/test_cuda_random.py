@@ -14,23 +14,23 @@ from cuda_oracle import Library, why_not
 from cuda_random import make, shrink, smaller, statement_count
 
 from cudasim import profile
+from cudasim.engine import endless
 
 KERNELS = int(os.environ.get("CUDA_RANDOM_KERNELS", "500"))
 AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
-FEW = 20  # in the quick tests
+FEW, MORE = 20, 200  # in the quick tests, and by day
 
 
 def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:
-    """A parameter for each kernel; all but a few are slow."""
-    few = range(0, min(FEW, KERNELS), step)
-    more = range(len(few) * step, KERNELS, step)
-    return [
-        *(pytest.param(seed, marks=marks) for seed in few),
-        *(pytest.param(seed, marks=[*marks, pytest.mark.slow]) for seed in more),
-    ]
+    """A parameter for each kernel; all but a few are slow, and most are for the night."""
+    when = {
+        seed: [] if seed < FEW else [pytest.mark.slow if seed < MORE else pytest.mark.nightly]
+        for seed in range(0, KERNELS, step)
+    }
+    return [pytest.param(seed, marks=[*marks, *more]) for seed, more in when.items()]
 
 
 def second(seed: int) -> bool:
@@ -64,6 +64,16 @@ def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
     report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
     assert report.ok and not report.races, str(report)
     assert difference(random, report.outputs, simulated(random, "forward")) is None
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_a_loop_that_ends_is_never_taken_for_one_without_end(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endless, "FIRST", 1)  # looked at from the first iteration on
+    random = make(seed, second(seed))
+    for schedule in SCHEDULES:
+        simulated(random, schedule)
 
 
 @pytest.mark.slow

@@ -657,8 +657,9 @@ def test_the_last_block_may_read_what_all_have_written():
 
 def test_the_last_block_needs_every_part_of_the_pattern():
     assert only(last_block(Run(grid=4, block=64), fence=False).races).line == 7
-    missing = only(last_block(Run(grid=4, block=64), reader_fence=False).races)
-    assert "__threadfence() is missing" in missing.message
+    report = last_block(Run(grid=4, block=64), reader_fence=False)
+    missing = only(report.notes)
+    assert report.ok and missing.kind == "last-block" and "__threadfence() is missing" in missing.message
     assert not last_block(Run(grid=4, block=64), ticket=False).ok
     assert not last_block(Run(grid=4, block=64), barrier=False).ok  # only thread 0 knows
 

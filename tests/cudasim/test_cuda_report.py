@@ -12,6 +12,7 @@ from cuda_recording import FakeMemory, Run, shared
 
 from cudasim import RawKernel, cp, profile
 from cudasim.reports.counters import Counters
+from cudasim.reports.occupancy import occupancy
 from cudasim.reports.report import Finding, LineCounters, Lines, Race, Report
 
 SOURCE = """extern "C" __global__
@@ -196,7 +197,7 @@ def test_shared_memory_stands_in_the_tables(shift):
         assert re.search(rf"shared {label} +{count}\b", text), label
     heads = [line.split() for line in text.splitlines() if line.startswith("line ")]
     assert heads[0].count("shared") == 2
-    assert re.search(r"^ *5 +4 +16 +4 +tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
+    assert re.search(r"^ *5 +4 +16 +4 +4 +tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
     assert "shared<br>loads" in shift._repr_html_() and "shared<br>stores" in shift._repr_html_()
 
 
@@ -225,7 +226,7 @@ def test_text_says_what_is_wrong_and_what_it_cost(shift):
     assert "y[128], but y has 128 elements" in text
     assert re.search(r"global load sectors +16\b", text)
     assert re.search(r"^ *5 +4 +16 .*tile\[threadIdx.x\] = x\[i\];$", text, re.MULTILINE)
-    assert max(map(len, text.splitlines())) <= 132
+    assert max(map(len, text.splitlines())) <= 144
 
 
 def test_html_has_a_row_for_each_source_line_and_pictures(shift):
@@ -259,3 +260,165 @@ def test_pictures_stay_small_however_long_a_kernel_runs():
         run.load(2, tile, run.t * 2)
         run.barrier(3)
     assert len(run.report()._repr_html_()) < 400_000
+
+
+def test_arrays_stand_under_their_names(shift):
+    assert set(shift.arrays) == {"x", "y", "tile"}
+    assert (shift.arrays["tile"].space, shift.arrays["x"].space) == ("shared", "global")
+    assert shared_counts(shift.arrays["tile"]) == shared_counts(shift)
+    assert shift.arrays["x"].global_load_sectors == 16 and shift.arrays["y"].global_load_sectors == 0
+    assert shift.lines[6].arrays["y"].global_store_sectors == shift.lines[6].global_store_sectors == 19
+    assert shift.lines[6].arrays["tile"].shared_load_requests == 4
+    assert re.search(r"^ *tile .*shared, 256 bytes$", str(shift), re.MULTILINE)
+    assert "<td class=what>shared, 256 bytes</td>" in shift._repr_html_()
+
+
+def test_the_counters_of_arrays_add_up_to_those_of_lines_and_lines_to_the_launch():
+    run = Run(grid=3, block=64)
+    x, y, a, b = (
+        FakeMemory("x", 4096),
+        FakeMemory("y", 512, base=0x7000_0010_0000),
+        shared("a", 64),
+        shared("b", 2048),
+    )
+    for line in (3, 4):
+        run.load(line, x, run.g * 2)
+        run.load(line, y, run.g)
+        run.store(line, y, run.g)
+        run.store(line, a, run.t)
+        run.load(line, b, 32 * run.t)
+        run.barrier(line)
+    report = run.report()
+    for name in TOTALS:
+        if name in (
+            "shared_bytes",
+            "unique_bytes",
+            "threads",
+            "warps",
+            "flops_per_byte",
+            "flops_per_shared_byte",
+        ):
+            continue
+        by_line = sum(getattr(line, name) for line in report.lines.values())
+        assert by_line == getattr(report, name), name
+        if name != "barriers":
+            by_array = sum(getattr(array, name) for array in report.arrays.values())
+            assert by_array == by_line, name
+    assert report.arrays["b"].bank_conflicts == report.bank_conflicts == 2 * 3 * 2 * 31
+    assert report.arrays["x"].unique_bytes == 4 * 192 and report.unique_bytes == 4 * 2 * 192
+    assert report.lines[3].arrays["b"].shared_bytes == 8192
+
+
+def test_integer_operations_and_sectors_of_a_request_are_columns():
+    x, y = cp.zeros(64, cp.float32), cp.zeros(64, cp.float32)
+    report = profile(RawKernel(KERNEL, "sums"), (1,), (64,), (x, y))
+    assert report.lines[7].int_ops > 0 and report.lines[7].warp_steps == 2 * (3 + 4)
+    text = str(report)
+    heads = [line for line in text.splitlines() if line.startswith("line ")]
+    assert re.search(r"sectors +.*integer$", heads[0])
+    assert re.search(r"^ *4 +2 +8 +4 +2 .* tile\[t\] = x\[t\];$", text, re.MULTILINE)
+    assert "sectors<br>a request" in report._repr_html_() and "integer<br>operations" in report._repr_html_()
+
+
+def test_totals_and_the_first_picture_are_open_and_the_others_folded(shift):
+    html = shift._repr_html_()
+    assert html.count("<details open>") == 1 and html.count("<details>") >= 3
+    assert "Totals</summary>" not in html and "<th>flops per byte</th>" in html
+    opened = html.partition("<details open><summary>")[2].partition("</summary>")[0]
+    assert opened.startswith("Barriers: ")  # which some threads miss
+    assert html.index("<details open>") < html.index("<th>line</th>") < html.index("<details>")
+
+
+def test_the_worst_picture_comes_first():
+    run = Run(grid=4, block=64)
+    x, tile = FakeMemory("x", 64 * 4096), shared("tile", 4096)
+    run.load(2, x, run.g)
+    run.load(9, x, 32 * run.g)
+    run.load(5, tile, 2 * run.t)
+    html = run.report()._repr_html_()
+    titles = re.findall(r"<summary>(Line \d+)", html)
+    assert titles == ["Line 9", "Line 5", "Line 2"]
+    assert run.report().picture("access").line == 2  # as ever, the first by line
+
+
+def guarded(body, n=8, threads=32, arrays="abcdefg"):
+    parameters = ", ".join(f"float* {name}" for name in arrays)
+    source = f'extern "C" __global__ void k({parameters}, int n) {{\n    int i = threadIdx.x;\n{body}\n}}'
+    return profile(RawKernel(source, "k"), (1,), (threads,), (*[cp.ones(n, cp.float32) for _ in arrays], n))
+
+
+EIGHT = "a[i] = b[i] + c[i];\n d[i] = e[i] + f[i];\n g[i] = a[i];"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if (i <= n) {{\n{EIGHT}\n}}",
+        f"if (i > n) return;\n{EIGHT}",
+        "if (i <= n) {\n if (i > -1) {\n a[i] = b[i] + c[i];\n d[i] = e[i] + f[i]; }\n g[i] = a[i]; }",
+    ],
+)
+def test_what_one_guard_lets_through_is_one_finding_there(body):
+    report = guarded(body)
+    assert [(f.array, f.count) for f in report.out_of_bounds][:3] == [("b", 1), ("c", 1), ("a", 1)]
+    assert len(report.out_of_bounds) == len(report.findings) == 8
+    (one,) = report.problems
+    assert one.line == 3 and one.kind == "guard" and one.count == 1
+    assert "lets 8 accesses out of bounds through" in one.message and "to b, c, a, e, f, d, g" in one.message
+    assert "thread (8,0,0) reads b[8], but b has 8 elements (0 to 7)." in one.message
+    assert ": 1 problem\n" in str(report) and str(report).count("\n  line 3: ") == 1
+    assert report._repr_html_().count("<li>") == 1
+
+
+def test_what_no_guard_lets_through_stays_where_it_is():
+    report = guarded("a[i] = b[i];\nc[i] = 1;")
+    assert [f.line for f in report.problems] == [3, 3, 4] and not report.out_of_bounds[0].guards
+
+
+def test_one_access_behind_a_guard_stays_where_it_is():
+    report = guarded("if (i <= n) {\n a[i] = 1;\n}")
+    (one,) = report.problems
+    assert (one.kind, one.line, one.guards) == ("out-of-bounds", 4, (3,))
+
+
+def test_a_condition_that_compares_no_sizes_is_no_guard():
+    report = guarded("if (n == 8) {\n a[i] = b[i];\n}")
+    assert [f.line for f in report.problems] == [4, 4]
+
+
+def test_a_loop_that_goes_too_far_is_not_blamed_on_the_guard_around_it():
+    loop = "if (i < n) {\n for (int k = 0; k <= n; k++)\n  a[i] += b[k] * c[k];\n d[i] = a[i];\n}"
+    (one,) = guarded(loop).problems
+    assert one.line == 4 and "lets 16 accesses" in one.message
+
+
+def test_the_guard_is_blamed_for_what_a_loop_in_it_does():
+    loop = "if (i <= n) {\n for (int k = 0; k < n; k++)\n  d[k] = b[i] * c[i];\n a[i] = 1;\n}"
+    report = guarded(loop)
+    found = [f for f in report.problems if f.kind == "guard"]
+    assert [f.line for f in found] == [3] and "lets 17 accesses" in found[0].message
+
+
+def test_occupancy_is_limited_by_threads_blocks_or_shared_memory():
+    """The limits of NVIDIA's table, worked out by hand."""
+
+    def of(*given):
+        found = occupancy(*given)
+        return found.blocks, found.warps, found.limits
+
+    assert of(256, 0) == (8, 64, ("its threads",))
+    assert of(32, 0) == (32, 32, ("the number of blocks",))
+    assert of(64, 0) == (32, 64, ("its threads", "the number of blocks"))
+    assert of(1024, 0, "sm_86") == (1, 32, ("its threads",))
+    assert of(256, 48 * 1024) == (4, 32, ("shared memory",))  # 49 KB each of 228
+    assert of(33, 0, "sm_75") == (16, 32, ("its threads", "the number of blocks"))
+    assert of(128, 32 * 1024, "sm_75") == (2, 8, ("shared memory",))  # nothing is reserved
+    with pytest.raises(ValueError, match="'sm_1' is not known: take one of sm_75, "):
+        occupancy(32, 0, "sm_1")
+
+
+def test_a_report_tells_its_occupancy_and_that_registers_are_unknown(shift):
+    assert shift.occupancy("sm_80").warps == 64
+    told = "at most 64 of 64 warps (100%) on a multiprocessor of sm_90 (H100, H200)"
+    assert told in " ".join(str(shift).split()) and told in shift._repr_html_()
+    assert "registers, which limit too, are not known here" in " ".join(str(shift).split())

@@ -65,10 +65,10 @@ class Bug(Launch):
 
 @dataclass(frozen=True)
 class Correct(Launch):
-    """`same_value` and `early_return` say that the report shows these, and is `ok` nevertheless."""
+    """`same_value` and `note` (its kind) say that the report shows these, and is `ok` nevertheless."""
 
     same_value: bool = False
-    early_return: bool = False
+    note: str = ""
 
 
 def kernel(parameters: str, body: str, before: str = "") -> str:
@@ -111,6 +111,10 @@ def matrices() -> list[Any]:
     return [floats(256), floats(256), zeros(256), 16]
 
 
+GROUPS = """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+"""
 XY = "const float* x, float* y, int n"
 X_OUT = "const float* x, float* out"
 
@@ -565,15 +569,6 @@ BUGS = [
     Bug(
         "last block: the writer's fence is missing",
         last_block(writer=False, store="// OTHER", load="// BUG"),
-        (4,),
-        (32,),
-        last_block_args,
-        kind="global",
-        array="sums",
-    ),
-    Bug(
-        "last block: the reader's fence is missing",
-        last_block(reader=False, store="// OTHER", load="// BUG"),
         (4,),
         (32,),
         last_block_args,
@@ -1062,6 +1057,113 @@ BUGS = [
         at=((0, 0, 0), (1, 0, 0)),
         count=4,
     ),
+    # ---- groups of threads
+    Bug(
+        "the tile waits where the block should",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32> tile = cg::tiled_partition<32>(block);
+    int t = block.thread_rank();
+    s[t] = x[t];  // OTHER
+    tile.sync();
+    out[t] = s[63 - t];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Bug(
+        "a smaller tile waits than exchanges",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+    int t = threadIdx.x;
+    s[t] = x[t];  // OTHER
+    cg::sync(tile);
+    out[t] = s[t ^ 8];  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+    ),
+    Bug(
+        "a thread_group that is no block any more",
+        GROUPS
+        + "__device__ float last(cg::thread_group group, float* s, float v) {\n"
+        + "    s[threadIdx.x] = v;  // OTHER\n"
+        + "    group.sync();\n"
+        + "    return s[63 - threadIdx.x];  // BUG\n}\n"
+        + kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    out[threadIdx.x] = last(cg::tiled_partition(cg::this_thread_block(), 32), s, x[threadIdx.x]);""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Bug(
+        "some of the block do not come to its barrier",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    cg::thread_block block = cg::this_thread_block();
+    if (block.thread_rank() < 40) block.sync();  // BUG
+    block.sync();
+    out[threadIdx.x] = x[threadIdx.x];""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+        section="barrier_divergence",
+        kind="barrier-divergence",
+    ),
+    Bug(
+        "a shuffle of a tile whose lanes have left",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+    int t = threadIdx.x;
+    if (tile.thread_rank() > 11) return;
+    out[t] = tile.shfl_down(x[t], 4);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+        count=8,
+    ),
+    Bug(
+        "a sum of a tile that is not complete",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int t = threadIdx.x;
+    if (t < 20) {
+        out[t] = cg::reduce(tile, x[t], cg::plus<float>());  // BUG
+    }""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
     # ---- warp functions
     Bug(
         "shuffle in a branch under the full mask",
@@ -1220,6 +1322,34 @@ ENDLESS = [
         lambda: [zeros(32, np.int32), 64],
     ),
     Bug(
+        "a half that stays 0",
+        kernel(
+            "int* out, int n",
+            """
+    int sum = 0;
+    for (int s = n / 2; s >= 0; s /= 2) {  // BUG
+        sum += s;
+    }
+    out[threadIdx.x] = sum;""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32), 64],
+    ),
+    Bug(
+        "an unsigned index counts down past 0",
+        kernel(
+            "int* out, unsigned int n",
+            """
+    for (unsigned int i = n - 1; i >= 0; --i) {  // BUG
+        if (i < 32) out[i] = i;
+    }""",
+        ),
+        (1,),
+        (32,),
+        lambda: [zeros(32, np.int32), 32],
+    ),
+    Bug(
         "runs past the end it waits for",
         kernel(
             "int* out",
@@ -1237,6 +1367,14 @@ ENDLESS = [
 
 
 CORRECT = [
+    Correct(
+        "last block: the reader's fence is missing",
+        last_block(reader=False),
+        (4,),
+        (32,),
+        last_block_args,
+        note="last-block",
+    ),
     Correct("tiled matmul", matmul(), (2, 2), (8, 8), matrices),
     Correct("last block, with both fences", last_block(), (4,), (32,), last_block_args),
     Correct(
@@ -1273,7 +1411,7 @@ CORRECT = [
         (1,),
         (64,),
         xy(50, 64),
-        early_return=True,
+        note="early-return",
     ),
     Correct(
         "exchange in a warp, ordered by __syncwarp",
@@ -1794,5 +1932,29 @@ CORRECT = [
         (64,),
         lambda: [floats(64), zeros(128)],
         same_value=True,
+    ),
+    Correct(
+        "sums by tiles and by a block that is not full",
+        GROUPS
+        + kernel(
+            "const float* x, float* out",
+            """
+    __shared__ float s[32];
+    cg::thread_block block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<8>(block);
+    float sum = cg::reduce(tile, x[block.thread_rank()], cg::plus<float>());
+    if (tile.thread_rank() == 0) s[tile.meta_group_rank()] = sum;
+    block.sync();
+    if (tile.meta_group_rank() == 0) {
+        float part = tile.thread_rank() < tile.meta_group_size() ? s[tile.thread_rank()] : 0.0f;
+        sum = cg::reduce(tile, part, cg::plus<float>());
+        if (tile.thread_rank() == 0) out[blockIdx.x] = sum;
+    }
+    auto parts = cg::labeled_partition(cg::tiled_partition<32>(block), (int)threadIdx.x & 1);
+    if (threadIdx.x & 1) parts.sync();""",
+        ),
+        (2,),
+        (40,),
+        lambda: [floats(40), zeros(2)],
     ),
 ]

@@ -54,6 +54,24 @@ def common(a: str, b: str) -> str:
     return a if not INTEGERS[a][1] else b
 
 
+# Methods that return early, change the object, or give it back by a reference; a union; a template.
+RECORD = """union Bytes { int whole; unsigned char part[4]; };
+template <typename T, int N> struct Twice { T by; __device__ T operator()(T x) const { return x ^ by * N; } };
+struct Record {
+    int whole;
+    float real;
+    unsigned char small;
+    __device__ int turn(int k) {
+        if (k & 1) return small;
+        whole ^= k;
+        small += (unsigned char)k;
+        return whole & 255;
+    }
+    __device__ int sum() const { return (whole & 0xffff) + small; }
+    __device__ Record& operator^=(int k) { whole ^= k; return *this; }
+};"""
+
+
 @dataclass(frozen=True)
 class Expression:
     """`kind`: a type's name; `low` and `high` bound an integer's value; `parts` may stand in its place."""
@@ -554,7 +572,7 @@ class Maker:
             simple += [self.pointer, self.anywhere, self.bytes, self.vector, self.table, self.chained]
             simple += [self.half_value]
             simple += [self.effect] * 2
-            simple += [self.record] if self.second else []
+            simple += [self.record, self.cached, self.copied, self.enum] if self.second else []
         nested = [self.branch] * 4 + [self.let]
         if scope.loops < 2:
             nested += [self.for_loop] * 2 + [self.while_loop, self.do_loop, self.two_ended, self.endless]
@@ -786,6 +804,40 @@ class Maker:
         first = f"const int4 {v} = *reinterpret_cast<const int4*>(in_i + 4 * {at});"
         return self.scoped(first, Node(f"{name} = {v}.{self.pick('xyzw')} ^ {v}.{self.pick('xyzw')};"))
 
+    def cached(self, scope: Scope) -> Node:
+        """A read or a write that says which cache it means."""
+        name, at = self.any_integer(scope), self.part(scope, 63)
+        read = Node(f"{name} = {self.pick(['__ldcs', '__ldcg', '__ldca', '__ldg'])}(in_i + {at});")
+        e, place = self.integer(scope, 1).text, f"&loc[{self.part(scope, 7)}]"
+        return read if self.chance(0.5) else Node(f"{self.pick(['__stcs', '__stwt'])}({place}, {e});")
+
+    def copied(self, scope: Scope) -> Node:
+        """A few bytes of `loc`, copied or set."""
+        count = self.pick(["4", "8", f"sizeof(int) * {self.part(scope, 3)}", self.part(scope, 15)])
+        if self.chance(0.4):
+            return Node(f"memset(&loc[{self.part(scope, 3)}], {self.integer(scope, 1).text}, {count});")
+        source = self.pick([f"in_i + {self.part(scope, 31)}", f"(char*)(in_i + {self.part(scope, 31)}) + 1"])
+        return Node(f"memcpy(&loc[{self.part(scope, 3)}], {source}, {count});")
+
+    def enum(self, scope: Scope) -> Node:
+        kind, e, name, test = (
+            self.name("E"),
+            self.name("e"),
+            self.any_integer(scope),
+            self.condition(scope, 1),
+        )
+        of = self.pick(["enum class", "enum"])
+        value = f"(int){e}" if of == "enum class" else e
+        first = f"{of} {kind} {{ A{kind}, B{kind} = {self.random.randint(1, 90)}, C{kind} = B{kind} * 2 }};"
+        chosen = f"{kind} {e} = {test.text} ? {kind}::A{kind} : {kind}::C{kind};"
+        cases = f"case {kind}::A{kind}: {name} ^= 5; break; default: {name} = {e} < {kind}::C{kind};"
+        return self.scoped(
+            first,
+            Node(chosen, fixed=True),
+            Node(f"{name} = {value} + {self.part(scope, 7)};"),
+            Node(f"switch ({e}) {{ {cases} }}"),
+        )
+
     def table(self, scope: Scope) -> Node:
         """A small array that lives in its block."""
         a, name, e = self.name("a"), self.any_integer(scope), self.integer(scope, 1).text
@@ -823,11 +875,20 @@ class Maker:
         return made  # type: ignore[no-any-return]
 
     def record(self, scope: Scope) -> Node:
-        """A struct by value; only where `second` allows it."""
+        """A struct by value with methods, and a union; only where `second` allows it."""
         r, name, kind = self.name("s"), self.any_integer(scope), f"Record_{self.seed}"
+        steps = [
+            f"if ({self.test(scope)}) {r}.turn({self.part(scope, 63)});",
+            f"for (int i = 0; i < ({self.part(scope, 7)}); ++i) {name} ^= {r}.turn(i);",
+            f"{r} ^= {self.part(scope, 63)};",
+            f"{name} ^= {r}.sum() + Twice_{self.seed}<int, 3>{{{self.part(scope, 63)}}}({r}.sum());",
+            f"Bytes_{self.seed} u{r};\nu{r}.whole = {r}.whole;\nu{r}.part[{self.part(scope, 3)}] ^= 9;\n"
+            f"{r}.whole = u{r}.whole;",
+        ]
         return self.scoped(
             f"{kind} {r} = {{{self.part(scope, 63)}, 0.5f, 7}};",
             Node(f"{r}.small = {self.integer(scope, 1).text};"),
+            *(Node(step) for step in steps if self.chance(0.4)),
             Node(
                 f"{kind} {r}b = {r};\n{r}b.whole ^= 5;\n"
                 f"{name} = {r}b.whole ^ {r}.small ^ (int)sizeof({kind});"
@@ -1052,7 +1113,12 @@ class Maker:
         if self.second:
             record = f"Record_{self.seed}"
             self.functions.append(
-                (record, f"struct {record} {{ int whole; float real; unsigned char small; }};")
+                (
+                    record,
+                    RECORD.replace("Record", record)
+                    .replace("Bytes", f"Bytes_{self.seed}")
+                    .replace("Twice", f"Twice_{self.seed}"),
+                )
             )
         for number in range(self.random.randint(0, 2)):
             name = f"value{number}_{self.seed}"

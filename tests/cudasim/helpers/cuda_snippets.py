@@ -27,6 +27,15 @@ SNIPPETS = {
     out[t]=p[t&1][63-t];""",
         """""",
     ),
+    "array of pointers, the last ones null": (
+        """
+    __shared__ int b[64];
+    int* p[4] = {b, b+1};
+    b[t]=x[t];
+    __syncthreads();
+    out[t]=(p[t&3] ? p[t&3][t/2] : -1) + (p[3] == nullptr);""",
+        """""",
+    ),
     "recursion": (
         """
     out[t]=fib(t%10);""",
@@ -447,6 +456,161 @@ __device__ V add(const V& a, V b){ b.i+=a.i; b.f+=a.f; return b; }""",
     f[t]=(float)h;""",
         """#include <cuda_fp16.h>""",
     ),
+    "reads and writes past a cache": (
+        """
+    __stcs(out+t, __ldcs(x+t)+__ldcg(x+63-t));
+    float4* v=(float4*)f;
+    if (t<16) __stcg(v+t, make_float4(t, __ldca(x+t), 2, 3));
+    __syncthreads();
+    if (t<32) __stwt(&f[t], __ldcv(f+t)+1.5);
+    __stwb(out+t, __ldlu(out+t)+0.75f);""",
+        """""",
+    ),
+    "memcpy": (
+        """
+    __shared__ int s[64];
+    int mine[4]={t, t+1, t+2, t+3}, other[4]={-1,-2,-3,-4};
+    memcpy(other+1, mine, 2*sizeof(int));
+    memcpy(&s[t], &x[t], sizeof s[0]);
+    __syncthreads();
+    float y;
+    int bits=0x3f800000+t;
+    memcpy(&y, &bits, 4);
+    f[t]=y;
+    int sum=0;
+    for (int i=0;i<4;++i) sum=sum*7+other[i];
+    char* bytes=(char*)mine;
+    memcpy(bytes, x, 5);
+    memcpy(mine+2, &x[t&3], t%9);
+    memset(other, t, t%17);
+    out[t]=sum+s[63-t]+3*mine[0]+(mine[1]&255)+5*mine[2]+7*mine[3]+other[0]+2*other[3]+*(int*)memset(mine,-1,4);
+    memcpy((void*)&f[t], (const float*)memcpy(s+t, s+t, 4), 0);""",
+        """""",
+    ),
+    "enums": (
+        """
+    Colour c=(Colour)(t%4);
+    Op op=t%3==0 ? Op::ADD : t%3==1 ? Op::MUL : Op::NEG;
+    enum { WIDTH=8, HALF=WIDTH/2 };
+    int row[HALF];
+    for (int i=0;i<HALF;++i) row[i]=i*c;
+    switch (c) {
+        case RED: row[0]=GREEN; break;
+        case Colour::GREEN: row[1]=~c; break;
+        case BLUE: row[2]=c ? -BLUE : 3;
+        default: row[3]+=c<GREEN;
+    }
+    Flags both=static_cast<Flags>(READ|WRITE);
+    out[t]=row[0]+10*row[1]+100*row[2]+1000*row[3]+apply<Op::ADD>(t,c);
+    out[t]+=run(op,t,WIDTH)+(both & WRITE)+sizeof(Op);
+    f[t]=c*0.5f+(op==Op::MUL)+(op<Op::NEG)+(int)op;""",
+        """enum Colour { RED, GREEN=5, BLUE, };
+enum class Op : unsigned char { ADD=1, MUL, NEG=MUL+7 };
+typedef enum { READ=1<<0, WRITE=1<<1 } Flags;
+template <Op op> __device__ int apply(int a, int b) { return op==Op::ADD ? a+b : a*b; }
+__device__ int run(Op op, int a, int b) {
+    switch (op) { case Op::ADD: return a+b; case Op::MUL: return a*b; default: return -a; }
+}""",
+    ),
+    "headers and attributes": (
+        """
+    [[maybe_unused]] uint8_t small=300+t;
+    int64_t large=INT64_MAX-t;
+    uint u=UINT_MAX;
+    f[t]=t==0 ? INFINITY : t==1 ? -FLT_MAX : t==2 ? M_PI : t==3 ? FLT_EPSILON : (float)DBL_MAX_EXP;
+    switch (t&3) {
+        case 0: small+=1; [[fallthrough]];
+        case 1: small+=CHAR_BIT; break;
+        default: small=t;
+    }
+    out[t]=small+(int)(large>>32)+(u>>28)+scaled(INT_MIN/2, t)+(f[t]>FLT_MIN);""",
+        """#include <cfloat>
+#include <cmath>
+#include <climits>
+#include <stdint.h>
+#include <sys/types.h>
+[[nodiscard]] __device__ int scaled(int x, [[maybe_unused]] int unused) { return x/1024; }""",
+    ),
+    "instances of templates that are written out": (
+        """
+    float y=scaled(t*0.5f);
+    f[t]=y+total<3>(&f[t])+first<float>();
+    out[t]=scaled(t)+scaled((unsigned)t)+total<2>(x)+first<int>();""",
+        """template <typename T> __device__ T scaled(T x) { return 2*x; }
+template <> __device__ float scaled<float>(float x) { return x/2; }
+template <> __device__ unsigned scaled(unsigned x) { return x+100; }
+template __device__ int scaled<int>(int);
+template <int N, typename T> __device__ int total(const T* x) { return N+total<N-1>(x); }
+template <> __device__ int total<1, int>(const int* x) { return x[1]; }
+template <> __device__ int total<0>(const float* x) { return 0; }
+template <typename T> __device__ T first();
+template <> __device__ __forceinline__ int first<int>() { return 7; }
+template <> __device__ __forceinline__ float first<float>() { return 0.25f; }""",
+    ),
+    "operators of its own": (
+        """
+    float3 a=make_float3(t, 1, 2), b=a*2.0f, sum=make_float3(0, 0, 0);
+    for (int i=0;i<3;++i) sum += 0.5f*(a+b)*(float)i - -a;
+    const Ratio r={t+1, 3}, s={2, 5};
+    Ratio q=r*s;
+    q *= r;
+    f[t]=sum.x+10*sum.y+100*sum.z;
+    out[t]=q.up*100+q.down+(r==s)+2*(!r)+4*(r<s ? 1 : 0)+(int)(Bits::A|Bits::B)+(q<<2).up;""",
+        """struct Ratio { int up, down; };
+enum class Bits { A=8, B=16 };
+__device__ float3 operator+(const float3& a, const float3& b) {
+    return make_float3(a.x+b.x, a.y+b.y, a.z+b.z);
+}
+__device__ float3 operator-(float3 a, float3 b) { return make_float3(a.x-b.x, a.y-b.y, a.z-b.z); }
+__device__ float3 operator-(float3 a) { return make_float3(-a.x, -a.y, -a.z); }
+template <typename T> __device__ T operator*(T a, float s) { return make_float3(a.x*s, a.y*s, a.z*s); }
+__device__ float3 operator*(float s, float3 a) { return a*s; }
+__device__ void operator+=(float3& a, float3 b) { a=a+b; }
+__device__ Ratio operator*(Ratio a, Ratio b) { return {a.up*b.up, a.down*b.down}; }
+__device__ Ratio operator*=(Ratio& a, const Ratio& b) { a=a*b; return a; }
+__device__ Ratio operator<<(Ratio a, int count) { a.up <<= count; return a; }
+__device__ bool operator==(Ratio a, Ratio b) { return a.up*b.down==b.up*a.down; }
+__device__ bool operator<(Ratio a, Ratio b) { return a.up*b.down<b.up*a.down; }
+__device__ bool operator!(Ratio a) { return a.up%2==0; }
+__device__ Bits operator|(Bits a, Bits b) { return (Bits)((int)a|(int)b); }""",
+    ),
+    "arithmetic of halves": (
+        """
+    const unsigned short bits[16]={0x7c00,0xfc00,0x7e00,0x7bff,0xd640,0x5640,0x0001,0xbbff,
+                                   0x3c00,0x8000,0x4248,0x03ff,0x7801,0xb555,0x2e66,0x4900};
+    half h=__ushort_as_half(bits[t&15]), g=__ushort_as_half(bits[(t*7+t/16)&15]), r=h;
+    switch (t>>4) {
+        case 0: r=h+g*h-h/g; break;
+        case 1: r+=g; r*=1.5f; r-=1; ++r; r--; break;
+        case 2: r=-h; r=h<g ? __hmax(h, g) : __hfma(h, g, __hsub(g, h)); break;
+        default: r=hsqrt(__habs(h))+hrcp(g)+hfloor(h)+__hmin(h, g);
+    }
+    f[t]=__hisnan(r) ? -7777.0f : (float)r;
+    out[t]=(h<g)+2*(h<=g)+4*(h==g)+8*(h!=g)+16*(h>=g)+32*__hne(h, g)+64*__hltu(h, g)+128*__hisinf(h)
+        +256*__hadd(t, 3)+__half2int_rn(g)%1000+(__half2uint_rn(h)&255)+(int)(__ll2half_rn(t*t)/half(3));""",
+        """#include <cuda_fp16.h>""",
+    ),
+    "pairs of halves": (
+        """
+    __shared__ half2 s[64];
+    half2 a=make_half2(t*0.5f, 3-t), b(1.5f, t), c=__float2half2_rn(0.1f), d[2]={a, __half2half2(b.y)};
+    s[t]=a*b+c;
+    __syncthreads();
+    const half2* p=s;
+    a=p[63-t];
+    a+=b;
+    a-=-c;
+    d[t&1]*=__hfma2(a, b, __lowhigh2highlow(c))/__half2(2, 4);
+    b.x+=a.y;
+    a=t%3 ? __hmax2(a, d[1]) : __highs2half2(d[0], b);
+    float2 q=__half22float2(__hadd2(a, h2sqrt(__habs2(b))));
+    f[t]=q.x+q.y;
+    half2 words=reinterpret_cast<const half2*>(bits)[t&3];
+    out[t]=(int)__low2float(d[t&1])+__half_as_short(__high2half(words))+sizeof(half2);
+    out[t]+=(int)__hmin2(a, b).x;""",
+        """#include <cuda_fp16.h>
+__constant__ unsigned short bits[8]={0x3c00,0x4000,0x4248,0x3555,0xbc00,0x0001,0x7bff,0x3800};""",
+    ),
     "half by reference, in arrays and in a function": (
         """
     __shared__ half s[64];
@@ -459,5 +623,75 @@ __device__ V add(const V& a, V b){ b.i+=a.i; b.f+=a.f; return b; }""",
         """#include <cuda_fp16.h>
 __device__ void set(half& to, half value) { to = value; }
 __device__ float twice(half x) { return 2.0f * __half2float(x); }""",
+    ),
+    "a block and its tiles": (
+        """
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+    auto quarter = cg::tiled_partition<8>(warp);
+    cg::thread_block_tile<8> forgets = quarter;
+    __shared__ int s[64];
+    s[block.thread_rank()] = x[t];
+    block.sync();
+    int v = cg::reduce(warp, s[block.size() - 1 - t], cg::plus<int>());
+    v += 1000 * quarter.shfl_xor(t, 5) + quarter.shfl(x[t], 9);
+    v += quarter.shfl_up(t, 3) - warp.shfl_down(x[t], 4);
+    v ^= quarter.ballot(x[t] & 1) << 8 | quarter.any(t == 3) << 3 | warp.all(t < 40);
+    out[t] = v + 7 * quarter.meta_group_rank() + forgets.meta_group_size() * warp.meta_group_rank();
+    f[t] = cg::reduce(quarter, x[t] * 0.1f, cg::plus<float>());
+    f[t] += cg::reduce(quarter, f[t], cg::greater<float>());
+    cg::sync(quarter);
+    out[t] += cg::reduce(quarter, x[t], cg::bit_xor<int>()) + cg::reduce(forgets, t, cg::less<int>());""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "groups of any kind in functions": (
+        """
+    __shared__ int s[64];
+    thread_block block = this_thread_block();
+    thread_group four = tiled_partition(block, 4);
+    out[t] = total(block, s, x[t]) + 3 * total(four, s + t / 4 * 4, t);
+    thread_block_tile<16> tile = tiled_partition<16>(block);
+    out[t] += spread(tile, x[t]) + first<thread_block>(block) + first(tile) + (int)group_size(tile);
+    out[t] += total(tile, s + t / 16 * 16, x[t] & 7) + tile_of(tiled_partition<2>(tile));""",
+        """#include <cooperative_groups.h>
+using namespace cooperative_groups;
+__device__ int total(thread_group group, int* s, int v) {
+    int rank = group.thread_rank();
+    for (int i = group.size() / 2; i > 0; i /= 2) {
+        group.sync();
+        s[rank] = v;
+        group.sync();
+        if (rank < i) v += s[rank + i];
+    }
+    group.sync();
+    if (rank == 0) s[0] = v;
+    group.sync();
+    v = s[0];
+    group.sync();
+    return v;
+}
+template <unsigned N> __device__ int spread(const thread_block_tile<N>& tile, int v) {
+    return tile.shfl(v, N / 2);
+}
+template <typename G> __device__ int first(const G& group) { return group.thread_rank() == 0; }
+template <unsigned N, typename P> __device__ int tile_of(thread_block_tile<N, P> tile) {
+    return 100 * N + tile.meta_group_rank() + tile.meta_group_size();
+}""",
+    ),
+    "coalesced threads": (
+        """
+    auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    auto part = cg::labeled_partition(warp, x[t] % 3);
+    out[t] = 100 * part.meta_group_rank() + part.meta_group_size() + cg::reduce(part, x[t], cg::plus<int>());
+    out[t] += 7 * part.shfl_up(t, 1) + 11 * part.shfl_down(x[t], 2) + part.shfl(t, 0) + part.thread_rank();
+    f[t] = cg::inclusive_scan(part, x[t] * 0.5f) + cg::exclusive_scan(warp, x[t] * 0.25f);
+    out[t] += cg::exclusive_scan(part, t, cg::greater<int>()) + (part.ballot(t & 2) & 0xff);
+    if (x[t] % 3 == 1) { part.sync(); out[t] += part.size() + part.any(t > 60) + part.all(x[t] > -9); }""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
     ),
 }

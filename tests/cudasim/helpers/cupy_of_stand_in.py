@@ -64,9 +64,12 @@ class UnownedMemory:
 
 class RawModule:
     def __init__(self, *, code: str, options: Any = (), name_expressions: Any = None) -> None:
-        from cudasim.kernel import Unit
+        from cudasim.unit import Unit
 
         self.unit = Unit(code, "cupy.cu", options, name_expressions or ())
+
+    def compile(self, log_stream: Any = None) -> None:
+        pass
 
     def get_function(self, name: str) -> Function:
         return Function(self.unit, name)

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 LIBRARY = "libnvrtc.so.12"
+OF_C = Path(__file__).parents[3] / "cudasim" / "headers"  # what a GPU's NVRTC is given as well
 CRASHED = "NVRTC crashed"
 
 
@@ -36,6 +37,13 @@ def headers() -> Path | None:
     """The folder of cuda_fp16.h, or None where it is missing."""
     places = folders("cuda_runtime", "include")
     return next((place for place in places if (place / "cuda_fp16.h").exists()), None)
+
+
+@functools.cache
+def of_cccl() -> Path | None:
+    """The folder of the headers that cooperative groups need, or None: pip install nvidia-cuda-cccl-cu12."""
+    places = folders("cuda_cccl", "include")
+    return next((place for place in places if (place / "cuda" / "std" / "type_traits").exists()), None)
 
 
 @functools.cache
@@ -67,6 +75,7 @@ def compile_ptx(
         flags = ["--std=c++17", f"--gpu-architecture=compute_{architecture}", *options]
         if place := headers():
             flags.append(f"--include-path={place}")
+        flags += [f"--include-path={place}" for place in (OF_C, of_cccl()) if place]
         array = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
         if nvrtc.nvrtcCompileProgram(program, len(flags), array) == 0:
             return None
@@ -92,12 +101,14 @@ class Apart:
         if self._pool:
             self._pool.shutdown()
 
-    def compile_ptx(self, source: str, architecture: int, name_expressions: Sequence[str]) -> str | None:
+    def compile_ptx(
+        self, source: str, architecture: int, name_expressions: Sequence[str], options: Sequence[str] = ()
+    ) -> str | None:
         """As `compile_ptx`; CRASHED where that ended the process."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
         try:
-            return self._pool.submit(compile_ptx, source, architecture, name_expressions).result()
+            return self._pool.submit(compile_ptx, source, architecture, name_expressions, options).result()
         except BrokenProcessPool:
             self._pool = None
             return CRASHED

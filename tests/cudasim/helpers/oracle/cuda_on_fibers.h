@@ -156,9 +156,8 @@ inline Meeting &meet(const char *what, unsigned mask, uint64_t value) {
     if (!(mask & bit)) fail("%s: lane %u is not in its own mask %#x", what, self->lane, mask);
     Meeting *found = nullptr, *free_one = nullptr;
     for (Meeting &m : block.meetings[self->warp]) {
+        // Those who wait under another mask may come later: if they never do, that is a deadlock.
         if (m.used && m.open && m.mask == mask) found = &m;
-        else if (m.used && m.open && (m.mask & mask))
-            fail("%s under mask %#x while others wait in %s under mask %#x", what, mask, m.what, m.mask);
         if (!m.used) free_one = &m;
     }
     if (!found) {
@@ -455,9 +454,151 @@ template <typename T> T atomicCAS(T *place, std::common_type_t<T> expected, std:
     return old;
 }
 
+// ------------------------------------------------------------------------------------------ cooperative groups
+
+namespace cooperative_groups {
+
+inline unsigned my_rank() { return fibers::self->warp * 32 + fibers::self->lane; }
+inline unsigned block_threads() { return fibers::block.threads; }
+inline unsigned count(unsigned mask) { return (unsigned)__builtin_popcount(mask); }
+
+struct thread_block {
+    void sync(unsigned line = __builtin_LINE()) const { fibers::barrier(line); }
+    unsigned size() const { return block_threads(); }
+    unsigned num_threads() const { return block_threads(); }
+    unsigned thread_rank() const { return my_rank(); }
+    dim3 group_index() const { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+    dim3 thread_index() const { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
+    dim3 group_dim() const { return blockDim; }
+};
+inline thread_block this_thread_block() { return {}; }
+
+// Some lanes of a warp, which know the number of each lane among them.
+struct lanes {
+    unsigned mask, meta_rank, meta_size;
+    unsigned lane_of(unsigned rank) const {
+        for (unsigned lane = 0; lane < 32; lane++)
+            if ((mask >> lane & 1) && rank-- == 0) return lane;
+        return 32;
+    }
+    void sync(unsigned = 0) const { __syncwarp(mask); }
+    unsigned size() const { return count(mask); }
+    unsigned num_threads() const { return count(mask); }
+    unsigned thread_rank() const { return count(mask & ((1u << fibers::self->lane) - 1)); }
+    unsigned meta_group_rank() const { return meta_rank; }
+    unsigned meta_group_size() const { return meta_size; }
+    unsigned packed(unsigned votes) const {
+        unsigned result = 0;
+        for (unsigned rank = 0; rank < size(); rank++) result |= (votes >> lane_of(rank) & 1) << rank;
+        return result;
+    }
+    int any(int vote) const { return __any_sync(mask, vote); }
+    int all(int vote) const { return __all_sync(mask, vote); }
+    unsigned ballot(int vote) const { return packed(__ballot_sync(mask, vote)); }
+    template <typename T> T from(T value, int rank) const {
+        unsigned lane = rank < 0 ? 32 : lane_of((unsigned)rank);
+        return __shfl_sync(mask, value, lane < 32 ? lane : fibers::self->lane);
+    }
+    template <typename T> T shfl(T value, int rank) const { return from(value, rank); }
+    template <typename T> T shfl_up(T value, unsigned by) const { return from(value, (int)(thread_rank() - by)); }
+    template <typename T> T shfl_down(T value, unsigned by) const { return from(value, (int)(thread_rank() + by)); }
+};
+struct coalesced_group : lanes {};
+
+template <unsigned N, typename Parent = void> struct thread_block_tile : lanes {
+    template <typename T> T shfl(T value, int rank) const { return from(value, rank & (int)(N - 1)); }
+    template <typename T> T shfl_xor(T value, unsigned by) const { return from(value, (int)(thread_rank() ^ by)); }
+    template <typename Other> operator thread_block_tile<N, Other>() const {
+        thread_block_tile<N, Other> other;
+        (lanes &)other = *this;
+        return other;
+    }
+};
+template <unsigned N, typename Parent> thread_block_tile<N, Parent> tiled_partition(const Parent &parent) {
+    thread_block_tile<N, Parent> tile;
+    unsigned first = my_rank() / N * N, left = block_threads() - first;
+    tile.mask = (unsigned)((1ull << (left < N ? left : N)) - 1) << first % 32;
+    tile.meta_rank = parent.thread_rank() / N, tile.meta_size = (parent.size() + N - 1) / N;
+    return tile;
+}
+
+struct thread_group {
+    bool block;
+    lanes some;
+    thread_group(thread_block) : block(true) {}
+    thread_group(lanes some) : block(false), some(some) {}
+    void sync(unsigned line = __builtin_LINE()) const { block ? (void)fibers::barrier(line) : some.sync(); }
+    unsigned long long size() const { return block ? block_threads() : some.size(); }
+    unsigned long long thread_rank() const { return block ? my_rank() : some.thread_rank(); }
+};
+inline thread_group tiled_partition(const thread_group &group, unsigned n) {
+    unsigned rank = (unsigned)group.thread_rank(), first = my_rank() - rank % n;
+    unsigned end = my_rank() - rank + (unsigned)group.size(), left = end - first;
+    lanes some = {(unsigned)((1ull << (left < n ? left : n)) - 1) << first % 32, 0, 0};
+    return some;
+}
+
+template <typename G> void sync(const G &group, unsigned line = __builtin_LINE()) { group.sync(line); }
+template <typename G> auto thread_rank(const G &group) { return group.thread_rank(); }
+template <typename G> auto group_size(const G &group) { return group.size(); }
+
+#define OPERATION(name, formula)                                                                               \
+    template <typename T> struct name {                                                                        \
+        T operator()(T a, T b) const { return (T)(formula); }                                                  \
+    };
+OPERATION(plus, a + b)
+OPERATION(less, b < a ? b : a)
+OPERATION(greater, a < b ? b : a)
+OPERATION(bit_and, a & b)
+OPERATION(bit_or, a | b)
+OPERATION(bit_xor, a ^ b)
+#undef OPERATION
+
+template <typename G, typename T, typename F> T inclusive_scan(const G &group, T value, F f) {
+    for (unsigned by = 1; by < group.size(); by *= 2) {
+        T other = group.shfl_up(value, by);
+        if (group.thread_rank() >= by) value = f(value, other);
+    }
+    return value;
+}
+template <typename G, typename T, typename F> T exclusive_scan(const G &group, T value, F f) {
+    T before = group.shfl_up(inclusive_scan(group, value, f), 1);
+    return group.thread_rank() ? before : T();
+}
+template <typename G, typename T> T inclusive_scan(const G &group, T value) {
+    return inclusive_scan(group, value, plus<T>());
+}
+template <typename G, typename T> T exclusive_scan(const G &group, T value) {
+    return exclusive_scan(group, value, plus<T>());
+}
+template <unsigned N, typename P, typename T, typename F> T reduce(const thread_block_tile<N, P> &tile, T value, F f) {
+    for (unsigned by = N / 2; by; by /= 2) value = f(value, tile.shfl_xor(value, by));
+    return value;
+}
+template <typename T, typename F> T reduce(const coalesced_group &group, T value, F f) {
+    return group.shfl(inclusive_scan(group, value, f), (int)group.size() - 1);
+}
+template <typename G, typename T> coalesced_group labeled_partition(const G &group, T label) {
+    coalesced_group found;
+    found.mask = found.meta_rank = found.meta_size = 0;
+    unsigned mine = 32;
+    T labels[32];
+    for (unsigned rank = 0; rank < group.size(); rank++) labels[rank] = group.shfl(label, (int)rank);
+    for (unsigned rank = 0; rank < group.size(); rank++) {
+        bool first = true;
+        for (unsigned before = 0; before < rank; before++) first = first && labels[before] != labels[rank];
+        if (labels[rank] == label) found.mask |= 1u << group.lane_of(rank);
+        if (labels[rank] == label && mine == 32) mine = rank, found.meta_rank = found.meta_size;
+        found.meta_size += first;
+    }
+    return found;
+}
+
+}  // namespace cooperative_groups
+
 // ------------------------------------------------------------------------------------------------------- half
 
-// Two bytes that are converted and not computed with. Rounded by hand, to the nearest, ties to even.
+// Two bytes. Rounded by hand, to the nearest, ties to even.
 class __half {
     uint16_t bits;
 
@@ -516,6 +657,93 @@ inline unsigned short __half_as_ushort(half h) { return h.as_bits(); }
 inline short __half_as_short(half h) { return (short)h.as_bits(); }
 inline half __ushort_as_half(unsigned short b) { return half::of_bits(b); }
 inline half __short_as_half(short b) { return half::of_bits((uint16_t)b); }
+// Each result is exact in double and rounded once more; for a quotient too that changes nothing.
+#define HALF_OPERATOR(op, name)                                                                               \
+    inline half operator op(half a, half b) { return (double)(float)a op (double)(float)b; }                  \
+    inline half name(half a, half b) { return a op b; }                                                       \
+    inline half &operator op##=(half &a, half b) { return a = a op b; }
+HALF_OPERATOR(+, __hadd)
+HALF_OPERATOR(-, __hsub)
+HALF_OPERATOR(*, __hmul)
+HALF_OPERATOR(/, __hdiv)
+#undef HALF_OPERATOR
+inline int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
+inline half __hfma(half a, half b, half c) { return (double)(float)a * (double)(float)b + (double)(float)c; }
+inline half operator-(half a) { return half::of_bits(a.as_bits() ^ 0x8000); }
+inline half operator+(half a) { return a; }
+inline half __hneg(half a) { return -a; }
+inline half __habs(half a) { return half::of_bits(a.as_bits() & 0x7fff); }
+inline half &operator++(half &a) { return a += half(1); }
+inline half &operator--(half &a) { return a -= half(1); }
+inline half operator++(half &a, int) { half b = a; ++a; return b; }
+inline half operator--(half &a, int) { half b = a; --a; return b; }
+#define HALF_COMPARISON(op, name)                                                                             \
+    inline bool operator op(half a, half b) { return (float)a op (float)b; }                                  \
+    inline bool __h##name##u(half a, half b) { float x = a, y = b; return x op y || x != x || y != y; }       \
+    inline bool __h##name(half a, half b) { float x = a, y = b; return x op y && x == x && y == y; }
+HALF_COMPARISON(==, eq)
+HALF_COMPARISON(!=, ne)
+HALF_COMPARISON(<, lt)
+HALF_COMPARISON(<=, le)
+HALF_COMPARISON(>, gt)
+HALF_COMPARISON(>=, ge)
+#undef HALF_COMPARISON
+inline half __hmax(half a, half b) { return fmaxf(a, b); }
+inline half __hmin(half a, half b) { return fminf(a, b); }
+inline half hsqrt(half a) { return sqrt((double)(float)a); }
+inline half hrcp(half a) { return 1 / (double)(float)a; }
+inline half hfloor(half a) { return floorf(a); }
+inline half hceil(half a) { return ceilf(a); }
+inline half htrunc(half a) { return truncf(a); }
+inline half hrint(half a) { return rintf(a); }
+inline bool __hisnan(half a) { return (float)a != (float)a; }
+inline int __hisinf(half a) { return a.as_bits() == 0x7c00 ? 1 : a.as_bits() == 0xfc00 ? -1 : 0; }
+inline int __half2int_rn(half a) { return half(rintf(a)); }
+inline int __half2int_rz(half a) { return half(truncf(a)); }
+inline int __half2int_rd(half a) { return half(floorf(a)); }
+inline int __half2int_ru(half a) { return half(ceilf(a)); }
+inline unsigned __half2uint_rn(half a) { return half(rintf(a)); }
+struct alignas(4) half2 {
+    half x, y;
+    half2() = default;
+    half2(half a, half b) : x(a), y(b) {}
+};
+using __half2 = half2;
+inline half2 make_half2(half a, half b) { return {a, b}; }
+inline half2 __halves2half2(half a, half b) { return {a, b}; }
+inline half2 __half2half2(half a) { return {a, a}; }
+inline half2 __float2half2_rn(float a) { return {a, a}; }
+inline half2 __floats2half2_rn(float a, float b) { return {a, b}; }
+inline half2 __float22half2_rn(float2 a) { return {a.x, a.y}; }
+inline float2 __half22float2(half2 a) { return {a.x, a.y}; }
+inline half __low2half(half2 a) { return a.x; }
+inline half __high2half(half2 a) { return a.y; }
+inline float __low2float(half2 a) { return a.x; }
+inline float __high2float(half2 a) { return a.y; }
+inline half2 __low2half2(half2 a) { return {a.x, a.x}; }
+inline half2 __high2half2(half2 a) { return {a.y, a.y}; }
+inline half2 __lowhigh2highlow(half2 a) { return {a.y, a.x}; }
+inline half2 __lows2half2(half2 a, half2 b) { return {a.x, b.x}; }
+inline half2 __highs2half2(half2 a, half2 b) { return {a.y, b.y}; }
+#define HALF2_OPERATOR(op, name)                                                                              \
+    inline half2 operator op(half2 a, half2 b) { return {a.x op b.x, a.y op b.y}; }                           \
+    inline half2 name(half2 a, half2 b) { return a op b; }                                                    \
+    inline half2 &operator op##=(half2 &a, half2 b) { return a = a op b; }
+HALF2_OPERATOR(+, __hadd2)
+HALF2_OPERATOR(-, __hsub2)
+HALF2_OPERATOR(*, __hmul2)
+HALF2_OPERATOR(/, __h2div)
+#undef HALF2_OPERATOR
+inline half2 operator-(half2 a) { return {-a.x, -a.y}; }
+inline half2 __hneg2(half2 a) { return -a; }
+inline half2 __habs2(half2 a) { return {__habs(a.x), __habs(a.y)}; }
+inline half2 __hfma2(half2 a, half2 b, half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+inline half2 __hmax2(half2 a, half2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
+inline half2 __hmin2(half2 a, half2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
+inline half2 h2sqrt(half2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }
+inline half2 h2rcp(half2 a) { return {hrcp(a.x), hrcp(a.y)}; }
+inline half __uint2half_rn(unsigned x) { return x; }
+inline half __ll2half_rn(long long x) { return x; }
 
 // ------------------------------------------------------------------------------------------------- arithmetic
 
@@ -547,6 +775,15 @@ inline float __fdividef(float x, float y) { return x / y; }
 inline float __saturatef(float x) { return x >= 1.0f ? 1.0f : x > 0.0f ? x : 0.0f; }
 
 template <typename T> T __ldg(const T *place) { return *place; }
+template <typename T> T __ldca(const T *place) { return *place; }
+template <typename T> T __ldcg(const T *place) { return *place; }
+template <typename T> T __ldcs(const T *place) { return *place; }
+template <typename T> T __ldcv(const T *place) { return *place; }
+template <typename T> T __ldlu(const T *place) { return *place; }
+template <typename T, typename V> void __stwb(T *place, V value) { *place = value; }
+template <typename T, typename V> void __stcg(T *place, V value) { *place = value; }
+template <typename T, typename V> void __stcs(T *place, V value) { *place = value; }
+template <typename T, typename V> void __stwt(T *place, V value) { *place = value; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }

@@ -1,0 +1,73 @@
+"""A launch that was profiled, kept so that one of its blocks can be run again: see `Report.trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cudasim.arguments import Arguments
+from cudasim.engine.file_scope import pointers
+from cudasim.engine.generate import Code
+from cudasim.engine.lanes import Launch, Triple
+from cudasim.engine.run import run_alone
+from cudasim.engine.traced import run_traced
+from cudasim.errors import KernelFault
+from cudasim.language.tree import Variable
+from cudasim.reports.reuse import Reuse, ReuseRecorder
+from cudasim.reports.steps import Step
+
+KEPT_BYTES = 64 << 20  # of arguments, that a report keeps at most
+
+Copies = dict[int, np.ndarray[Any, Any]]
+
+
+class Again:
+    """What a block needs to run as it did the first time: code, launch, and the arguments as they were."""
+
+    def __init__(
+        self,
+        code: Callable[[str], Code],
+        make: Callable[[], Launch],
+        arguments: Arguments,
+        variables: dict[Variable, Any],
+        copies: Copies,
+    ) -> None:
+        """`copies` are the allocations before the launch, which changes them; `make` makes a new launch."""
+        self._code, self._make, self._arguments, self._variables = code, make, arguments, variables
+        self.nbytes = sum(content.nbytes for content in copies.values())
+        kept = self.nbytes <= KEPT_BYTES
+        self._before = {key: content.copy() for key, content in copies.items()} if kept else None
+
+    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], bool]:
+        """The first `most` steps of some threads of a block, and whether there are more."""
+        if self._before is None:
+            raise ValueError(
+                f"trace: the arguments have {self.nbytes:,} bytes, and a report keeps at most {KEPT_BYTES:,} "
+                "of them: profile a smaller launch"
+            )
+        code, launch, values, at = self._ready("traced", block)
+        return run_traced(code, launch, values, at, threads, most)
+
+    def reuse(self, block: int) -> dict[tuple[str, str], Reuse]:
+        """How often a block asks for the same bytes; nothing is known where it cannot run alone."""
+        if self._before is None:
+            return {}
+        code, launch, values, at = self._ready("watched", block)
+        launch.recorder = recorder = ReuseRecorder(launch.name, launch.source, (1, 1, 1), launch.block)
+        try:
+            run_alone(code, launch, values, at)
+        except KernelFault:  # it waits for another block
+            return {}
+        return recorder.reuse()
+
+    def _ready(self, mode: str, block: int) -> tuple[Code, Launch, list[Any], Triple]:
+        assert self._before is not None
+        copies = {key: content.copy() for key, content in self._before.items()}
+        launch, code = self._make(), self._code(mode)
+        values = self._arguments.values(copies)
+        code.variables.update(pointers(self._variables, copies))
+        launch.waits = code.waits
+        x, y, _ = launch.grid
+        return code, launch, values, (block % x, block // x % y, block // (x * y))

@@ -1,0 +1,1 @@
+// Nothing: what a kernel can use of it is built in.

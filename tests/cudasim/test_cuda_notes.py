@@ -1,0 +1,225 @@
+"""What a report notes, and `ok` does not mind: rows that are left within an array, shifts by too many bits,
+and the last block that reads what the others left, without a fence of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cudasim import RawKernel, cp, profile
+from cudasim.reports.report import Finding, Report
+
+
+def run(body: str, *args: Any, before: str = "", threads: Any = (32,), grid: int = 1) -> Report:
+    source = f'{before}\nextern "C" __global__ void k(int* p, int n) {{\n{body}\n}}'
+    return profile(RawKernel(source, "k"), (grid,), threads, args or (cp.zeros(64, cp.int32), 3))
+
+
+def notes(report: Report, kind: str) -> list[Finding]:
+    return [one for one in report.notes if one.kind == kind]
+
+
+# ------------------------------------------------------------------------------------------------------- rows
+
+ROW = (
+    "__shared__ int tile[4][8];\nint x = threadIdx.x, y = threadIdx.y;\n"
+    "tile[y][x] = x;\n__syncthreads();\nint v = {};\np[y * 8 + x] = v;"
+)
+
+
+def test_an_index_past_its_row_but_inside_the_array_is_a_note() -> None:
+    report = run(ROW.format("y < 3 ? tile[y][x + 1] : 0"), threads=(8, 4))
+    (one,) = notes(report, "row")
+    assert (one.line, one.array, one.index, one.count) == (7, "tile", 8, 3)
+    assert one.thread == (7, 0, 0)
+    assert one.message.startswith(
+        "thread (7,0,0) uses the index 8 in a row of tile that has 8 elements (0 to 7)"
+    )
+    assert report.ok and not report.out_of_bounds
+    assert "1 block (1, 1, 1) of 32 threads (8, 4, 1): ok" in str(report)
+
+
+def test_an_index_before_its_row_is_one_too() -> None:
+    (one,) = notes(run(ROW.format("y > 0 ? tile[y][x - 1] : 0"), threads=(8, 4)), "row")
+    assert (one.index, one.count, one.thread) == (-1, 3, (0, 1, 0))
+
+
+def test_a_write_and_an_atomic_past_the_row_are_noted_as_well() -> None:
+    report = run(
+        "__shared__ int t[2][4];\nif (threadIdx.x == 0) t[0][n + 2] = 1;\natomicAdd(&t[0][n + 1], 1);"
+    )
+    assert [(one.line, one.index) for one in notes(report, "row")] == [(4, 5), (5, 4)]
+
+
+def test_a_row_behind_a_pointer_has_a_length_too() -> None:
+    report = run("int (*q)[4] = (int (*)[4])p;\np[0] = q[0][n + 2];", threads=(1,))
+    assert [(one.array, one.index) for one in notes(report, "row")] == [("p", 5)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "tile[y][x]",
+        "tile[y][(x + 1) % 8]",
+        "tile[0][y * 8 + x - 8 * y]",
+        "(&tile[0][0])[y * 8 + x]",
+        "*tile[y]",
+    ],
+)
+def test_what_stays_in_its_row_or_says_that_it_walks_through_all_is_no_note(value: str) -> None:
+    report = run(ROW.format(value), threads=(8, 4))
+    assert report.ok and not report.notes
+
+
+def test_an_address_past_the_row_that_nobody_uses_is_no_note() -> None:
+    report = run("int t[2][4] = {};\nint* end = &t[0][n + 1];\nfor (int* q = t[0]; q < end; ++q) p[0] += *q;",
+                 threads=(1,))  # fmt: skip
+    assert not report.notes
+
+
+def test_what_is_beyond_the_array_is_out_of_bounds_alone() -> None:
+    report = run("__shared__ int t[2][4];\nt[0][0] = 1;\np[0] = t[1][n + 4];", threads=(1,))
+    assert not notes(report, "row") and [one.line for one in report.out_of_bounds] == [5]
+
+
+# ----------------------------------------------------------------------------------------------------- shifts
+
+
+@pytest.mark.parametrize(
+    ("value", "by", "bits", "count"),
+    [
+        ("1 << (n + 29)", 32, 32, 32),
+        ("n >> (threadIdx.x + 2)", 32, 32, 2),
+        ("1u << (n - 4)", -1, 32, 32),
+        ("(int)(1ll << (n * 21 + 1))", 64, 64, 32),
+        ("n << 40", 40, 32, 32),
+        ("(char)1 << (n * 12)", 36, 32, 32),
+    ],
+)
+def test_a_shift_beyond_the_bits_of_a_type_is_a_note(value: str, by: int, bits: int, count: int) -> None:
+    report = run(f"p[threadIdx.x] = {value};")
+    (one,) = notes(report, "shift")
+    assert (one.line, one.index, one.count) == (3, by, count) and report.ok
+    assert f"shifts by {by}, and the value has {bits} bits" in one.message
+
+
+def test_a_shift_that_is_assigned_is_looked_at_too() -> None:
+    (one,) = notes(run("int v = 1;\nv <<= n + 40;\np[threadIdx.x] = v;"), "shift")
+    assert (one.line, one.index) == (4, 43)
+
+
+@pytest.mark.parametrize(
+    "value", ["1 << 31", "n >> (threadIdx.x & 31)", "1ull << 63", "n > 5 ? 1 << (n + 40) : 0"]
+)
+def test_other_shifts_are_no_note(value: str) -> None:
+    assert not run(f"p[threadIdx.x] = (int)({value});").notes
+
+
+def test_notes_say_so_in_the_report_and_in_its_table() -> None:
+    report = run("p[threadIdx.x] = 1 << (n + 29);")
+    text = str(report)
+    assert ": ok\n" in text and "Notes\n  line 3: thread (0,0,0) shifts by 32" in text
+    np.testing.assert_array_equal(report.outputs[0][:32], 0)
+
+
+# --------------------------------------------------------------------------------------------- the last block
+
+# As in NVIDIA's programming guide and its sample threadFenceReduction: each block leaves a sum and counts
+# itself, and the block that counts last adds up what all have left.
+LAST = """
+__device__ unsigned int count = 0;
+extern "C" __global__ void total(const float* x, volatile float* partial, float* out, int n) {
+    __shared__ float s[64];
+    __shared__ bool last;
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = i < n ? x[i] : 0;
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) s[t] += s[t + half];
+    }
+    if (t == 0) {
+        partial[blockIdx.x] = s[0];
+        RELEASE
+        unsigned int ticket = COUNT;
+        last = ticket == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last) {
+        ACQUIRE
+        float sum = 0;
+        for (int j = t; j < gridDim.x; j += blockDim.x) sum += partial[j];
+        __syncthreads();
+        s[t] = sum;
+        __syncthreads();
+        if (t == 0) {
+            for (int j = 1; j < 64; ++j) sum += s[j];
+            out[0] = sum;
+            RESET
+        }
+    }
+}"""
+READ = 1 + LAST[: LAST.index("sum += partial[j]")].count("\n")
+RESET = 1 + LAST[: LAST.index("RESET")].count("\n")
+FENCE = "__threadfence();"
+INC = "atomicInc(&count, gridDim.x)"
+
+
+def total(release: str, acquire: str = "", reset: str = "count = 0;", count: str = INC) -> Report:
+    source = LAST.replace("RELEASE", release).replace("ACQUIRE", acquire)
+    source = source.replace("RESET", reset).replace("COUNT", count)
+    x = cp.arange(64 * 20, dtype=cp.float32)
+    report = profile(
+        RawKernel(source, "total"),
+        (20,),
+        (64,),
+        (x, cp.zeros(20, cp.float32), cp.zeros(1, cp.float32), 64 * 20),
+    )
+    return report
+
+
+@pytest.mark.parametrize("reset", ["", "count = 0;"])
+@pytest.mark.parametrize("count", [INC, "atomicAdd(&count, 1)"])
+def test_the_last_block_without_a_fence_of_its_own_is_a_note(reset: str, count: str) -> None:
+    report = total(FENCE, reset=reset, count=count)
+    assert report.outputs[2][0] == np.arange(64 * 20).sum()
+    assert report.ok and not report.races
+    found = {(one.line, one.array) for one in notes(report, "last-block")}
+    assert found == {(READ, "partial")} | ({(RESET, "count")} if reset else set())
+    message = notes(report, "last-block")[0].message
+    assert f"block (19,0,0) reads partial[0] at line {READ}" in message and "__threadfence()" in message
+
+
+def test_with_a_fence_before_it_reads_nothing_is_said() -> None:
+    report = total(FENCE, FENCE, reset="")
+    assert report.ok and not report.notes
+
+
+def test_a_counter_that_is_reset_behind_both_fences_is_no_race() -> None:
+    report = total(FENCE, FENCE)
+    assert report.ok and not report.races
+
+
+@pytest.mark.parametrize("acquire", ["", FENCE])
+def test_without_the_first_fence_it_stays_a_race(acquire: str) -> None:
+    report = total("", acquire)
+    assert not report.ok and (READ, "partial") in {(one.line, one.array) for one in report.races}
+
+
+def test_a_fence_behind_the_atomic_is_a_race_too() -> None:
+    report = total("", count=f"{INC}; {FENCE}")
+    assert not report.ok
+
+
+def test_without_an_atomic_fences_order_nothing() -> None:
+    report = total(FENCE, FENCE, count="count; count = ticket + 1")
+    assert not report.ok
+
+
+def test_what_was_not_written_before_the_fence_stays_a_race() -> None:
+    late = LAST.replace("last = ticket", "partial[blockIdx.x] = s[0]; last = ticket")
+    source = late.replace("RELEASE", FENCE).replace("ACQUIRE", "").replace("COUNT", INC).replace("RESET", "")
+    args = (cp.zeros(640, cp.float32), cp.zeros(10, cp.float32), cp.zeros(1, cp.float32), 640)
+    report = profile(RawKernel(source, "total"), (10,), (64,), args)
+    assert not report.ok and (READ, "partial") in {(one.line, one.array) for one in report.races}
