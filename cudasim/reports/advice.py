@@ -29,9 +29,12 @@ import numpy as np
 from cudasim.reports.counters import LANES, SECTOR, ArrayCounters
 from cudasim.reports.messages import triple
 from cudasim.reports.patterns import padded, sector_hint, stride_of
+from cudasim.reports.tables import plural
 
 if TYPE_CHECKING:
     from cudasim.reports.report import LineCounters, Report
+
+    Wasted = list[tuple[LineCounters, ArrayCounters]]
 
 __all__ = ["Cost", "costs"]
 
@@ -39,6 +42,7 @@ OF_A_SECTOR = 2  # turns
 OPERATIONS = 128  # in a turn
 WORTH = 0.1  # of all turns
 MANY = 64  # steps of one thread: below, nobody works for long
+VERBS = {"load": "reads", "store": "writes"}
 FEW_WARPS = 8  # with fewer, lanes mostly wait because there is no more to do
 
 # What to do about loads that come again: where different threads want the same, and where one thread does.
@@ -103,36 +107,51 @@ def _on_lines(report: Report) -> Iterator[tuple[LineCounters, ArrayCounters]]:
 
 
 def _sectors(report: Report) -> Iterator[Cost]:
-    """By array, and loads apart from stores; the lines on which it is the same are told together."""
-    for kind, verb in (("load", "reads"), ("store", "writes")):
-        by_array: dict[str, list[tuple[LineCounters, ArrayCounters]]] = {}
-        for line, array in _on_lines(report):
-            if _wasteful(report, kind, line.line, array):
-                by_array.setdefault(array.array, []).append((line, array))
-        for name, group in by_array.items():
-            sectors, ideal, requests = [
-                sum(getattr(array, f"global_{kind}_{what}") for _, array in group)
-                for what in ("sectors", "sectors_ideal", "requests")
-            ]
-            worst = max((line for line, _ in group), key=lambda line: _moved(line.arrays[name], kind))
-            lines = sorted(line.line for line, _ in group)
-            short, told = sector_hint(report.seen.requests[worst.line, kind, name])
-            others = f" (lines {', '.join(map(str, lines))} together)" if len(lines) > 1 else ""
-            where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
-            yield Cost(
-                "sectors", sectors - ideal, OF_A_SECTOR * (sectors - ideal),
-                f"{sectors:,} sectors at {where} where {ideal:,} would do: {short}",
-                f"it {verb} {name} in {sectors:,} sectors{others}, and {ideal:,} would do for what its warps "
-                f"ask for: {sectors / requests:.3g} to a request. {told}",
-                worst.line, worst.source, name, tuple(lines),
-            )  # fmt: skip
+    """By array; lines on which it is the same are told together, and loads with stores that are like them."""
+    alike: dict[tuple[str, tuple[int, ...], tuple[str, str]], list[tuple[str, Wasted]]] = {}
+    for kind in VERBS:
+        for name, wasted in _wasted(report, kind).items():
+            worst = _worst(wasted, kind)
+            hint = sector_hint(report.seen.requests[worst.line, kind, name])
+            lines = tuple(sorted(line.line for line, _ in wasted))
+            alike.setdefault((name, lines, hint), []).append((kind, wasted))
+    for (name, lines, (short, told)), kinds in alike.items():
+        sectors, ideal, requests = [
+            sum(getattr(array, f"global_{kind}_{what}") for kind, wasted in kinds for _, array in wasted)
+            for what in ("sectors", "sectors_ideal", "requests")
+        ]
+        kind, wasted = kinds[0]
+        worst = _worst(wasted, kind)
+        verb = " and ".join(VERBS[kind] for kind, _ in kinds)
+        where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+        others = f" ({where} together)" if len(lines) > 1 else ""
+        yield Cost(
+            "sectors", sectors - ideal, OF_A_SECTOR * (sectors - ideal),
+            f"{sectors:,} sectors at {where} where {ideal:,} would do: {short}",
+            f"it {verb} {name} in {sectors:,} sectors{others}, and {ideal:,} would do for what its warps "
+            f"ask for: {sectors / requests:.3g} to a request. {told}",
+            worst.line, worst.source, name, lines,
+        )  # fmt: skip
+
+
+def _wasted(report: Report, kind: str) -> dict[str, Wasted]:
+    """The lines that waste sectors, by array."""
+    found: dict[str, Wasted] = {}
+    for line, array in _on_lines(report):
+        if _is_wasteful(report, kind, line.line, array):
+            found.setdefault(array.array, []).append((line, array))
+    return found
+
+
+def _worst(wasted: Wasted, kind: str) -> LineCounters:
+    return max(wasted, key=lambda both: _moved(both[1], kind))[0]
 
 
 def _moved(array: ArrayCounters, kind: str) -> int:
     return int(getattr(array, f"global_{kind}_sectors"))
 
 
-def _wasteful(report: Report, kind: str, line: int, array: ArrayCounters) -> bool:
+def _is_wasteful(report: Report, kind: str, line: int, array: ArrayCounters) -> bool:
     """Whether what is wrong with the sectors of a line is the addresses."""
     seen = report.seen.requests.get((line, kind, array.array))
     requests = getattr(array, f"global_{kind}_requests")
@@ -150,8 +169,8 @@ def _conflicts(report: Report) -> Iterator[Cost]:
         short, told = _conflict_hint(report, line, array)
         yield Cost(
             "conflicts", array.bank_conflicts, array.bank_conflicts,
-            f"{_count(array.bank_conflicts, 'bank conflict')} at line {line.line}: {short}",
-            f"{_count(array.bank_conflicts, 'bank conflict')} in {_count(requests, 'request')} to "
+            f"{plural(array.bank_conflicts, 'bank conflict')} at line {line.line}: {short}",
+            f"{plural(array.bank_conflicts, 'bank conflict')} in {plural(requests, 'request')} to "
             f"{array.array}: words of one bank come one after the other. {told}",
             line.line, line.source, array.array, (line.line,),
         )  # fmt: skip
@@ -193,8 +212,8 @@ def _partial(report: Report) -> Iterator[Cost]:
     better = f"take a multiple of {LANES} threads"
     yield Cost(
         "partial", missing, steps * missing / (warps * LANES),
-        f"blocks of {_count(threads, 'thread')} leave {missing} of {warps * LANES} lanes empty: {better}",
-        f"a block of {_count(threads, 'thread')} takes {_count(warps, 'warp')}, of whose {warps * LANES} "
+        f"blocks of {plural(threads, 'thread')} leave {missing} of {warps * LANES} lanes empty: {better}",
+        f"a block of {plural(threads, 'thread')} takes {plural(warps, 'warp')}, of whose {warps * LANES} "
         f"lanes {missing} have no thread: {better}.",
     )  # fmt: skip
 
@@ -235,7 +254,7 @@ def _divergence(report: Report) -> Iterator[Cost]:
     if not lines or not often or report.warps < FEW_WARPS or waiting * 10 < 3 * steps * LANES:
         return
     worst = max(lines, key=lambda line: line.divergent_branches)
-    times = _count(report.divergent_branches, "time")
+    times = plural(report.divergent_branches, "time")
     share = 100 * waiting // (steps * LANES)
     yield Cost(
         "divergence", report.divergent_branches, waiting / LANES,
@@ -283,7 +302,7 @@ def _again(report: Report, whole: float, taken: set[str | None]) -> Iterator[Cos
                     "atomics", array.atomics, turns,
                     f"{array.atomics:,} atomics on few elements of {name}: combine them in the block first",
                     f"{block} makes {asked // array.item:,} atomics on "
-                    f"{_count(different // array.item, 'element')} of {name}, and those on one element come "
+                    f"{plural(different // array.item, 'element')} of {name}, and those on one element come "
                     "one after the other. Combine them within the block first, in shared memory or with "
                     "shuffles, and make one atomic for each element.", *where,
                 )  # fmt: skip
@@ -294,7 +313,3 @@ def _busiest(report: Report, name: str, kind: str) -> LineCounters | None:
     field = "atomics" if kind == "atomic" else "global_load_requests"
     here = [line for line in report.lines.values() if name in line.arrays]
     return max(here, key=lambda line: getattr(line.arrays[name], field), default=None)
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

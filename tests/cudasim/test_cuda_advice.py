@@ -84,6 +84,22 @@ def test_columns_of_a_matrix() -> None:
     assert "32 to a request" in cost.message and "64 apart" in cost.message
 
 
+def test_what_a_line_reads_and_writes_alike_is_told_once() -> None:
+    body = "int i = threadIdx.x;\ny[n * i] = 2 * y[n * i];\ny[n * i] += x[0];"
+    report = run(body, (1,), (64,), floats(1), floats(64 * 64), 64)
+    cost = dearest(report, "sectors")
+    assert len(report.costs) == 1
+    assert (cost.lines, cost.array, cost.count) == ((3, 4), "y", 2 * 2 * (64 - 8))
+    assert cost.short.startswith("256 sectors at lines 3, 4 where 32 would do")
+    assert "it reads and writes y in 256 sectors (lines 3, 4 together)" in cost.message
+
+
+def test_what_is_read_otherwise_than_written_is_told_apart() -> None:
+    body = "int i = threadIdx.x;\ny[n * i] = y[i];\ny[i] = y[n * i];"
+    found = [cost.lines for cost in run(body, (1,), (64,), floats(1), floats(64 * 64), 64).costs]
+    assert sorted(found) == [(3,), (4,)]
+
+
 def test_records_and_rows() -> None:
     records = "int i = threadIdx.x + blockIdx.x * blockDim.x;\ny[i] = x[4 * i] + x[4 * i + 3];"
     cost = dearest(run(records, (8,), (64,), floats(2048), floats(512), 1), "sectors")
