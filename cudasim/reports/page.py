@@ -60,8 +60,8 @@ def lines(report: Report) -> str:
     for number, text in enumerate(report.source.splitlines(), 1):
         mark = ' class="wrong"' if number in wrong else ' class="slow"' if number in dear else ""
         cells = _cells(row(report.lines[number]), shown)
-        rows += f"<tr{mark}><th>{number}</th>{cells}<td class=source>{escape(text)}</td></tr>"
-    return f"<table><tr><th>line</th>{_head(shown)}<th class=source>source</th></tr>{rows}</table>"
+        rows += f"<tr{mark}><th>{number}</th><td class=source>{escape(text)}</td>{cells}</tr>"
+    return f"<table><tr><th>line</th><th class=source>source</th>{_head(shown)}</tr>{rows}</table>"
 
 
 def _arrays(report: Report) -> str:
@@ -70,7 +70,7 @@ def _arrays(report: Report) -> str:
     entries = arrays(report)
     shown = columns(a for _, a in entries)
     rows = "".join(
-        f"<tr><th class=source>{escape(a.array)}</th>{_cells(row(a), shown)}<td class=what>{what}</td></tr>"
+        f"<tr><th class=name>{escape(a.array)}</th>{_cells(row(a), shown)}<td class=what>{what}</td></tr>"
         for what, a in entries
     )
     return f"<table><tr><th>array</th>{_head(shown)}<th></th></tr>{rows}</table>"
@@ -152,13 +152,15 @@ CSS = """<style>
 .cuda-report h4 {margin: 10px 0 2px}
 .cuda-report ul {margin: 2px 0 8px}
 .cuda-report li {max-width: 60em}
-.cuda-report table {border-collapse: collapse; font-size: 13px; line-height: 1.35; margin: 6px 0;
+.cuda-report table {border-collapse: collapse; font-size: 12px; line-height: 1.4; margin: 6px 0;
   background: #fff}
-.cuda-report td, .cuda-report th {padding: 1px 8px; text-align: right; border: none; font-weight: normal;
-  color: #1f2933; background: none; vertical-align: bottom; white-space: nowrap}
+.cuda-report td, .cuda-report th {padding: 1px 5px; text-align: right; border: none; font-weight: normal;
+  color: #1f2933; background: none; vertical-align: top; white-space: nowrap}
 .cuda-report tr {background: #fff} .cuda-report tr:hover td {background: #f1f3f5}
 .cuda-report th {color: #56616c}
-.cuda-report td.source, .cuda-report th.source {text-align: left; white-space: pre; font-family: monospace}
+.cuda-report td.source, .cuda-report th.source, .cuda-report th.name {text-align: left;
+  font-family: monospace}
+.cuda-report td.source {white-space: pre-wrap; min-width: 32em; padding-left: 32px; text-indent: -24px}
 .cuda-report td.what {text-align: left; color: #56616c}
 .cuda-report tr.wrong td.source {background: #fbd5da}
 .cuda-report tr.slow td.source {background: #fdebc8}
