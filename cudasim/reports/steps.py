@@ -214,11 +214,12 @@ def _place(what: str, of: str, many: str, given: Any, shape: Triple) -> tuple[in
 _CSS = """<style>
 .cuda-trace {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933; background: #fff;
   padding: 8px; overflow-x: auto}
-.cuda-trace table {border-collapse: collapse; font-size: 13px; line-height: 1.35; background: #fff}
+.cuda-trace table {border-collapse: collapse; font-size: 12px; line-height: 1.4; background: #fff}
 .cuda-trace td, .cuda-trace th {padding: 1px 8px; text-align: right; border: none; font-weight: normal;
   color: #1f2933; background: none; vertical-align: top; white-space: nowrap}
 .cuda-trace tr {background: #fff; border-bottom: 1px solid #eceff1}
 .cuda-trace th {color: #56616c}
 .cuda-trace td.source, .cuda-trace th.source, .cuda-trace td.events {text-align: left}
-.cuda-trace td.source, .cuda-trace td.events {font-family: monospace; white-space: pre}
+.cuda-trace td.source, .cuda-trace td.events {font-family: monospace; white-space: pre-wrap; min-width: 24em}
+.cuda-trace td.source {padding-left: 32px; text-indent: -24px}
 </style>"""
