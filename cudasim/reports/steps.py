@@ -19,8 +19,8 @@ class Rerun(Protocol):
     def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], bool]:
         """The first `most` steps of some of its threads, and whether there are more."""
 
-    def reuse(self, block: int) -> dict[tuple[str, str], Any]:
-        """How often it asks for the same bytes: see `reports.reuse`."""
+    def alone(self, block: int) -> Any:
+        """What it asks of memory, as `reports.reuse.ReuseRecorder` has it; None where it cannot run alone."""
 
 
 WORDS = {"read": "reads {} = {}", "write": "writes {} = {}", "set": "{} = {}", "call": "{} gives {}"}

@@ -35,7 +35,7 @@ def text(report: Report) -> str:
 def _costs(report: Report) -> Iterable[str]:
     for cost in report.costs[:MOST_COSTS]:
         where = f"line {cost.line}: " if cost.line else ""
-        yield from wrap(where + cost.message, WIDTH, subsequent_indent="  ")
+        yield from wrap(f"{where}{cost.message} {cost.advice}", WIDTH, subsequent_indent="  ")
         if cost.source:
             yield f"    {cost.source}"
     if len(report.costs) > MOST_COSTS:
