@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
-from html import escape
+from html import escape as escaped
 from typing import TYPE_CHECKING
 
 from cudasim.reports.pictures import Picture, Sketch, sketches
-from cudasim.reports.tables import COLUMNS, SECTIONS, Figure, arrays, columns, headline, row, totals
+from cudasim.reports.tables import (
+    COLUMNS,
+    SECTIONS,
+    Figure,
+    arrays,
+    columns,
+    headline,
+    occupancy,
+    plural,
+    row,
+    totals,
+)
 from cudasim.reports.text import MOST_COSTS
 
 if TYPE_CHECKING:
@@ -20,7 +32,9 @@ TABLES = 3  # of totals, side by side
 KINDS = {"shared": "conflicts", "global": "sectors"}  # of costs that a picture shows, by space
 LEGEND = (
     '<p class="small">A request is one access of one warp; a sector is the 32 bytes that memory moves at '
-    "once; best: what the same bytes would need side by side.</p>"
+    "once; best: what the same bytes would need side by side, orange where it is much more. Banks, of which "
+    "shared memory has 32, each serve one word at a time; the words that a warp wants of one bank, less one, "
+    "are conflicts. Bytes read and written are those that each thread asks for; what is moved is sectors.</p>"
 )
 
 
@@ -46,7 +60,7 @@ def said(report: Report) -> str:
         if more:
             parts.append(_folded(f"{len(more)} more", f"<ul>{''.join(map(_cost, more))}</ul>"))
     if report.printed:
-        parts.append(f"<h4>Printed</h4><pre>{escape(report.printed)}</pre>")
+        parts.append(f"<h4>Printed</h4><pre>{escaped(report.printed)}</pre>")
     return "".join(parts)
 
 
@@ -60,7 +74,7 @@ def lines(report: Report) -> str:
     for number, text in enumerate(report.source.splitlines(), 1):
         mark = ' class="wrong"' if number in wrong else ' class="slow"' if number in dear else ""
         cells = _cells(row(report.lines[number]), shown)
-        rows += f"<tr{mark}><th>{number}</th><td class=source>{escape(text)}</td>{cells}</tr>"
+        rows += f"<tr{mark}><th>{number}</th><td class=source>{escaped(text)}</td>{cells}</tr>"
     return f"<table><tr><th>line</th><th class=source>source</th>{_head(shown)}</tr>{rows}</table>"
 
 
@@ -76,13 +90,16 @@ def _arrays(report: Report) -> str:
     return f"<table><tr><th>array</th>{_head(shown)}<th></th></tr>{rows}</table>"
 
 
+def escape(text: str) -> str:
+    """With `code` as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text))
+
+
 def _totals(report: Report) -> str:
     rows = [f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in totals(report)]
     height = -(-len(rows) // TABLES)
     tables = "".join(f"<table>{''.join(rows[i : i + height])}</table>" for i in range(0, len(rows), height))
-    return (
-        f'<div class="beside">{tables}</div><p class="small">occupancy: {escape(str(report.occupancy()))}</p>'
-    )
+    return f'<div class="beside">{tables}</div><p class="small">{escape(occupancy(report))}</p>'
 
 
 def _head(shown: Iterable[int]) -> str:
@@ -100,14 +117,14 @@ def _finding(finding: Finding) -> str:
     times = "" if finding.count == 1 else f" <small>({finding.count:,} times)</small>"
     return (
         f"<li><b>line {finding.line}</b>: {escape(finding.message)}{times}"
-        f"<br><code>{escape(finding.source)}</code></li>"
+        f"<br><code>{escaped(finding.source)}</code></li>"
     )
 
 
 def _cost(cost: Cost) -> str:
     where = f"<b>line {cost.line}</b>: " if cost.line else ""
-    source = f"<br><code>{escape(cost.source)}</code>" if cost.source else ""
-    return f"<li>{where}{escape(cost.message)}{source}</li>"
+    source = f"<br><code>{escaped(cost.source)}</code>" if cost.source else ""
+    return f"<li>{where}{escape(cost.message)} {escape(cost.advice)}{source}</li>"
 
 
 def _folded(title: str, inside: str, is_open: bool = False) -> str:
@@ -123,7 +140,11 @@ def _pictures(report: Report) -> tuple[str, str]:
     drawn: list[Picture] = [sketch.drawn(report.seen) for sketch in chosen[:MOST_PICTURES]]
     is_open = bool(chosen) and _badness(report, chosen[0])[0] > 0
     folded = [_folded(one.title, one.svg, is_open and one is drawn[0]) for one in drawn]
-    return "".join(folded[:is_open]), "".join(folded[is_open:])
+    left = len(chosen) - len(drawn)
+    more = f'<p class="small">and {plural(left, "more picture")}: report.picture(of, line=...)</p>' * (
+        left > 0
+    )
+    return "".join(folded[:is_open]), "".join(folded[is_open:]) + more
 
 
 def _badness(report: Report, sketch: Sketch) -> tuple[float, float]:
@@ -133,7 +154,7 @@ def _badness(report: Report, sketch: Sketch) -> tuple[float, float]:
         return (math.inf if report.barrier_divergence else 0), -1
     told = [
         cost.turns
-        for cost in report.costs
+        for cost in (report.costs if report.ok else ())
         if cost.array == seen.array and seen.line in cost.lines and cost.kind == KINDS[seen.space]
     ]
     array = report.lines[seen.line].arrays.get(seen.array)

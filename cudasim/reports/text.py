@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cudasim.reports.counters import Counters
-from cudasim.reports.tables import COLUMNS, SECTIONS, arrays, columns, headline, row, totals
+from cudasim.reports.tables import COLUMNS, SECTIONS, arrays, columns, headline, occupancy, row, totals
 
 if TYPE_CHECKING:
     from cudasim.reports.report import Report
@@ -25,10 +25,10 @@ def text(report: Report) -> str:
         parts += ["", "What costs most", *(f"  {line}" for line in _costs(report))]
     if report.printed:
         parts += ["", "Printed", *(f"  {line}" for line in report.printed.splitlines())]
-    parts += ["", *in_columns(totals(report)), *wrap(f"occupancy: {report.occupancy()}", WIDTH)]
     parts += ["", *_lines(report)]
     if report.arrays:
         parts += ["", *_arrays(report)]
+    parts += ["", *in_columns(totals(report)), *wrap(occupancy(report), WIDTH)]
     return "\n".join(parts)
 
 
