@@ -15,6 +15,7 @@ from cudasim.engine.run import run_alone
 from cudasim.engine.traced import run_traced
 from cudasim.errors import KernelFault
 from cudasim.language.tree import Variable
+from cudasim.reports.pictures import Instant
 from cudasim.reports.reuse import ReuseRecorder
 from cudasim.reports.steps import Step
 
@@ -49,6 +50,11 @@ class Again:
             )
         code, launch, values, at = self._ready("traced", block)
         return run_traced(code, launch, values, at, threads, most)
+
+    def events(self, block: int) -> list[Instant]:
+        """What the warps of a block did, for a picture; nothing where it cannot run alone."""
+        recorder = self.alone(block)
+        return [] if recorder is None else recorder.seen.events
 
     def alone(self, block: int) -> ReuseRecorder | None:
         """What a block asks of memory; None where it cannot run alone."""

@@ -253,10 +253,10 @@ def _alone(report: Report, whole: float) -> Iterator[Cost]:
         what = "of one thread" if threads == 1 else "alone"
         share = "launch 128 or 256 threads in each" if threads == 1 else "share its work with others"
         yield Cost(
-            "alone", total, whole,
+            "alone", total, whole if threads == 1 else WORTH * whole,
             f"{plural(blocks, 'block')} {what} take{'s' * (blocks == 1)} {total:,} steps: {share}",
             f"{plural(blocks, 'block')} of {plural(threads, 'thread')} make{'s' * (blocks == 1)} all "
-            f"{total:,} steps; a multiprocessor has room for thousands of threads, a GPU for more. {longest}",
+            f"{total:,} steps; a GPU has many multiprocessors, and each has room for more. {longest}",
             f"{share.capitalize()}: let an index of block and thread say which part is whose.",
         )  # fmt: skip
         return

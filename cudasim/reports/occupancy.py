@@ -14,8 +14,8 @@ __all__ = ["ARCHITECTURES", "Architecture", "Occupancy", "occupancy"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Of one multiprocessor: the warps and blocks it holds, its shared memory, what a block takes of it unasked,
-    and in multiples of how many bytes it is given out."""
+    """Of one multiprocessor: the warps and blocks that it holds, the bytes of its shared memory, how many a
+    block takes unasked, and what they are given out in multiples of."""
 
     name: str
     warps: int

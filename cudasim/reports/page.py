@@ -20,6 +20,7 @@ from cudasim.reports.tables import (
     plural,
     row,
     totals,
+    where_to_look,
 )
 from cudasim.reports.text import MOST_COSTS
 
@@ -54,6 +55,8 @@ def said(report: Report) -> str:
     for name, title in SECTIONS:
         if found := report.shown(name):
             parts.append(f"<h4>{title}</h4><ul>{''.join(map(_finding, found))}</ul>")
+    if where := where_to_look(report):
+        parts.append(f"<p>Step by step: <code>{escaped(where)}</code></p>")
     if slow:
         first, more = report.costs[:MOST_COSTS], report.costs[MOST_COSTS:]
         parts.append(f"<h4>What costs most</h4><ul>{''.join(map(_cost, first))}</ul>")
@@ -67,7 +70,7 @@ def said(report: Report) -> str:
 def lines(report: Report) -> str:
     """All lines of the source, with their counters."""
     wrong = {f.line for f in report.problems}
-    wrong |= {race.other_line for race in report.races if race.kind != "same-value"}
+    wrong |= {race.other_line for race in report.races if race.is_harmful}
     dear = {n for cost in report.costs[:MOST_COSTS] for n in (cost.line, *cost.lines) if report.ok}
     shown = columns(report.lines.values())
     rows = ""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cudasim.reports.counters import LANES, SECTOR, Bools, Ints, alignment, bank_conflicts
-from cudasim.reports.recorder import MemoryLike, Recorder
+from cudasim.reports.memories import MemoryLike
+from cudasim.reports.recorder import Recorder
 
 __all__ = ["PADS", "Reuse", "ReuseRecorder"]
 

@@ -24,6 +24,7 @@ class Rerun(Protocol):
 
 
 WORDS = {"read": "reads {} = {}", "write": "writes {} = {}", "set": "{} = {}", "call": "{} gives {}"}
+SOURCE = 56  # characters of a line, in a trace as text
 VALUES = {"return": "returns", "switch": "switch on"}
 COLOURS = {
     "read": "#2b6ca3",
@@ -116,12 +117,12 @@ class Steps:
         return "" if self.complete else f"and more: these are the first {len(self.steps):,} steps (steps=...)"
 
     def __str__(self) -> str:
-        head = ("step", "line", "what happens", "source")
+        head = ("step", "line", "source", "what happens")
         rows = [
-            (str(s.number), str(s.line), "; ".join(map(str, s.events)), source)
+            (str(s.number), str(s.line), _cut(source), "; ".join(map(str, s.events)))
             for s, source in zip(self.steps, self._sources())
         ]
-        wide = max([len(head[2]), *(min(60, len(row[2])) for row in rows)])
+        wide = max(len(row[2]) for row in [head, *rows])
         lines = [f"{a:>4}  {b:>4}  {c:<{wide}}  {d}".rstrip() for a, b, c, d in [head, *rows]]
         return "\n".join([self.title, "", *lines, *([self._end] if self._end else [])])
 
@@ -139,6 +140,10 @@ class Steps:
             f'<div class="cuda-trace">{_CSS}<p><b>{escape(self.title)}</b></p>'
             f"<table>{head}{rows}</table><p>{escape(self._end)}</p></div>"
         )
+
+
+def _cut(source: str) -> str:
+    return source if len(source) <= SOURCE else source[: SOURCE - 4] + " ..."
 
 
 def _event_html(event: Happening) -> str:

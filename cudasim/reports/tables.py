@@ -158,6 +158,13 @@ def headline(report: Report) -> str:
     return f"{report.program}: {shape}: {verdict(report)}"
 
 
+def where_to_look(report: Report) -> str | None:
+    """How to see what the thread of the first problem did."""
+    there = (f for f in report.problems if f.thread is not None and f.block is not None)
+    first = next(there, None)
+    return None if first is None else f"report.trace({first.block}, {first.thread})"
+
+
 def verdict(report: Report) -> str:
     if not report.ok:
         return plural(len(report.problems), "problem")

@@ -7,7 +7,17 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cudasim.reports.counters import Counters
-from cudasim.reports.tables import COLUMNS, SECTIONS, arrays, columns, headline, occupancy, row, totals
+from cudasim.reports.tables import (
+    COLUMNS,
+    SECTIONS,
+    arrays,
+    columns,
+    headline,
+    occupancy,
+    row,
+    totals,
+    where_to_look,
+)
 
 if TYPE_CHECKING:
     from cudasim.reports.report import Report
@@ -21,6 +31,8 @@ def text(report: Report) -> str:
     for name, title in SECTIONS:
         if found := report.shown(name):
             parts += ["", title, *(f"  {line}" for f in found for line in str(f).split("\n"))]
+    if where := where_to_look(report):
+        parts += ["", f"Step by step: {where}"]
     if report.ok and report.costs:
         parts += ["", "What costs most", *(f"  {line}" for line in _costs(report))]
     if report.printed:
