@@ -72,10 +72,9 @@ def for_one_barrier(races: Sequence[Race]) -> list[Race]:
 
 
 def _one_cause(a: Race, b: Race) -> bool:
-    if a.array == b.array and {a.line, a.other_line} == {b.line, b.other_line}:
-        return True
-    within = a.block == a.other_block and b.block == b.other_block
-    return within and (a.line == b.line or a.other_line == b.other_line)
+    if a.block == a.other_block and b.block == b.other_block:
+        return a.line == b.line or a.other_line == b.other_line
+    return a.array == b.array and {a.line, a.other_line} == {b.line, b.other_line}
 
 
 def _leading(group: list[Race]) -> Race:

@@ -187,8 +187,8 @@ def test_a_wide_block_is_not_told_to_be_wider() -> None:
     body = "int i = threadIdx.x + blockIdx.x * blockDim.x;\ny[i] = x[i / 2 * 16 + i % 2];"
     assert "wider" not in dearest(run(body, (8,), (64,), floats(4096), floats(512), 1), "sectors").short
     assert "wider" in dearest(
-        run("int i = threadIdx.x + 16 * threadIdx.y;\ny[i + blockIdx.x * 64] = x[i];",
-            (8,), (4, 16), floats(2048), floats(512), 1), "sectors").short  # fmt: skip
+        run("int i = threadIdx.x + 16 * threadIdx.y;\ny[i] = x[i];",
+            (1,), (2, 32), floats(2048), floats(512), 1), "sectors").short  # fmt: skip
 
 
 def test_one_thread_does_all_of_it() -> None:
