@@ -15,7 +15,8 @@ from cudasim.engine.run import run_alone
 from cudasim.engine.traced import run_traced
 from cudasim.errors import KernelFault
 from cudasim.language.tree import Variable
-from cudasim.reports.reuse import Reuse, ReuseRecorder
+from cudasim.reports.pictures import Instant
+from cudasim.reports.reuse import ReuseRecorder
 from cudasim.reports.steps import Step
 
 KEPT_BYTES = 64 << 20  # of arguments, that a report keeps at most
@@ -50,17 +51,22 @@ class Again:
         code, launch, values, at = self._ready("traced", block)
         return run_traced(code, launch, values, at, threads, most)
 
-    def reuse(self, block: int) -> dict[tuple[str, str], Reuse]:
-        """How often a block asks for the same bytes; nothing is known where it cannot run alone."""
+    def events(self, block: int) -> list[Instant]:
+        """What the warps of a block did, for a picture; nothing where it cannot run alone."""
+        recorder = self.alone(block)
+        return [] if recorder is None else recorder.seen.events
+
+    def alone(self, block: int) -> ReuseRecorder | None:
+        """What a block asks of memory; None where it cannot run alone."""
         if self._before is None:
-            return {}
+            return None
         code, launch, values, at = self._ready("watched", block)
         launch.recorder = recorder = ReuseRecorder(launch.name, launch.source, (1, 1, 1), launch.block)
         try:
             run_alone(code, launch, values, at)
         except KernelFault:  # it waits for another block
-            return {}
-        return recorder.reuse()
+            return None
+        return recorder
 
     def _ready(self, mode: str, block: int) -> tuple[Code, Launch, list[Any], Triple]:
         assert self._before is not None

@@ -23,6 +23,7 @@ from cudasim.engine.generate import Code
 from cudasim.engine.guards import guards
 from cudasim.engine.guesses import guesses
 from cudasim.engine.lanes import Launch
+from cudasim.engine.rounds import rounds
 from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable, shared_variables
 from cudasim.engine.writes import written_through
@@ -38,7 +39,7 @@ from cudasim.launch import (
     machine,
 )
 from cudasim.reports.alike import AlikeRecorder, WrittenError
-from cudasim.reports.findings import note_guesses
+from cudasim.reports.findings import note_guesses, tell_rounds
 from cudasim.reports.report import Report
 from cudasim.unit import Unit, settings_of
 
@@ -458,9 +459,20 @@ def profile(
     report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     report.rerun = again
+    if report.barrier_divergence:
+        _show_block(report, again)
     if report.out_of_bounds:
         standing = guards(kernel.function)
         for finding in report.out_of_bounds:
             finding.guards = standing.get(finding.line, ())
     note_guesses(report, guesses(kernel.function))
+    tell_rounds(report, rounds(kernel.function))
     return report
+
+
+def _show_block(report: Report, again: Again) -> None:
+    """Keep what happened in the block whose threads miss a barrier, in place of the first block's."""
+    x, y, z = block = report.barrier_divergence[0].block or (0, 0, 0)
+    events = again.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
+    if events:
+        report.seen.events, report.seen.block = events, block

@@ -42,7 +42,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _roots(node: Any) -> set[Variable]:
+def roots(node: Any) -> set[Variable]:
     """The variables that a pointer, or a place, comes from."""
     if isinstance(node, VariablePlace):
         return {node.variable}
@@ -52,7 +52,7 @@ def _roots(node: Any) -> set[Variable]:
         parts = node.arguments
     else:
         parts = [getattr(node, name) for name in _PARTS.get(type(node), ())]
-    return set().union(*map(_roots, parts))
+    return set().union(*map(roots, parts))
 
 
 def _behind_pointer(place: Any) -> bool:
@@ -69,17 +69,17 @@ def written_through(kernel: Function) -> frozenset[Variable]:
     for function in reachable(kernel):
         for node in walk(function.body):
             if isinstance(node, Assign | Increment) and _behind_pointer(node.place):
-                written |= _roots(node.place)
+                written |= roots(node.place)
             if isinstance(node, Intrinsic) and not node.name.startswith("__ld"):
                 for argument in node.arguments:
                     if isinstance(argument.type, Pointer):
-                        written |= _roots(argument)
+                        written |= roots(argument)
             if isinstance(node, Assign) and isinstance(node.place, VariablePlace | MemberPlace):
-                sources += [(variable, _roots(node.value)) for variable in _roots(node.place)]
+                sources += [(variable, roots(node.value)) for variable in roots(node.place)]
             elif isinstance(node, Declare) and node.initial is not None:
-                sources.append((node.variable, _roots(node.initial)))
+                sources.append((node.variable, roots(node.initial)))
             elif isinstance(node, Call):
-                sources += [(p, _roots(a)) for p, a in zip(node.function.parameters, node.arguments)]
+                sources += [(p, roots(a)) for p, a in zip(node.function.parameters, node.arguments)]
     before = -1
     while before != len(written):
         before = len(written)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
-__all__ = ["Finding", "Race", "at_their_guards"]
+__all__ = ["Finding", "Race", "at_their_guards", "by_line", "for_one_barrier"]
 
 Triple = tuple[int, int, int]
 
@@ -46,6 +46,57 @@ class Race(Finding):
     other_line: int = 0
     other_block: Triple = (0, 0, 0)
     other_thread: Triple = (0, 0, 0)
+    access: str = ""  # what this one does: "load", "store" or "atomic"
+
+    @property
+    def is_harmful(self) -> bool:
+        return self.kind != "same-value"
+
+
+def by_line(findings: Sequence[Finding]) -> list[Finding]:
+    """The first finding of each line."""
+    return list({finding.line: finding for finding in reversed(findings)}.values())[::-1]
+
+
+def for_one_barrier(races: Sequence[Race]) -> list[Race]:
+    """The races that do harm, where one barrier would end several as one: those within a block that one line
+    has with others, and the same two lines' in a warp, a block and the grid."""
+    groups: list[list[Race]] = []
+    for race in races:
+        if race.is_harmful:
+            near = [group for group in groups if any(_one_cause(race, other) for other in group)]
+            groups = [group for group in groups if group not in near]
+            groups.append([*(other for group in near for other in group), race])
+    groups.sort(key=lambda group: min(races.index(race) for race in group))
+    return [_leading(group) for group in groups]
+
+
+def _one_cause(a: Race, b: Race) -> bool:
+    if a.block == a.other_block and b.block == b.other_block:
+        return a.line == b.line or a.other_line == b.other_line
+    return a.array == b.array and {a.line, a.other_line} == {b.line, b.other_line}
+
+
+def _leading(group: list[Race]) -> Race:
+    """The race whose repair serves the others too, with what the others are."""
+    first = min(group, key=lambda race: (race.block == race.other_block, race.kind == "warp"))
+    told = {(first.array, *sorted((first.line, first.other_line)))}
+    others = []
+    for race in group:
+        pair = race.array, *sorted((race.line, race.other_line))
+        if pair not in told:
+            told.add(pair)
+            of = "" if race.array == first.array else f" of {race.array}"
+            lines = (
+                f"lines {pair[1]} and {pair[2]}" if pair[1] != pair[2] else f"the accesses of line {pair[1]}"
+            )
+            others.append(lines + of)
+    count = sum(race.count for race in group)
+    if not others:
+        return replace(first, count=count)
+    return replace(
+        first, count=count, message=f"{first.message} The same between {'; between '.join(others)}."
+    )
 
 
 def at_their_guards(findings: Sequence[Finding], text: Sequence[str]) -> list[Finding]:
@@ -78,6 +129,6 @@ def _one(line: int, group: list[Finding], source: str) -> Finding:
     example = first.message.partition(" Guard the access")[0]
     told = (
         f"this condition lets {count:,} accesses out of bounds through, at {where}, to {arrays}: {example} "
-        "Make it stricter."
+        f"Make it stricter{', as with < for <=' if '<=' in source else ''}."
     )
     return replace(first, kind="guard", message=told, line=line, source=source, count=1)

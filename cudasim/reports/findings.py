@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from cudasim.reports import messages
 from cudasim.reports.counters import LANES, Bools, Ints
-from cudasim.reports.finding import Finding
+from cudasim.reports.finding import Finding, Race
 from cudasim.reports.messages import Actor, Triple
 from cudasim.reports.report import Report
 
-__all__ = ["Findings", "note_guesses"]
+if TYPE_CHECKING:
+    from cudasim.engine.rounds import Rounds
+
+__all__ = ["Findings", "note_guesses", "tell_rounds"]
 
 
 class Findings:
@@ -58,18 +62,51 @@ class Findings:
             self._findings[key] = finding
             self.sections.setdefault(section, []).append(finding)
 
+    def by_section(self) -> dict[str, Any]:
+        """All findings by their name in the report, line by line, those that do no harm at the end."""
+        sections = {
+            name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
+            for name, found in self.sections.items()
+        }
+        if "notes" in sections:  # what leaves the whole array is said there
+            beyond = {(f.line, f.array) for f in sections.get("out_of_bounds", ())}
+            notes = sections["notes"]
+            sections["notes"] = [f for f in notes if f.kind != "row" or (f.line, f.array) not in beyond]
+        return sections
+
 
 def note_guesses(report: Report, guesses: frozenset[tuple[int, int]]) -> None:
     """Make notes of races between the first guess of a CAS loop and its atomic; `guesses`: lines of both."""
     kept = []
     for race in report.races:
         lines = race.line, race.other_line
-        if race.kind != "same-value" and (lines in guesses or lines[::-1] in guesses):
+        if race.is_harmful and (lines in guesses or lines[::-1] in guesses):
             race.kind, race.message = "guess", race.message.partition(". ")[0] + messages.GUESS
             report.notes.append(race)
         else:
             kept.append(race)
     report.races[:] = kept
+
+
+def tell_rounds(report: Report, rounds: Rounds) -> None:
+    """Say of races what the source tells: that a loop comes round, or that an update wants an atomic."""
+    for race in report.races:
+        if race.is_harmful:
+            race.message += _round(race, rounds)
+
+
+def _round(race: Race, rounds: Rounds) -> str:
+    within = race.block == race.other_block
+    update = rounds.updates.get(race.line) if race.line == race.other_line else None
+    if update:
+        return messages.UPDATE.format(update)
+    if update == "" and race.access == "store" and within:
+        return messages.IN_PLACE
+    loop = rounds.loop(race.line, race.other_line)
+    later = race.line < race.other_line or (race.line == race.other_line and race.access == "load")
+    if within and loop is not None and later:
+        return messages.ROUND.format(race.line, loop)
+    return ""
 
 
 def _triple(number: int, shape: Triple) -> Triple:

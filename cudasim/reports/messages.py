@@ -31,6 +31,9 @@ LAST_BLOCK = (
     " NVIDIA's own samples leave it out, but CUDA's memory model asks for it: without a fence of its own the "
     "last block may read what it has read before."
 )
+UPDATE = " Reading, adding and writing back are three steps; {} does them as one."
+IN_PLACE = " All must have read before anyone writes: read into a variable, wait, and then write."
+ROUND = " Line {} comes again in the next round of the loop at line {}: wait at the end of its body too."
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
     "shared": "Shared memory starts with garbage: write it first, then wait with __syncthreads()",

@@ -11,22 +11,22 @@ from dataclasses import dataclass
 
 __all__ = ["ARCHITECTURES", "Architecture", "Occupancy", "occupancy"]
 
-ROOM = 128  # bytes: shared memory is given out in multiples of it
-
 
 @dataclass(frozen=True)
 class Architecture:
-    """Of one multiprocessor: the warps and blocks it holds, its shared memory, what a block takes unasked."""
+    """Of one multiprocessor: the warps and blocks that it holds, the bytes of its shared memory, how many a
+    block takes unasked, and what they are given out in multiples of."""
 
     name: str
     warps: int
     blocks: int
     shared: int
     reserved: int = 1024
+    unit: int = 128
 
 
 ARCHITECTURES = {
-    "sm_75": Architecture("T4", 32, 16, 64 * 1024, 0),
+    "sm_75": Architecture("T4", 32, 16, 64 * 1024, 0, 256),
     "sm_80": Architecture("A100", 64, 32, 164 * 1024),
     "sm_86": Architecture("RTX 30", 48, 16, 100 * 1024),
     "sm_89": Architecture("RTX 40, L4", 48, 24, 100 * 1024),
@@ -49,11 +49,13 @@ class Occupancy:
         return self.warps / self.most
 
     def __str__(self) -> str:
-        name = ARCHITECTURES[self.architecture].name
+        name = f"{self.architecture} ({ARCHITECTURES[self.architecture].name})"
+        if not self.blocks:
+            return f"none: a block needs more {self.limits[0]} than a multiprocessor of {name} has"
+        limited = f", limited by {' and '.join(self.limits)}" if self.warps < self.most else ""
         return (
-            f"at most {self.warps} of {self.most} warps ({self.share:.0%}) on a multiprocessor of "
-            f"{self.architecture} ({name}), limited by {' and '.join(self.limits)}; registers, which limit "
-            "too, are not known here"
+            f"at most {self.warps} of {self.most} warps ({self.share:.0%}) on a multiprocessor of {name}"
+            f"{limited}; registers, which limit too, are not known here"
         )
 
 
@@ -64,10 +66,10 @@ def occupancy(threads: int, shared_bytes: int, architecture: str = "sm_90") -> O
         known = ", ".join(ARCHITECTURES)
         raise ValueError(f"occupancy: the architecture {architecture!r} is not known: take one of {known}")
     warps = -(-threads // 32)
-    shared = -(-(shared_bytes + found.reserved) // ROOM) * ROOM
+    shared = -(-(shared_bytes + found.reserved) // found.unit) * found.unit
     allowed = {
-        "its threads": found.warps // warps,
-        "the number of blocks": found.blocks,
+        "the threads of a block": found.warps // warps,
+        f"the {found.blocks} blocks that it holds": found.blocks,
         "shared memory": found.shared // shared if shared_bytes else found.blocks,
     }
     blocks = min(allowed.values())

@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from cudasim.reports.counters import Bools, Ints, bank_conflicts, requests
+from cudasim.reports.messages import triple
 
 __all__ = [
     "Instant",
@@ -27,6 +28,7 @@ WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96")
 EVENTS = {"load": "#2b6ca3", "store": "#d98f00", "atomic": "#9b4f96"}
 FONT = "font-family='Helvetica, Arial, sans-serif' font-size='11'"
 LANE = 1.8  # the height of a lane in an access map
+SECTORS = 160  # more have no room for lines between them
 
 
 @dataclass
@@ -60,10 +62,11 @@ class Instant:
 
 @dataclass
 class Seen:
-    """What the pictures need: the first requests of each line, and the first events of the first block."""
+    """What the pictures need: the first requests of each line, and the first events of one `block`."""
 
     requests: dict[tuple[int, str, str], Request] = field(default_factory=dict)
     events: list[Instant] = field(default_factory=list)
+    block: tuple[int, int, int] = (0, 0, 0)
     MAX_EVENTS = 240
     MAX_WARPS = 4
 
@@ -112,7 +115,8 @@ class Sketch:
     def drawn(self, seen: Seen) -> Picture:
         r = self.request
         if r is None:
-            title = "Barriers: the warps of the first block, step by step"
+            which = "the first block" if not any(seen.block) else f"block {triple(seen.block)}"
+            title = f"Barriers: the warps of {which}, step by step"
             return Picture(self.of, title, timeline(seen.events))
         if self.of == "access":
             return Picture(self.of, access_title(r), access_map(r), r.line, r.array)
@@ -134,17 +138,15 @@ def sketches(seen: Seen) -> list[Sketch]:
 
 
 def access_title(request: Request) -> str:
-    worst = _one_warp(request)
-    _, sectors, _, ideal = requests(request.offsets[worst], request.size, request.active[worst])
+    by_warp = [
+        requests(request.offsets[row : row + 1], request.size, request.active[row : row + 1])
+        for row in np.flatnonzero(request.active.any(axis=1))
+    ]
+    _, sectors, _, ideal = max(by_warp, key=lambda counts: (counts[1] - counts[3], counts[1]))
     verb = "reads" if request.kind == "load" else "writes"
     best = "which is the least possible" if sectors == ideal else f"{ideal} would do"
     touched = _plural(sectors, "sector")
     return f"Line {request.line} {verb} {request.array}: a warp touches {touched} of 32 bytes, {best}"
-
-
-def _one_warp(request: Request) -> slice:
-    row = int(np.argmax(request.active.any(axis=1)))
-    return slice(row, row + 1)
 
 
 def access_map(request: Request) -> str:
@@ -160,13 +162,11 @@ def access_map(request: Request) -> str:
     first, last = (
         (at - request.low) // request.item for at in (int(offsets[active].min()), int(offsets[active].max()))
     )
-    out = [
-        _text(
-            left, 12, f"{request.array}[{first}] to {request.array}[{last + size // request.item - 1}]", MUTED
-        )
-    ]
-    if (high - low) // 32 <= 160:
-        for sector in range((high - low) // 32 + 1):
+    ends = f"{request.array}[{first}] to {request.array}[{last + size // request.item - 1}]"
+    sectors = (high - low) // 32
+    out = [_text(left, 12, ends if sectors <= SECTORS else f"{ends}, over {sectors:,} sectors", MUTED)]
+    if sectors <= SECTORS:
+        for sector in range(sectors + 1):
             x = left + sector * 32 * scale
             dark = (low // 32 + sector) % 4 == 0
             out.append(_line(x, top, x, top + rows * (height + 6) - 6, MUTED if dark else GRID))
@@ -226,7 +226,8 @@ def bank_map(request: Request) -> str:
                 size = 11 if len(text) < 3 else 9
                 out.append(_text(x + 9, top + 10, text, ink, "middle", size))
         y += 14 * max(deepest, 1) + 8
-    return _svg(72 + 32 * cell + 8, y, out)
+    out.append(_text(72, y + 4, "In a box: the lane that wants the word, or how many do (32x).", MUTED))
+    return _svg(72 + 32 * cell + 8, y + 12, out)
 
 
 # -------------------------------------------------------------------------------------------------- time line
@@ -275,7 +276,7 @@ def timeline(events: list[Instant]) -> str:
         out.append(f"<rect x='{x:.0f}' y='{y - 8:.0f}' width='9' height='9' fill='{colour}'/>")
         out.append(_text(x + 13, y, text, MUTED))
         x += 24 + 6.2 * len(text)
-    return _svg(max(left + step * len(events), x) + 8, y + 6, out)
+    return _svg(max(left + step * len(events), x, last_label) + 8, y + 6, out)
 
 
 # -------------------------------------------------------------------------------------------------------- SVG

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from cudasim.reports.advice import Cost, costs
 from cudasim.reports.beside import Beside
 from cudasim.reports.counters import ArrayCounters, Counters
-from cudasim.reports.finding import Finding, Race, at_their_guards
+from cudasim.reports.finding import Finding, Race, at_their_guards, by_line, for_one_barrier
 from cudasim.reports.messages import triple
 from cudasim.reports.occupancy import Occupancy, occupancy
 from cudasim.reports.page import page
@@ -111,16 +112,22 @@ class Report(Counters):
         """All findings, section by section."""
         return [finding for name, _ in SECTIONS for finding in getattr(self, name)]
 
-    def shown(self, section: str) -> list[Finding]:
-        """The findings of a section as they are shown: those behind one guard as one, at the guard."""
+    def shown(self, section: str) -> Sequence[Finding]:
+        """The findings of a section as they are shown: what one guard lets through, one barrier would keep
+        apart, or one line does with its warp, as one; races that do no harm are notes."""
+        if section == "races":
+            return for_one_barrier(self.races)
+        if section == "notes":
+            return [*self.notes, *(race for race in self.races if not race.is_harmful)]
         found: list[Finding] = getattr(self, section)
+        if section == "warp_sync":
+            return by_line(found)
         return at_their_guards(found, self.source.splitlines()) if section == "out_of_bounds" else found
 
     @property
     def problems(self) -> list[Finding]:
         """The findings that do harm, as they are shown, which is how they are counted in words."""
-        harmful = [name for name, _ in SECTIONS if name != "notes"]
-        return [found for name in harmful for found in self.shown(name) if found.kind != "same-value"]
+        return [found for name, _ in SECTIONS if name != "notes" for found in self.shown(name)]
 
     def picture(self, of: str, *, line: int | None = None, array: str | None = None) -> Picture:
         """One of the pictures: "access" (threads and addresses of global memory), "banks" (of shared memory;

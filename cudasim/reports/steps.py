@@ -19,11 +19,12 @@ class Rerun(Protocol):
     def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], bool]:
         """The first `most` steps of some of its threads, and whether there are more."""
 
-    def reuse(self, block: int) -> dict[tuple[str, str], Any]:
-        """How often it asks for the same bytes: see `reports.reuse`."""
+    def alone(self, block: int) -> Any:
+        """What it asks of memory, as `reports.reuse.ReuseRecorder` has it; None where it cannot run alone."""
 
 
 WORDS = {"read": "reads {} = {}", "write": "writes {} = {}", "set": "{} = {}", "call": "{} gives {}"}
+SOURCE = 56  # characters of a line, in a trace as text
 VALUES = {"return": "returns", "switch": "switch on"}
 COLOURS = {
     "read": "#2b6ca3",
@@ -116,12 +117,12 @@ class Steps:
         return "" if self.complete else f"and more: these are the first {len(self.steps):,} steps (steps=...)"
 
     def __str__(self) -> str:
-        head = ("step", "line", "what happens", "source")
+        head = ("step", "line", "source", "what happens")
         rows = [
-            (str(s.number), str(s.line), "; ".join(map(str, s.events)), source)
+            (str(s.number), str(s.line), _cut(source), "; ".join(map(str, s.events)))
             for s, source in zip(self.steps, self._sources())
         ]
-        wide = max([len(head[2]), *(min(60, len(row[2])) for row in rows)])
+        wide = max(len(row[2]) for row in [head, *rows])
         lines = [f"{a:>4}  {b:>4}  {c:<{wide}}  {d}".rstrip() for a, b, c, d in [head, *rows]]
         return "\n".join([self.title, "", *lines, *([self._end] if self._end else [])])
 
@@ -139,6 +140,10 @@ class Steps:
             f'<div class="cuda-trace">{_CSS}<p><b>{escape(self.title)}</b></p>'
             f"<table>{head}{rows}</table><p>{escape(self._end)}</p></div>"
         )
+
+
+def _cut(source: str) -> str:
+    return source if len(source) <= SOURCE else source[: SOURCE - 4] + " ..."
 
 
 def _event_html(event: Happening) -> str:
@@ -214,11 +219,12 @@ def _place(what: str, of: str, many: str, given: Any, shape: Triple) -> tuple[in
 _CSS = """<style>
 .cuda-trace {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933; background: #fff;
   padding: 8px; overflow-x: auto}
-.cuda-trace table {border-collapse: collapse; font-size: 13px; line-height: 1.35; background: #fff}
+.cuda-trace table {border-collapse: collapse; font-size: 12px; line-height: 1.4; background: #fff}
 .cuda-trace td, .cuda-trace th {padding: 1px 8px; text-align: right; border: none; font-weight: normal;
   color: #1f2933; background: none; vertical-align: top; white-space: nowrap}
 .cuda-trace tr {background: #fff; border-bottom: 1px solid #eceff1}
 .cuda-trace th {color: #56616c}
 .cuda-trace td.source, .cuda-trace th.source, .cuda-trace td.events {text-align: left}
-.cuda-trace td.source, .cuda-trace td.events {font-family: monospace; white-space: pre}
+.cuda-trace td.source, .cuda-trace td.events {font-family: monospace; white-space: pre-wrap; min-width: 24em}
+.cuda-trace td.source {padding-left: 32px; text-indent: -24px}
 </style>"""

@@ -93,14 +93,12 @@ COLUMNS = (
 
 def row(c: Counters) -> list[Figure]:
     """The numbers of a line or an array, in the order of COLUMNS."""
-    requests = c.global_load_requests + c.global_store_requests
-    sectors = c.global_load_sectors + c.global_store_sectors
     return [
         Figure(c.global_load_requests),
         Figure(c.global_load_sectors, c.global_load_sectors_ideal),
         Figure(c.global_store_requests),
         Figure(c.global_store_sectors, c.global_store_sectors_ideal),
-        Figure(sectors / requests if requests else 0),
+        Figure(_sectors_a_request(c)),
         Figure(c.shared_load_requests),
         Figure(c.shared_store_requests),
         Figure(c.bank_conflicts, 0),
@@ -110,6 +108,14 @@ def row(c: Counters) -> list[Figure]:
         Figure(c.flops),
         Figure(c.int_ops),
     ]
+
+
+def _sectors_a_request(c: Counters) -> float:
+    """Of the worst access: of several arrays on a line, or of loads and stores."""
+    parts = [a for a in getattr(c, "arrays", {}).values()] or [c]
+    pairs = [(p.global_load_sectors, p.global_load_requests) for p in parts]
+    pairs += [(p.global_store_sectors, p.global_store_requests) for p in parts]
+    return max((sectors / requests for sectors, requests in pairs if requests), default=0)
 
 
 def columns(counters: Iterable[Counters]) -> list[int]:
@@ -125,7 +131,15 @@ def arrays(report: Report) -> list[tuple[str, ArrayCounters]]:
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
-    return [(label, number(getattr(report, name))) for name, label in TOTALS]
+    """What was counted, without what there was none of."""
+    counted = [(label, getattr(report, name)) for name, label in TOTALS]
+    return [(label, number(value)) for label, value in counted if value]
+
+
+def occupancy(report: Report) -> str:
+    found = report.occupancy()
+    few = f"; the launch has {plural(report.warps, 'warp')} in all" if report.warps < found.warps else ""
+    return f"occupancy: {found}{few}"
 
 
 def number(value: float) -> str:
@@ -142,6 +156,13 @@ def headline(report: Report) -> str:
     shape = f"{plural(gx * gy * gz, 'block')} ({gx}, {gy}, {gz})"
     shape += f" of {plural(bx * by * bz, 'thread')} ({bx}, {by}, {bz})"
     return f"{report.program}: {shape}: {verdict(report)}"
+
+
+def where_to_look(report: Report) -> str | None:
+    """How to see what the thread of the first problem did."""
+    there = (f for f in report.problems if f.thread is not None and f.block is not None)
+    first = next(there, None)
+    return None if first is None else f"report.trace({first.block}, {first.thread})"
 
 
 def verdict(report: Report) -> str:

@@ -7,7 +7,17 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cudasim.reports.counters import Counters
-from cudasim.reports.tables import COLUMNS, SECTIONS, arrays, columns, headline, row, totals
+from cudasim.reports.tables import (
+    COLUMNS,
+    SECTIONS,
+    arrays,
+    columns,
+    headline,
+    occupancy,
+    row,
+    totals,
+    where_to_look,
+)
 
 if TYPE_CHECKING:
     from cudasim.reports.report import Report
@@ -21,21 +31,23 @@ def text(report: Report) -> str:
     for name, title in SECTIONS:
         if found := report.shown(name):
             parts += ["", title, *(f"  {line}" for f in found for line in str(f).split("\n"))]
+    if where := where_to_look(report):
+        parts += ["", f"Step by step: {where}"]
     if report.ok and report.costs:
         parts += ["", "What costs most", *(f"  {line}" for line in _costs(report))]
     if report.printed:
         parts += ["", "Printed", *(f"  {line}" for line in report.printed.splitlines())]
-    parts += ["", *in_columns(totals(report)), *wrap(f"occupancy: {report.occupancy()}", WIDTH)]
     parts += ["", *_lines(report)]
     if report.arrays:
         parts += ["", *_arrays(report)]
+    parts += ["", *in_columns(totals(report)), *wrap(occupancy(report), WIDTH)]
     return "\n".join(parts)
 
 
 def _costs(report: Report) -> Iterable[str]:
     for cost in report.costs[:MOST_COSTS]:
         where = f"line {cost.line}: " if cost.line else ""
-        yield from wrap(where + cost.message, WIDTH, subsequent_indent="  ")
+        yield from wrap(f"{where}{cost.message} {cost.advice}", WIDTH, subsequent_indent="  ")
         if cost.source:
             yield f"    {cost.source}"
     if len(report.costs) > MOST_COSTS:

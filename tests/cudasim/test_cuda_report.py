@@ -323,7 +323,7 @@ def test_integer_operations_and_sectors_of_a_request_are_columns():
 def test_totals_and_the_first_picture_are_open_and_the_others_folded(shift):
     html = shift._repr_html_()
     assert html.count("<details open>") == 1 and html.count("<details>") >= 3
-    assert "Totals</summary>" not in html and "<th>flops per byte</th>" in html
+    assert "Totals</summary>" not in html and "<th>barriers</th>" in html
     opened = html.partition("<details open><summary>")[2].partition("</summary>")[0]
     assert opened.startswith("Barriers: ")  # which some threads miss
     assert html.index("<details open>") < html.index("<th>line</th>") < html.index("<details>")
@@ -406,13 +406,16 @@ def test_occupancy_is_limited_by_threads_blocks_or_shared_memory():
         found = occupancy(*given)
         return found.blocks, found.warps, found.limits
 
-    assert of(256, 0) == (8, 64, ("its threads",))
-    assert of(32, 0) == (32, 32, ("the number of blocks",))
-    assert of(64, 0) == (32, 64, ("its threads", "the number of blocks"))
-    assert of(1024, 0, "sm_86") == (1, 32, ("its threads",))
+    assert of(256, 0) == (8, 64, ("the threads of a block",))
+    assert of(32, 0) == (32, 32, ("the 32 blocks that it holds",))
+    assert of(64, 0) == (32, 64, ("the threads of a block", "the 32 blocks that it holds"))
+    assert of(1024, 0, "sm_86") == (1, 32, ("the threads of a block",))
     assert of(256, 48 * 1024) == (4, 32, ("shared memory",))  # 49 KB each of 228
-    assert of(33, 0, "sm_75") == (16, 32, ("its threads", "the number of blocks"))
+    assert of(33, 0, "sm_75") == (16, 32, ("the threads of a block", "the 16 blocks that it holds"))
     assert of(128, 32 * 1024, "sm_75") == (2, 8, ("shared memory",))  # nothing is reserved
+    assert of(128, 10_880, "sm_75") == (5, 20, ("shared memory",))  # 11,008 bytes each: by 256, not by 128
+    assert of(128, 64 * 1024 + 1, "sm_75")[:2] == (0, 0)
+    assert "needs more shared memory than" in str(occupancy(128, 120 * 1024, "sm_89"))
     with pytest.raises(ValueError, match="'sm_1' is not known: take one of sm_75, "):
         occupancy(32, 0, "sm_1")
 
