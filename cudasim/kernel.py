@@ -22,7 +22,7 @@ from cudasim.engine.file_scope import pointers
 from cudasim.engine.generate import Code
 from cudasim.engine.guards import guards
 from cudasim.engine.guesses import guesses
-from cudasim.engine.lanes import Launch
+from cudasim.engine.launch import Launch
 from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable, shared_variables
 from cudasim.engine.writes import written_through
