@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.arguments import Arguments, is_device_array
+from cudasim.arguments import Arguments
 from cudasim.backend import GPU
 from cudasim.kernel import Kernel, _simulated
 from cudasim.launch import machine
+from cudasim.parameters import is_device_array
 from minilib.cuda import profile, simulate
 
 RTOL, ATOL = 1e-4, 1e-5
