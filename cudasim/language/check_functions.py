@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cudasim.language.check import Checker
 
 MOST_INSTANCES = 1_000  # of templates
+MOST_DEPTH = 100  # of templates that need each other
 
 
 def _same_parameters(one: FunctionName, other: FunctionName) -> bool:
@@ -215,8 +216,9 @@ class FunctionChecker:
 
     def one_more_instance(self, name: str, at: At) -> None:
         """Raise where templates need too many instances, or each other without end."""
-        if self.depth > 100:
-            raise Fault(at, f"'{name}' needs itself again and again: the template never ends")
+        if self.depth > MOST_DEPTH:  # one that ends may be as deep: that is no mistake
+            hint = f"templates need each other more than {MOST_DEPTH} deep: does '{name}' ever end?"
+            raise unsupported(at, "the source is nested too deeply", hint)
         self.instances += 1
         if self.instances > MOST_INSTANCES:
             raise unsupported(at, f"more than {MOST_INSTANCES:,} instances of templates")
