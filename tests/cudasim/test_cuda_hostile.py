@@ -239,7 +239,9 @@ def test_what_is_too_much_is_refused_soon(what: str) -> None:
 
 @pytest.mark.parametrize("limit", [sys.getrecursionlimit(), 10_000])
 def test_a_deep_template_that_ends_is_unsupported_and_no_mistake(limit: int) -> None:
-    source = "template <int N> __device__ int f() { if constexpr (N < 150) return f<N + 1>(); else return 1; }"
+    source = (
+        "template <int N> __device__ int f() { if constexpr (N < 150) return f<N + 1>(); else return 1; }"
+    )
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(limit)
     try:
