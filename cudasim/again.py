@@ -10,7 +10,7 @@ import numpy as np
 from cudasim.arguments import Arguments
 from cudasim.engine.file_scope import pointers
 from cudasim.engine.generate import Code
-from cudasim.engine.lanes import Launch, Triple
+from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.run import run_alone
 from cudasim.engine.traced import run_traced
 from cudasim.errors import KernelFault

@@ -5,29 +5,19 @@ All source is compiled by our front end, on a GPU by NVRTC as well. A launch run
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from cudasim import through_cupy
-from cudasim.again import Again
 from cudasim.arguments import Arguments
 from cudasim.backend import GPU, SIMULATE, backend
 from cudasim.device.allocation import Allocation
-from cudasim.engine.file_scope import pointers
 from cudasim.engine.generate import Code
-from cudasim.engine.guards import guards
-from cudasim.engine.guesses import guesses
-from cudasim.engine.lanes import Launch
-from cudasim.engine.rounds import rounds
-from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
-from cudasim.engine.survey import reachable, shared_variables
-from cudasim.engine.writes import written_through
-from cudasim.errors import CompileError, EndlessLoop, KernelFault, LaunchTypeError
+from cudasim.engine.launch import Launch
+from cudasim.engine.run import SCHEDULES
+from cudasim.engine.survey import shared_variables
+from cudasim.errors import CompileError, LaunchTypeError
 from cudasim.language.tree import Function, Program, Variable
 from cudasim.launch import (
     MAX_SHARED,
@@ -38,13 +28,10 @@ from cudasim.launch import (
     checked_patience,
     machine,
 )
-from cudasim.reports.alike import AlikeRecorder, WrittenError
-from cudasim.reports.findings import note_guesses, tell_rounds
 from cudasim.reports.report import Report
+from cudasim.simulation import MAX_STEPS, PATIENCE, recorded, run
 from cudasim.unit import Unit, settings_of
 
-MAX_STEPS = 1_000_000
-PATIENCE = 10.0  # seconds
 # What is known of a kernel without a GPU.
 KNOWN = ("max_threads_per_block", "shared_size_bytes", "const_size_bytes", "max_dynamic_shared_size_bytes")
 
@@ -213,7 +200,7 @@ class Kernel:
         if self.refusal is not None:
             self.on_gpu(grid, block, args, shared_mem=shared_mem, stream=stream)
         elif (where := machine(self.name, args)) == SIMULATE:
-            _run(self, where, grid, block, args, shared_mem)
+            run(self, where, grid, block, args, shared_mem)
         else:
             grid3, block3 = self.limits(grid, block, shared_mem)
             most, given = self.max_threads_per_block, Arguments(self.function, args).typed()
@@ -320,42 +307,6 @@ def _kernel(what: str, kernel: Any) -> Kernel:
 # ----------------------------------------------------------------------------------------------- the calls
 
 
-@contextmanager
-def _simulated(kernel: Kernel, arguments: Arguments, where: str, keep: bool) -> Iterator[Arguments]:
-    """The arguments in simulated memory: as they are, or copied from a GPU, with the variables at file scope.
-
-    With `keep`, what is in the copies at the end goes back, whatever stopped the kernel.
-    """
-    if where == SIMULATE:
-        yield arguments
-        return
-    copies = through_cupy.GpuCopies(arguments.given)
-    for variable, allocation in kernel.variables.items():
-        try:
-            there = kernel.unit.variable_on_gpu(variable)
-        except RuntimeError:
-            continue  # NVRTC has left it out, or it is static: nobody outside of the source can see it
-        copies.add(there, allocation)
-    try:
-        yield arguments.copied(copies.args)
-    finally:
-        if keep:
-            copies.back()
-
-
-@contextmanager
-def _recursion_named(kernel: Kernel) -> Iterator[None]:
-    """Say in the course's words that functions call each other too often."""
-    try:
-        yield
-    except RecursionError:
-        names = ", ".join(f.name for f in reachable(kernel.function)[1:])
-        raise KernelFault(
-            f"{kernel.program.name}: a function called itself too often: {names}. "
-            "Does every call come closer to the end?"
-        ) from None
-
-
 def simulate(
     kernel: Kernel,
     grid: Any,
@@ -378,33 +329,7 @@ def simulate(
     if schedule not in SCHEDULES:
         raise ValueError(f"simulate: schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
     kernel = _kernel("simulate", kernel)
-    _run(kernel, machine(kernel.name, args), grid, block, args, shared_mem, schedule, max_steps, patience)
-
-
-def _run(
-    kernel: Kernel,
-    where: str,
-    grid: Any,
-    block: Any,
-    args: Any,
-    shared_mem: int,
-    schedule: str = "lockstep",
-    max_steps: int = MAX_STEPS,
-    patience: float | None = PATIENCE,
-) -> None:
-    """A simulation of arguments that are there where `machine` has found them."""
-    launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse", patience)
-    with _simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
-        code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
-        code.variables.update(pointers(kernel.variables))
-        launch.waits = code.waits
-        run = run_lockstep if schedule == "lockstep" else run_warps
-        try:
-            with _recursion_named(kernel):
-                run(code, launch, arguments.values())
-        finally:
-            sys.stdout.write(launch.printed.text)
-        arguments.wrote()
+    run(kernel, machine(kernel.name, args), grid, block, args, shared_mem, schedule, max_steps, patience)
 
 
 def profile(
@@ -426,53 +351,4 @@ def profile(
     """
     kernel = _kernel("profile", kernel)
     where = machine(kernel.name, args)
-    launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
-    with _simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
-        only_read = arguments.only_read(written_through(kernel.function))
-    code = kernel.code("watched")
-    while True:
-        copies: dict[int, np.ndarray[Any, Any]] = {}
-        values = arguments.values(copies)
-        code.variables.update(pointers(kernel.variables, copies))
-        recorder = AlikeRecorder(
-            launch.name, launch.source, launch.grid, launch.block, max_span, only_read=only_read
-        )
-        launch.waits = code.waits
-        again = Again(
-            kernel.code,
-            lambda: kernel.prepare(grid, block, shared_mem, max_steps),
-            arguments,
-            kernel.variables,
-            copies,
-        )
-        try:
-            with _recursion_named(kernel):
-                run_watched(code, launch, values, recorder)
-            break
-        except EndlessLoop as loop:
-            recorder.endless(loop.line, loop.why, loop.live, loop.warps)
-            break
-        except WrittenError as error:  # a pointer has come there by another way
-            only_read -= {error.base}
-            launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
-    report = recorder.report(arguments.outputs(copies))
-    report.printed = launch.printed.text
-    report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
-    report.rerun = again
-    if report.barrier_divergence:
-        _show_block(report, again)
-    if report.out_of_bounds:
-        standing = guards(kernel.function)
-        for finding in report.out_of_bounds:
-            finding.guards = standing.get(finding.line, ())
-    note_guesses(report, guesses(kernel.function))
-    tell_rounds(report, rounds(kernel.function))
-    return report
-
-
-def _show_block(report: Report, again: Again) -> None:
-    """Keep what happened in the block whose threads miss a barrier, in place of the first block's."""
-    x, y, z = block = report.barrier_divergence[0].block or (0, 0, 0)
-    events = again.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
-    if events:
-        report.seen.events, report.seen.block = events, block
+    return recorded(kernel, where, grid, block, args, shared_mem, max_steps, max_span, patience)

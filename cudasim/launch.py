@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cudasim.arguments import is_device_array, is_pointer, kind_of
 from cudasim.backend import GPU, SIMULATE, backend
 from cudasim.device.allocation import MemoryPointer
 from cudasim.device.array import ndarray
 from cudasim.errors import LaunchTypeError, LaunchValueError
+from cudasim.parameters import is_device_array, is_pointer, kind_of
 
 Dim3: TypeAlias = tuple[int, int, int]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.arguments import is_device_array, is_pointer
 from cudasim.device.allocation import ALIGNMENT, Allocation, MemoryPointer
 from cudasim.device.array import ndarray
 from cudasim.errors import LaunchValueError
 from cudasim.language import headers
 from cudasim.launch import Dim3
+from cudasim.parameters import is_device_array, is_pointer
 
 STANDARD = "--std=c++17"  # what the front end reads; CuPy's own default is older
 

@@ -1,4 +1,4 @@
-"""Atomic operations of many lanes on one array, as if the lanes came one after the other."""
+"""Atomic operations of many lanes on one memory, as if the lanes came one after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.engine.axes import BOOLEAN, INT64, Axes
+from cudasim.engine.elements import write
+from cudasim.engine.launch import Launch
+from cudasim.engine.memory import Index, Value
+from cudasim.engine.values import Mask
 from cudasim.language.bfloat import bits_of, of_bits, rounded
+
+ndarray = np.ndarray
 
 
 def _subtract_at(view: Any, places: Any, values: Any) -> None:
@@ -78,3 +85,48 @@ def one_by_one(name: str, view: Any, places: Any, values: list[Any]) -> np.ndarr
         old[now] = seen
         view[places[now]] = CHANGES[name](seen, *[v[now] for v in values])
     return old
+
+
+def atomic(
+    axes: Axes, launch: Launch, name: str, memory: Any, index: Index, values: tuple[Value, ...],
+    dtype: np.dtype[Any], mask: Mask, wanted: bool,
+) -> Value:  # fmt: skip
+    """Each lane of `mask` in turn changes its element; gives the old ones, where they are `wanted`."""
+    view = memory.view(dtype)
+    if memory.space == "local":
+        old = np.take_along_axis(view, np.broadcast_to(index, axes.shape)[None], 0)[0]
+        new = CHANGES[name](old, *[np.asarray(v, dtype) for v in values])
+        write(axes, memory, index, new, dtype, mask, launch.reverse)
+        return old
+    if memory.space == "shared":
+        index = index * axes.blocks + axes.slots
+        view = view.reshape(-1)
+    places = axes.linear(index, INT64)
+    given = [
+        axes.linear(v, dtype) if type(v) is ndarray else np.broadcast_to(dtype.type(v), places.shape)
+        for v in values
+    ]
+    chosen = None
+    if mask is not True:
+        chosen = axes.linear(mask, BOOLEAN)
+        places = places[chosen]
+        given = [v[chosen] if v.strides[0] else v[: len(places)] for v in given]
+    if launch.reverse:
+        places, given = places[::-1], [v[::-1] for v in given]
+    before = view[places] if launch.waits else None
+    if wanted or name not in AT:
+        old = one_by_one(name, view, places, given)
+    else:
+        AT[name](view, places, given[0])
+        old = None
+    if before is None or not np.array_equal(before, view[places]):
+        launch.changes += 1
+    if not wanted or old is None:
+        return None
+    if launch.reverse:
+        old = old[::-1]
+    if chosen is not None:
+        out = np.zeros(len(chosen), dtype)
+        out[chosen] = old
+        old = out
+    return axes.unlinear(old)

@@ -231,20 +231,27 @@ def hopeful(before: Look, apart: Any, steps: int, live: Any, max_steps: int) -> 
 
 
 def look(
-    seen: Look | None, steps: int, live: Any, state: Any, test: Any, changes: int, max_steps: int
-) -> tuple[Look, bool, bool]:
-    """A look at a loop: what to remember of it, whether it provably has no end, and whether there is hope.
+    seen: Look | None, steps: int, live: Any, state: Any, test: Any, changes: int, max_steps: int,
+    patience: float | None,
+) -> tuple[Look, str]:  # fmt: skip
+    """A look at a loop: what to remember of it, and why it has to be stopped ("": it goes on).
 
     `state` are its registers (`Decisions`), None where nothing can be proved; `changes` how often memory was
-    changed that it depends on; `test` the two sides of its test.
+    changed that it depends on; `test` the two sides of its test; `patience` are seconds (None: no end).
     """
     if seen is None:
-        return Look(time.perf_counter(), steps, live, state, changes, distance(test), steps), False, True
-    if steps == seen.steps + 1:
-        repeats = (
-            state is not None and seen.changes == changes and same((seen.live, seen.state), (live, state))
-        )
-        return seen, repeats, True
-    apart = distance(test)
-    hope = hopeful(seen, apart, steps, live, max_steps)
-    return Look(seen.begun, steps, live, state, changes, apart, steps), False, hope
+        seen, hope = Look(time.perf_counter(), steps, live, state, changes, distance(test), steps), True
+    elif steps == seen.steps + 1:
+        hope = True
+        if state is not None and seen.changes == changes and same((seen.live, seen.state), (live, state)):
+            return seen, "nothing that its end depends on changes any more: it seems never to end"
+    else:
+        apart = distance(test)
+        hope = hopeful(seen, apart, steps, live, max_steps)
+        seen = Look(seen.begun, steps, live, state, changes, apart, steps)
+    if steps >= max_steps:
+        return seen, f"it has run {max_steps:,} times (max_steps): it seems never to end"
+    if patience is None or hope or steps < UNHURRIED or time.perf_counter() - seen.begun < patience:
+        return seen, ""
+    told = f"it has run {steps:,} times in more than {patience:g} s (patience)"
+    return seen, f"{told}: it seems never to end"

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.engine.lanes import BOOLEAN, Lanes
+from cudasim.engine.axes import BOOLEAN
+from cudasim.engine.lanes import Lanes
 from cudasim.engine.memory import Value
 from cudasim.engine.values import Mask, wide
 from cudasim.language.types import Scalar
@@ -34,7 +35,7 @@ def _bits(masks: Rows) -> Any:
 
 
 def _bits_of(L: Lanes, lanes: Value) -> Any:
-    return L.rows(wide(lanes)) & 0xFFFF_FFFF
+    return L.axes.rows(wide(lanes)) & 0xFFFF_FFFF
 
 
 def _ranks(masks: Rows) -> Any:
@@ -54,13 +55,13 @@ def _watch(L: Lanes, name: str, masks: Rows, mask: Mask, line: int, reads: Any =
     """A call of all lanes of a group; `reads` says of which lanes (W, 32, 32) each one needs the values."""
     if L.recorder is None:
         return
-    active = L.active(mask)
+    active = L.axes.active(mask)
     # Those that could come and do not are told of by the mask.
-    lives = L.recorder.lives(L.warp_numbers(), L.active(L.exited))
+    lives = L.recorder.lives(L.warp_numbers(), L.axes.active(L.exited))
     absent = _bits(masks) & reads & ~lives[:, None, :]
     source = np.where(absent.any(2), absent.argmax(2), LANE)
     L.recorder.warp_intrinsic(
-        line, name, masks.astype(np.uint32), active, L.warp_numbers(), L.active(L.exited), source
+        line, name, masks.astype(np.uint32), active, L.warp_numbers(), L.axes.active(L.exited), source
     )
 
 
@@ -77,7 +78,7 @@ def _scanned(L: Lanes, text: str, masks: Rows, rows: Rows) -> Rows:
 
 
 def reduce(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value, text: str, kind: Scalar) -> Value:
-    masks, rows = _bits_of(L, lanes), L.rows(value, kind.dtype)
+    masks, rows = _bits_of(L, lanes), L.axes.rows(value, kind.dtype)
     _watch(L, "reduce", masks, mask, line, True)
     operation, _, size = text.partition(":")
     if tile := int(size):
@@ -85,10 +86,10 @@ def reduce(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value, text: st
         while step:
             rows = _OPERATIONS[operation](rows, rows[:, LANE ^ step])
             step //= 2
-        return L.spread(rows.astype(kind.dtype))
+        return L.axes.spread(rows.astype(kind.dtype))
     whole = _scanned(L, text, masks, rows)
     last = 31 - (_bits(masks)[:, :, ::-1]).argmax(2)
-    return L.spread(np.take_along_axis(whole, last, 1).astype(kind.dtype))
+    return L.axes.spread(np.take_along_axis(whole, last, 1).astype(kind.dtype))
 
 
 def inclusive_scan(
@@ -96,26 +97,26 @@ def inclusive_scan(
 ) -> Value:
     masks = _bits_of(L, lanes)
     _watch(L, "inclusive_scan", masks, mask, line, BELOW)
-    return L.spread(_scanned(L, text, masks, L.rows(value, kind.dtype)).astype(kind.dtype))
+    return L.axes.spread(_scanned(L, text, masks, L.axes.rows(value, kind.dtype)).astype(kind.dtype))
 
 
 def exclusive_scan(
     L: Lanes, mask: Mask, line: int, lanes: Value, value: Value, text: str, kind: Scalar
 ) -> Value:
     """Of the first lane 0, also where that is not neutral, as in CUDA."""
-    masks, rows = _bits_of(L, lanes), L.rows(value, kind.dtype)
+    masks, rows = _bits_of(L, lanes), L.axes.rows(value, kind.dtype)
     _watch(L, "exclusive_scan", masks, mask, line, BELOW)
     ranks, whole = _ranks(masks), _scanned(L, text, masks, rows)
     before = _with_rank(masks, ranks - 1, np.broadcast_to(LANE, masks.shape))
     result = np.where(ranks == 0, kind.dtype.type(0), np.take_along_axis(whole, before, 1))
-    return L.spread(result.astype(kind.dtype))
+    return L.axes.spread(result.astype(kind.dtype))
 
 
 def lane(L: Lanes, mask: Mask, line: int, lanes: Value, rank: Value) -> Value:
     """The lane that has that number in the group, its own where none has."""
     masks = _bits_of(L, lanes)
     own = np.broadcast_to(LANE, masks.shape)
-    return L.spread(_with_rank(masks, L.rows(wide(rank)), own).astype(np.int32))
+    return L.axes.spread(_with_rank(masks, L.axes.rows(wide(rank)), own).astype(np.int32))
 
 
 def part(L: Lanes, mask: Mask, line: int, lanes: Value, size: Value) -> Value:
@@ -125,12 +126,12 @@ def part(L: Lanes, mask: Mask, line: int, lanes: Value, size: Value) -> Value:
     ranks, size = _ranks(masks), int(size)
     whose = np.take_along_axis(ranks[:, None, :], np.broadcast_to(LANE, (*masks.shape, 32)), 2) // size
     same = _bits(masks) & (whose == ranks[:, :, None] // size)
-    return L.spread(_joined(same).astype(np.uint32))
+    return L.axes.spread(_joined(same).astype(np.uint32))
 
 
 def _exist(L: Lanes, masks: Rows) -> Rows:
     """(W, 32, 32): the lanes of a warp that are threads of the block."""
-    return np.broadcast_to(L.rows(True, BOOLEAN)[:, None, :], (*masks.shape, 32))
+    return np.broadcast_to(L.axes.rows(True, BOOLEAN)[:, None, :], (*masks.shape, 32))
 
 
 def _joined(bits: Rows) -> Any:
@@ -140,14 +141,14 @@ def _joined(bits: Rows) -> Any:
 
 def packed(L: Lanes, mask: Mask, line: int, lanes: Value, ballot: Value) -> Value:
     """The bits of a vote by the numbers of lanes in their group."""
-    masks, votes = _bits_of(L, lanes), L.rows(wide(ballot))
+    masks, votes = _bits_of(L, lanes), L.axes.rows(wide(ballot))
     ranks = _bits(masks).cumsum(2) - 1
     chosen = _bits(masks & votes)
-    return L.spread((chosen * (1 << np.maximum(ranks, 0))).sum(2).astype(np.uint32))
+    return L.axes.spread((chosen * (1 << np.maximum(ranks, 0))).sum(2).astype(np.uint32))
 
 
 def _same(L: Lanes, masks: Rows, value: Value) -> Any:
-    rows = L.rows(value, np.dtype(np.int64))
+    rows = L.axes.rows(value, np.dtype(np.int64))
     return _joined(_bits(masks) & (rows[:, None, :] == rows[:, :, None]))
 
 
@@ -155,7 +156,7 @@ def label(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value) -> Value:
     """The lanes of a group that have the same value."""
     masks = _bits_of(L, lanes)
     _watch(L, "labeled_partition", masks, mask, line)
-    return L.spread(_same(L, masks, value).astype(np.uint32))
+    return L.axes.spread(_same(L, masks, value).astype(np.uint32))
 
 
 def _leaders(L: Lanes, masks: Rows, value: Value) -> tuple[Rows, Rows]:
@@ -167,13 +168,13 @@ def _leaders(L: Lanes, masks: Rows, value: Value) -> tuple[Rows, Rows]:
 def label_rank(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value) -> Value:
     """The number of a part among those of a group, by their first lanes."""
     leaders, first = _leaders(L, _bits_of(L, lanes), value)
-    return L.spread((leaders & (first[:, :, None] > LANE)).sum(2).astype(np.uint32))
+    return L.axes.spread((leaders & (first[:, :, None] > LANE)).sum(2).astype(np.uint32))
 
 
 def labels(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value) -> Value:
     """How many parts a group has."""
     leaders, _ = _leaders(L, _bits_of(L, lanes), value)
-    return L.spread(leaders.sum(2).astype(np.uint32))
+    return L.axes.spread(leaders.sum(2).astype(np.uint32))
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cudasim.engine import groups, mathematics
+from cudasim.engine import copying, groups, mathematics
 from cudasim.engine.emitter import Emitter
 from cudasim.engine.printing import Format
 from cudasim.engine.survey import BARRIERS
@@ -136,7 +136,8 @@ class IntrinsicWriter:
         code = self.code
         to, what, nbytes = [code.temp(self.expressions.text(a)) for a in node.arguments]
         kind = code.constant(ELEMENTS[node.step], "k")
-        code.emit(f"L.{node.name}({to}, {what}, {nbytes}, {kind}, {code.mask}, {node.at.line})")
+        function = code.constant(copying.FUNCTIONS[node.name], "copy")
+        code.emit(f"{function}(L, {to}, {what}, {nbytes}, {kind}, {code.mask}, {node.at.line})")
         return to
 
     def atomic(self, node: Intrinsic, wanted: bool) -> str:

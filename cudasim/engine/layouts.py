@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.engine.lanes import Lanes, Launch, Triple, outcome
+from cudasim.engine.lanes import Lanes
+from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.memory import LanePointer, Value
 from cudasim.engine.values import Mask
+from cudasim.engine.warps import outcome
 
 ndarray = np.ndarray
 

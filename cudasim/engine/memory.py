@@ -1,7 +1,7 @@
 """Memory as a kernel sees it: global arrays, shared memory of a block, local arrays of a thread.
 
 Addresses are virtual. A pointer is a memory and an offset in bytes, one number or one for each lane. How
-lanes are laid out, `lanes` says.
+lanes are laid out, `axes` says.
 """
 
 from __future__ import annotations

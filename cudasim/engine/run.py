@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.generate import Code
-from cudasim.engine.lanes import Launch, Triple
+from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.layouts import Blocks, Warp
 from cudasim.engine.memory import LanePointer
 from cudasim.engine.side_by_side import FirstWarp, boxes, most_blocks, run_box
@@ -60,7 +60,7 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
             lanes = Watched(launch, first, count, code.sharing)
-            recorder.chunk(lanes.first_block, lanes.blocks)
+            recorder.chunk(lanes.first_block, lanes.axes.blocks)
             code.run(lanes, True, *arguments)
 
 

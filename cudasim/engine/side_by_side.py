@@ -21,11 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from cudasim.engine.axes import INT64, Axes
 from cudasim.engine.generate import Code
-from cudasim.engine.lanes import INT64, Lanes, Launch, Triple, outcome
+from cudasim.engine.lanes import Lanes
+from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.layouts import Warp
 from cudasim.engine.memory import Global, Index, LanePointer, Value
 from cudasim.engine.values import Mask, wide
+from cudasim.engine.warps import outcome
 from cudasim.language.types import Record, Scalar
 from cudasim.reports.counters import alignment
 
@@ -135,7 +138,7 @@ class Touched:
         self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The table of a memory, and each cell that is touched with the number of the block, from 1 on."""
-        spread = np.broadcast_arrays(np.asarray(offset, INT64), lanes.slots, np.asarray(mask))
+        spread = np.broadcast_arrays(np.asarray(offset, INT64), lanes.axes.slots, np.asarray(mask))
         at, slots = spread[0].reshape(-1), spread[1].reshape(-1)
         if mask is not True:
             chosen = spread[2].reshape(-1)
@@ -193,7 +196,7 @@ class WarpOfBlocks(Warp):
         super().__init__(launch, first, number, memories, ballots)
         self.touched = touched
         lengths = count[::-1]
-        self._lay_out((*self.shape, *lengths), (1, *lengths), np.array([1, 2, 3, 0]))
+        self.axes = Axes((*self.axes.shape, *lengths), (1, *lengths), np.array([1, 2, 3, 0]))
 
         def across(value: Value) -> Value:
             return value.reshape(-1, 1, 1, 1) if type(value) is ndarray else value
@@ -211,7 +214,7 @@ class WarpOfBlocks(Warp):
         """Whether each block has a lane in a mask."""
         if type(mask) is not ndarray:
             return bool(mask)
-        return bool(np.broadcast_to(mask, self.shape).any(0).all())
+        return bool(np.broadcast_to(mask, self.axes.shape).any(0).all())
 
     def vote_in_block(self, value: Value, mask: Mask) -> int:
         number = self.voted
@@ -223,7 +226,7 @@ class WarpOfBlocks(Warp):
         return number
 
     def outcome(self, name: str, number: int) -> Any:
-        return outcome(name, *self.ballots[number]).astype(np.int32).reshape(self.block_shape)
+        return outcome(name, *self.ballots[number]).astype(np.int32).reshape(self.axes.block_shape)
 
     # ----------------------------------------------------------------------------------- who touches what
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.generate import Code
-from cudasim.engine.lanes import Launch, Triple
+from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.memory import LanePointer, Value
 from cudasim.engine.printing import Format
 from cudasim.engine.values import Mask
@@ -53,8 +53,7 @@ class Traced(Watched):
         x, y, _ = launch.block
         self._places: dict[int, tuple[int, ...]] = {}
         for t in threads:
-            coordinates = (0, 0, 0, t // (x * y), t // x % y, t % x)
-            self._places[t] = tuple([coordinates[axis] for axis in self.back])
+            self._places[t] = self.axes.place((0, 0, 0, t // (x * y), t // x % y, t % x))
 
     # ------------------------------------------------------------------------------- called by traced code
 
@@ -169,7 +168,7 @@ class Traced(Watched):
     def _value(self, place: tuple[int, ...]) -> Callable[[Value], Any]:
         """Takes a value of all lanes; gives that of the lane at `place`."""
         return lambda value: (
-            np.broadcast_to(value, self.shape)[place] if isinstance(value, np.ndarray) else value
+            np.broadcast_to(value, self.axes.shape)[place] if isinstance(value, np.ndarray) else value
         )
 
     def _taking(self, mask: Mask) -> list[int]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.engine.lanes import BOOLEAN, INT64
+from cudasim.engine.axes import BOOLEAN, INT64, Axes
+from cudasim.engine.elements import read
 from cudasim.engine.layouts import Blocks
 from cudasim.engine.memory import Index, LanePointer, Value
 from cudasim.engine.values import Mask, select, some, wide
@@ -45,8 +46,8 @@ class Watched(Blocks):
         kept = [False] * 3
         for value in values:
             if type(value) is ndarray and value.size > 1:
-                ones = len(self.shape) - value.ndim
-                for i, axis in enumerate(self.order[:3]):
+                ones = len(self.axes.shape) - value.ndim
+                for i, axis in enumerate(self.axes.order[:3]):
                     kept[i] |= axis >= ones and value.shape[axis - ones] > 1
         key = tuple(kept)
         if key not in self._boxes:
@@ -58,7 +59,7 @@ class Watched(Blocks):
         if mask is True:
             return box, box.everybody
         if self._masked[0] is not mask or self._masked[1] != box.kept:  # a mask mostly comes several times
-            active = box.rows(mask, BOOLEAN)
+            active = box.axes.active(mask)
             rows = Rows(active, box.everybody.warps, box.everybody.box, box.everybody.whole_box, False)
             self._masked = (mask, box.kept, rows)
         found = self._masked[2]
@@ -83,10 +84,10 @@ class Watched(Blocks):
         box, rows = self._rows_alike(mask, offset)
 
         def all_rows() -> tuple[Any, Any, Any]:
-            return self.rows(given), self.active(mask), self.warp_numbers()
+            return self.axes.rows(given), self.axes.active(mask), self.warp_numbers()
 
         return self._alike.access_alike(
-            line, kind, memory, box.rows(offset, INT64), size, rows, all_rows, value
+            line, kind, memory, box.axes.rows(offset, INT64), size, rows, all_rows, value
         )
 
     def _record(
@@ -110,12 +111,12 @@ class Watched(Blocks):
         if kind != "atomic" and self._record_alike(memory, offset, size, mask, line, kind, value):
             element = offset // size
             return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
-        rows = self.rows(offset)
+        rows = self.axes.rows(offset)
         value = value() if value else None
         fine = self.recorder.access(
-            line, kind, memory, rows, size, self.active(mask), self.warp_numbers(), value, reads
+            line, kind, memory, rows, size, self.axes.active(mask), self.warp_numbers(), value, reads
         )
-        good = self.spread(fine)
+        good = self.axes.spread(fine)
         if mask is True and good.all():
             return offset // size, True
         low = -(-memory.low // size)
@@ -130,7 +131,7 @@ class Watched(Blocks):
         element, good = self._record(p, index, kind.size, mask, line, "load")
         if memory.high - memory.low < kind.size or good is False:
             return kind.dtype.type(0) if kind.is_float else 0
-        value = super().load(LanePointer(memory), element, kind, True, line)
+        value = read(self.axes, memory, element, kind.dtype)
         return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
 
     def load_vector(
@@ -159,7 +160,7 @@ class Watched(Blocks):
             return
         memory: Any = p.memory
         element, good = self._record(
-            p, index, kind.size, mask, line, "store", lambda: self.rows(value, kind.dtype)
+            p, index, kind.size, mask, line, "store", lambda: self.axes.rows(value, kind.dtype)
         )
         if some(good):
             self.launch.changes += 1
@@ -175,7 +176,7 @@ class Watched(Blocks):
 
         def seen() -> list[Any]:
             stored = [bits_of(part) if kind is BFLOAT else part for part, kind in zip(value, kinds)]
-            return [self.rows(part, kind.stored) for part, kind in zip(stored, kinds)]
+            return [self.axes.rows(part, kind.stored) for part, kind in zip(stored, kinds)]
 
         element, good = self._record(p, index, record.size, mask, line, "store", seen)
         if some(good):
@@ -204,7 +205,7 @@ class Watched(Blocks):
         if self._alike and mask is True and self.exited is False:
             self._alike.barrier_alike(line, self._rows_alike(True)[1])
             return
-        active, exited = self.active(mask), self.active(self.exited)
+        active, exited = self.axes.active(mask), self.axes.active(self.exited)
         self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
 
     def assertion(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> None:
@@ -212,34 +213,38 @@ class Watched(Blocks):
         self.failed(value, told, mask, line)
 
     def syncwarp(self, lanes: Value, mask: Mask, line: int) -> None:
-        asked = self.rows(wide(lanes)).astype(np.uint32)
-        self.recorder.syncwarp(line, asked, self.active(mask), self.warp_numbers(), self.active(self.exited))
+        asked = self.axes.rows(wide(lanes)).astype(np.uint32)
+        self.recorder.syncwarp(
+            line, asked, self.axes.active(mask), self.warp_numbers(), self.axes.active(self.exited)
+        )
 
     def fence(self, mask: Mask, line: int) -> None:
-        self.recorder.fence(line, self.active(mask), self.warp_numbers())
+        self.recorder.fence(line, self.axes.active(mask), self.warp_numbers())
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
         if self._alike and mask is not False:
             box, rows = self._rows_alike(mask, condition)
             if type(condition) is ndarray:
-                self._alike.branch_alike(line, box.rows(condition, BOOLEAN), rows)
+                self._alike.branch_alike(line, box.axes.active(condition), rows)
             else:
                 self._alike.come_alike(line, rows)
             return
-        self.recorder.branch(line, self.rows(condition, BOOLEAN), self.active(mask), self.warp_numbers())
+        self.recorder.branch(
+            line, self.axes.rows(condition, BOOLEAN), self.axes.active(mask), self.warp_numbers()
+        )
 
     def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
         if mask is True:
-            lanes = self.blocks * self.launch.threads
+            lanes = self.axes.blocks * self.launch.threads
         else:
-            lanes = int(np.count_nonzero(mask)) * (math.prod(self.shape) // mask.size)
+            lanes = int(np.count_nonzero(mask)) * (math.prod(self.axes.shape) // mask.size)
         self.recorder.count(line, flops, int_ops, lanes)
 
     def unset(self, name: str, given: Mask, mask: Mask, line: int) -> None:
         """A variable is read; `given` are the lanes that wrote to it."""
         if given is True:
             return
-        bad = self.active(mask) & ~self.active(given)
+        bad = self.axes.active(mask) & ~self.axes.active(given)
         if bad.any():
             self.recorder.uninitialised(line, name, bad, self.warp_numbers())
 
@@ -247,19 +252,19 @@ class Watched(Blocks):
         """An integer divisor, about to be divided by."""
         zero = value == 0
         if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
-            bad = self.rows(zero, BOOLEAN) & self.active(mask)
+            bad = self.axes.rows(zero, BOOLEAN) & self.axes.active(mask)
             self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())
 
     def row(self, p: LanePointer, index: Value, length: int, mask: Mask, line: int) -> None:
         """An index within a row of `length` elements, which is part of something larger."""
         if (bad := self._outside(index, length, mask)) is not None:
             name = p.memory.name if type(p) is LanePointer else "the array"
-            self.recorder.row(line, name, length, self.rows(index), bad, self.warp_numbers())
+            self.recorder.row(line, name, length, self.axes.rows(index), bad, self.warp_numbers())
 
     def shift(self, by: Value, bits: int, mask: Mask, line: int) -> None:
         """By how much a value of so many bits is shifted."""
         if (bad := self._outside(by, bits, mask)) is not None:
-            self.recorder.shift(line, bits, self.rows(by), bad, self.warp_numbers())
+            self.recorder.shift(line, bits, self.axes.rows(by), bad, self.warp_numbers())
 
     def _outside(self, value: Value, end: int, mask: Mask) -> Any:
         """The lanes of `mask`, (W, 32), in which a value is not 0 to end - 1; None where there are none."""
@@ -272,7 +277,7 @@ class Watched(Blocks):
             self._inside[end] = value
             return None
         value = wide(value)
-        bad = self.rows((value < 0) | (value >= end), BOOLEAN) & self.active(mask)
+        bad = self.axes.rows((value < 0) | (value >= end), BOOLEAN) & self.axes.active(mask)
         return bad if bad.any() else None
 
 
@@ -280,28 +285,18 @@ class _Box:
     """Some blocks of a chunk: along the axes z, y, x all that there are, or the first one."""
 
     def __init__(self, lanes: Watched, kept: tuple[bool, ...]) -> None:
-        self.kept, self.order = kept, lanes.order
-        whole = tuple([lanes.shape[axis] for axis in lanes.order[:3]])
+        self.kept, axes = kept, lanes.axes
+        whole = tuple([axes.shape[axis] for axis in axes.order[:3]])
         z, y, x = [n if keep else 1 for n, keep in zip(whole, kept)]
-        self.blocks = z * y * x
-        self.one = self.blocks == 1
-        self.shape = list(lanes.shape)
-        for axis, keep in zip(lanes.order[:3], kept):
+        self.one = z * y * x == 1
+        shape, block_shape = list(axes.shape), list(axes.block_shape)
+        for axis, keep in zip(axes.order[:3], kept):
             if not keep:
-                self.shape[axis] = 1
-        numbers = np.arange(lanes.blocks).reshape(whole)[:z, :y, :x].reshape(-1, 1)
+                shape[axis] = block_shape[axis] = 1
+        self.axes = Axes(shape, block_shape, axes.order)
+        numbers = np.arange(axes.blocks).reshape(whole)[:z, :y, :x].reshape(-1, 1)
         warps = (lanes.first_block + numbers) * lanes.launch.warps + np.arange(lanes.launch.warps)
-        self.everybody = Rows(self.rows(True, BOOLEAN), warps.reshape(-1), (z, y, x), whole, True)
-
-    def rows(self, value: Value, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """As `Lanes.rows`, of these blocks."""
-        whole = np.broadcast_to(np.asarray(value, dtype), self.shape).transpose(self.order)
-        whole = whole.reshape(self.blocks, -1)
-        if threads := whole.shape[1] % 32:
-            out = np.zeros((self.blocks, whole.shape[1] - threads + 32), dtype)
-            out[:, : whole.shape[1]] = whole
-            whole = out
-        return whole.reshape(-1, 32)
+        self.everybody = Rows(self.axes.active(True), warps.reshape(-1), (z, y, x), whole, True)
 
 
 def _fine(memory: Any, offset: Index, size: int) -> bool:

@@ -1,34 +1,28 @@
-"""Calls: which function is meant, and its arguments in the types of its parameters."""
+"""Calls: of what, and with the arguments in the types of the parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_context import Context
 from cudasim.language.check_groups import GroupChecker
-from cudasim.language.check_hints import type_hint
 from cudasim.language.check_objects import members_of
 from cudasim.language.check_output import OutputChecker
-from cudasim.language.conversion import Value, address, implicit, number, quality, rvalue
+from cudasim.language.check_overloads import Candidate, OverloadChecker
+from cudasim.language.conversion import Value, address, implicit, number, rvalue
 from cudasim.language.intrinsics import (
     CACHED_LOADS,
     CACHED_STORES,
     COPIES,
-    INTRINSICS,
     SAME_TYPE,
     Signature,
 )
-from cudasim.language.parse_tokens import OF_TEXTURES
 from cudasim.language.preprocess import ASSERT
 from cudasim.language.scope import FunctionName, Overloads, ParameterType, Scope
-from cudasim.language.templates import deduced
 from cudasim.language.types import (
     INT,
-    NARROW,
-    PAIRS,
     ULONG,
     VECTORS,
     VOID,
@@ -45,20 +39,12 @@ if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
 
 
-@dataclass(eq=False)
-class Candidate:
-    parameters: list[ParameterType]
-    least: int
-    target: FunctionName | Signature
-    template: bool = False
-    object: int | None = 0  # how well it fits the object whose method it is; None: not at all
-
-
 class CallChecker:
     """Calls of functions, the source's own and those that are built in."""
 
     def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
         self.context, self.expressions = context, expressions
+        self.overloads = OverloadChecker(context, expressions)
         self.output = OutputChecker(context, expressions)
         self.groups = GroupChecker(context, expressions)
 
@@ -86,11 +72,11 @@ class CallChecker:
         if callee.name in COPIES:
             return self._copy(callee.name, [self._argument(part) for part in node.arguments], at)
         arguments = [self._argument(argument) for argument in node.arguments]
-        candidates = self._candidates(callee, node.function, arguments)
+        candidates = self.overloads.candidates(callee, node.function, arguments)
         vector = VECTORS.get(callee.name.removeprefix("make_")) if callee.name.startswith("make_") else None
-        if vector and all(self._ranks(one, arguments) is None for one in candidates):
+        if vector and all(self.overloads.ranks(one, arguments) is None for one in candidates):
             return self._make_vector(vector, arguments, node)
-        chosen = self._choose(callee.name, candidates, arguments, node)
+        chosen = self.overloads.choose(callee.name, candidates, arguments, node)
         if isinstance(chosen.target, Signature):
             return Value(self._intrinsic(chosen.target, arguments, at))
         return self._user_call(chosen, arguments, at, callee.object)
@@ -102,7 +88,7 @@ class CallChecker:
         if members is not None and members.target is not None:
             target = members.target
             candidate = Candidate(target.parameters, len(target.parameters), target)
-            self._check_single(target.name, candidate, arguments, node)
+            self.overloads.check_single(target.name, candidate, arguments, node)
             return self._user_call(candidate, arguments, node.at)
         own = self.member_operator("()", callee, arguments, node)
         if own is None:
@@ -121,8 +107,8 @@ class CallChecker:
         if not isinstance(meaning, Overloads):
             return None
         callee = Value(function=meaning, name=f"operator{op}", object=value)
-        candidates = self._candidates(callee, syntax.Name(node.at, callee.name), arguments)
-        chosen = self._choose(callee.name, candidates, arguments, node)
+        candidates = self.overloads.candidates(callee, syntax.Name(node.at, callee.name), arguments)
+        chosen = self.overloads.choose(callee.name, candidates, arguments, node)
         return self._user_call(chosen, arguments, node.at, value)
 
     def of_method(self, method: FunctionName, value: Value, at: At) -> Value:
@@ -132,12 +118,12 @@ class CallChecker:
     def constructor(self, callee: Value, node: syntax.CallOf, explicit: bool) -> Value:
         """A call of the constructor that fits."""
         arguments = [self._argument(part) for part in node.arguments]
-        candidates = self._candidates(callee, node.function, arguments)
-        if not any(self._ranks(one, arguments) is not None for one in candidates):
+        candidates = self.overloads.candidates(callee, node.function, arguments)
+        if not any(self.overloads.ranks(one, arguments) is not None for one in candidates):
             given = ", ".join(f"'{self._shown(value)}'" for value in arguments)
             message = f"no instance of constructor '{callee.name}' matches the argument list"
             raise Fault(node.at, message, f"the argument types are ({given})")
-        chosen = self._choose(callee.name, candidates, arguments, node)
+        chosen = self.overloads.choose(callee.name, candidates, arguments, node)
         target = chosen.target
         if not explicit and isinstance(target, FunctionName) and target.explicit:
             raise Fault(node.at, f"the constructor '{callee.name}' is explicit", "leave out the =")
@@ -148,11 +134,11 @@ class CallChecker:
         node = syntax.CallOf(at, syntax.Name(at, callee.name), [syntax.Null(at)])
         candidates = [
             one
-            for one in self._candidates(callee, node.function, [value])
+            for one in self.overloads.candidates(callee, node.function, [value])
             if isinstance(one.target, FunctionName) and not one.target.explicit
         ]
         return self._user_call(
-            self._choose(callee.name, candidates, [value], node), [value], at, callee.object
+            self.overloads.choose(callee.name, candidates, [value], node), [value], at, callee.object
         )
 
     def _shown(self, value: Value) -> str:
@@ -167,23 +153,25 @@ class CallChecker:
         own = members.scope.member(name) if members else None
         if isinstance(own, Overloads):
             method = Value(function=own, name=name, object=values[0])
-            candidates = self._candidates(method, syntax.Name(at, name), values[1:])
-            if any(self._ranks(one, values[1:]) is not None for one in candidates):
+            candidates = self.overloads.candidates(method, syntax.Name(at, name), values[1:])
+            if any(self.overloads.ranks(one, values[1:]) is not None for one in candidates):
                 node = syntax.CallOf(at, syntax.Name(at, name), operands[1:])
-                chosen = self._choose(name, candidates, values[1:], node)
+                chosen = self.overloads.choose(name, candidates, values[1:], node)
                 return self._user_call(chosen, values[1:], at, values[0])
         node = syntax.CallOf(at, syntax.Name(at, name), operands)
         candidates = []
         for scope in self._scopes(values):
             meaning = scope.find(name)
             if isinstance(meaning, Overloads) and meaning.owner is None:
-                candidates = self._candidates(Value(function=meaning, name=name), node.function, values)
-                candidates = [one for one in candidates if self._ranks(one, values) is not None]
+                candidates = self.overloads.candidates(
+                    Value(function=meaning, name=name), node.function, values
+                )
+                candidates = [one for one in candidates if self.overloads.ranks(one, values) is not None]
             if candidates:
                 break
         if not candidates:
             return None
-        return self._user_call(self._choose(name, candidates, values, node), values, at)
+        return self._user_call(self.overloads.choose(name, candidates, values, node), values, at)
 
     def _scopes(self, values: list[Value]) -> list[Scope]:
         """Where an operator is looked for: here, and around the classes of its operands."""
@@ -198,137 +186,6 @@ class CallChecker:
         if isinstance(node, syntax.Braces):
             raise unsupported(node.at, "braces as an argument", "name the type: float4{...}")
         return self.expressions.operand(node)
-
-    # -------------------------------------------------------------------------------------------- candidates
-
-    def _candidates(self, callee: Value, function: syntax.Node, arguments: list[Value]) -> list[Candidate]:
-        assert callee.function is not None
-        explicit = function.arguments if isinstance(function, syntax.Name | syntax.Dot) else None
-        result: list[Candidate] = []
-        if explicit is None:
-            result = [
-                Candidate(f.parameters, len(f.parameters) - f.defaults, f) for f in callee.function.functions
-            ]
-            own = [[parameter.type for parameter in one.parameters] for one in result]
-            built_in = self._built_in_candidates(callee.name, callee.function.owner is not None)
-            result += [one for one in built_in if [p.type for p in one.parameters] not in own]
-        for template in callee.function.templates:
-            given = explicit or []
-            bindings = deduced(self.expressions, template.definition, given, arguments, template.scope)
-            if bindings is not None:
-                f = self.context.file.functions.head_of_instance(template, bindings, function.at)
-                result.append(Candidate(f.parameters, len(f.parameters) - f.defaults, f, True))
-        for one in result:
-            if isinstance(one.target, FunctionName) and one.target.owner and not one.target.static:
-                const = callee.object is not None and callee.object.const
-                one.object = int(one.target.const) if not const else 0 if one.target.const else None
-                if one.target.definition.form == "constructor":
-                    one.object = 0
-        return result
-
-    def _built_in_candidates(self, name: str, of_class: bool) -> list[Candidate]:
-        signatures = INTRINSICS.get(name, ()) if not of_class else ()
-        if not self.context.file.has_bfloat:
-            signatures = tuple(s for s in signatures if not s.of_bfloat)
-        return [
-            Candidate(
-                [ParameterType(type_) for type_ in s.parameters], len(s.parameters) - len(s.defaults), s
-            )
-            for s in signatures
-        ]
-
-    def _choose(
-        self, name: str, candidates: list[Candidate], arguments: list[Value], node: syntax.CallOf
-    ) -> Candidate:
-        at = node.at
-        if len(candidates) == 1:
-            self._check_single(name, candidates[0], arguments, node)
-            return candidates[0]
-        fitting: list[tuple[Candidate, list[int]]] = []
-        for candidate in candidates:
-            ranks = self._ranks(candidate, arguments)
-            if ranks is not None:
-                fitting.append((candidate, ranks))
-        best = [
-            one for one in fitting if all(self._beats(one, other) for other in fitting if other is not one)
-        ]
-        types = [rvalue(argument).type for argument in arguments]
-        if len(best) == 1 and not any(type_ in NARROW and rank for type_, rank in zip(types, best[0][1][1:])):
-            return best[0][0]
-        for of in (*NARROW, *PAIRS):
-            if any(of in (type_, getattr(type_, "to", None)) for type_ in types):
-                hint = "convert it first: (float)x"
-                raise unsupported(at, f"'{name}', which is overloaded, of a {of}", hint)
-        given = ", ".join(f"'{rvalue(argument).type}'" for argument in arguments)
-        if fitting:
-            message = f"more than one instance of overloaded function '{name}' matches the argument list"
-            raise Fault(at, message, f"the argument types are ({given}); cast them to one type")
-        counts = {count for c in candidates for count in range(c.least, len(c.parameters) + 1)}
-        if counts and len(arguments) not in counts:
-            few = len(arguments) < min(counts)
-            wanted = " or ".join(str(count) for count in sorted(counts))
-            hint = f"'{name}' takes {wanted}, and here are {len(arguments)}"
-            raise Fault(at, f"too {'few' if few else 'many'} arguments in function call", hint)
-        what = "overloaded function" if candidates else "function template"
-        raise Fault(
-            at,
-            f"no instance of {what} '{name}' matches the argument list",
-            f"the argument types are ({given})",
-        )
-
-    def _ranks(self, candidate: Candidate, arguments: list[Value]) -> list[int] | None:
-        """How well each argument fits; None where one does not, or where they are too few or too many."""
-        if not candidate.least <= len(arguments) <= len(candidate.parameters) or candidate.object is None:
-            return None
-        ranks = [self._rank(a, p) for a, p in zip(arguments, candidate.parameters)]
-        return None if None in ranks else [candidate.object, *(rank or 0 for rank in ranks)]
-
-    def _rank(self, value: Value, parameter: ParameterType) -> int | None:
-        rank = quality(value, parameter.type, parameter.reference)
-        if rank is None and parameter.reference != "plain":
-            return 5 if self.expressions.objects.converts(value, parameter.type) else None
-        return rank
-
-    def _beats(self, one: tuple[Candidate, list[int]], other: tuple[Candidate, list[int]]) -> bool:
-        if any(a > b for a, b in zip(one[1], other[1])):
-            return False
-        if one[1] != other[1]:
-            return True
-        kinds = [(a.reference, b.reference) for a, b in zip(one[0].parameters, other[0].parameters)]
-        if ("plain", "const") in kinds and ("const", "plain") not in kinds:
-            return True  # what may be changed goes to the one that may change it
-        if ("const", "plain") in kinds:
-            return False
-        return other[0].template and not one[0].template
-
-    def _check_single(
-        self, name: str, candidate: Candidate, arguments: list[Value], node: syntax.CallOf
-    ) -> None:
-        count, want = len(arguments), len(candidate.parameters)
-        if not candidate.least <= count <= want:
-            few = "few" if count < want else "many"
-            here = f"here {'is' if count == 1 else 'are'} {count}"
-            hint = f"'{name}' takes {want} argument{'s' * (want != 1)}, and {here}"
-            raise Fault(node.at, f"too {few} arguments in function call", hint)
-        for value, parameter, written in zip(arguments, candidate.parameters, node.arguments):
-            if self._rank(value, parameter) is None:
-                raise self._misfit(value, parameter, written.at)
-        if candidate.object is None:
-            message = "the object has type qualifiers that are not compatible with the member function"
-            raise Fault(node.at, f"{message} '{name}'", "write const behind its parameters")
-
-    def _misfit(self, value: Value, parameter: ParameterType, at: At) -> Fault:
-        source = value.type
-        if parameter.reference == "plain":
-            if value.type == parameter.type and (value.const or value.place is None):
-                hint = "the function may change it, so it must be a variable that is not const"
-                return Fault(at, "initial value of reference to non-const must be an lvalue", hint)
-            wanted = f"a reference of type '{parameter.type} &'"
-            message = f"{wanted} cannot be initialized with a value of type '{source}'"
-            return Fault(at, message)
-        source = rvalue(value).type
-        message = f"argument of type '{source}' is incompatible with parameter of type '{parameter.type}'"
-        return Fault(at, message, type_hint(source, parameter.type))
 
     # ----------------------------------------------------------------------------------------------- the call
 
@@ -437,7 +294,7 @@ class CallChecker:
         for value, kind in zip(arguments, (Pointer(VOID), second, ULONG)):
             node, source = implicit(value, kind), rvalue(value).type
             if node is None:
-                raise self._misfit(value, ParameterType(kind), at)
+                raise self.overloads.misfit(value, ParameterType(kind), at)
             passed.append(node)
             if isinstance(source, Pointer):
                 sizes.append(1 if isinstance(source.to, Void) else source.to.align)
@@ -454,17 +311,6 @@ class CallChecker:
         for value, field, written in zip(values, record.fields, node.arguments):
             part = implicit(value, field.type)
             if part is None:
-                raise self._misfit(value, ParameterType(field.type), written.at)
+                raise self.overloads.misfit(value, ParameterType(field.type), written.at)
             parts.append(part)
         return Value(tree.MakeRecord(node.at, record, parts))
-
-    def template_name(self, node: syntax.Name) -> Value:
-        """A template with its arguments, before it is called."""
-        meaning = self.expressions.types.find(node)
-        if meaning is None and node.name.startswith(OF_TEXTURES):
-            raise unsupported(node.at, node.name)
-        if not isinstance(meaning, Overloads) or not meaning.templates:
-            raise Fault(node.at, f"'{node.name}' is not a template")
-        return Value(
-            function=meaning, name=node.name, object=self.expressions.members.object_of(meaning, node.at)
-        )

@@ -1,32 +1,23 @@
-"""Expressions: what each name means, which conversions happen, what type the result has."""
+"""Expressions: which conversions happen, and what type the result has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from cudasim.errors import At, Fault, unsupported
-from cudasim.language import bfloat, half, headers, syntax, tree
+from cudasim.language import bfloat, syntax, tree
 from cudasim.language.check_calls import CallChecker
 from cudasim.language.check_context import Context
 from cudasim.language.check_hints import first_at
 from cudasim.language.check_initials import InitialChecker
-from cudasim.language.check_lambdas import OWN, LambdaChecker
+from cudasim.language.check_lambdas import LambdaChecker
 from cudasim.language.check_members import MemberChecker
+from cudasim.language.check_names import NameChecker
 from cudasim.language.check_objects import ObjectChecker, own_assignment
 from cudasim.language.check_pointers import target_of
 from cudasim.language.check_types import TypeChecker
 from cudasim.language.conversion import Value, address, as_bool, cast, index_value, number, rvalue, take
-from cudasim.language.intrinsics import (
-    CACHED_LOADS,
-    CACHED_STORES,
-    COPIES,
-    HOST_ONLY,
-    INTRINSICS,
-    is_unsupported,
-)
 from cudasim.language.operators import (
     arithmetic,
     as_pointer,
@@ -37,29 +28,13 @@ from cudasim.language.operators import (
     dereferenced,
     modifiable,
 )
-from cudasim.language.preprocess import ASSERT
-from cudasim.language.scope import (
-    CapturedName,
-    ClassTemplate,
-    ConstantName,
-    FieldName,
-    NamespaceName,
-    Overloads,
-    PartName,
-    TypeMeaning,
-    VariableName,
-)
 from cudasim.language.types import (
     BFLOAT2,
     BOOL,
-    DIM3,
     INT,
-    LONG,
     NARROW,
     PAIRS,
-    UINT,
     ULONG,
-    VECTORS,
     VOID,
     Array,
     Enum,
@@ -74,10 +49,6 @@ from cudasim.language.types import (
     promoted,
 )
 
-# Built in, and not listed as functions with types.
-OTHERS = (*CACHED_LOADS, *CACHED_STORES, *COPIES, "printf", ASSERT)
-SPECIALS = {"threadIdx": VECTORS["uint3"], "blockIdx": VECTORS["uint3"], "blockDim": DIM3, "gridDim": DIM3}
-
 
 class ExpressionChecker:
     """Holds those that check what stands in expressions: types, calls, and values in braces."""
@@ -90,13 +61,14 @@ class ExpressionChecker:
         self.objects = ObjectChecker(context, self)
         self.members = MemberChecker(context, self)
         self.lambdas = LambdaChecker(context, self)
+        self.names = NameChecker(context, self)
         self._by_node: dict[type[syntax.Node], Callable[[Any], Value]] = {
             syntax.Number: self._number,
             syntax.Null: self._null,
             syntax.Text: self._text,
             syntax.Braces: self._braces,
             syntax.TypeName: self._typename,
-            syntax.Name: self._name,
+            syntax.Name: self.names.value,
             syntax.Prefix: self._prefix,
             syntax.Postfix: self._postfix,
             syntax.Infix: self._infix,
@@ -105,8 +77,8 @@ class ExpressionChecker:
             syntax.Index: self._index,
             syntax.Dot: self.members.dot,
             syntax.Cast: self._cast,
-            syntax.Make: self._make,
-            syntax.CallOf: self._callof,
+            syntax.Make: self.initials.make,
+            syntax.CallOf: self.calls.call,
             syntax.SizeOf: self._sizeof,
             syntax.This: self.members.this,
             syntax.Lambda: self.lambdas.value,
@@ -159,92 +131,6 @@ class ExpressionChecker:
 
     def _typename(self, node: syntax.TypeName) -> Value:
         raise Fault(node.at, "type name is not allowed", "a value is expected here")
-
-    def _name(self, node: syntax.Name) -> Value:
-        if node.arguments is not None:
-            return self.calls.template_name(node)
-        meaning = self.types.find(node)
-        if isinstance(meaning, VariableName):
-            return self._variable(meaning, node)
-        if isinstance(meaning, ConstantName):
-            if isinstance(meaning.type, Record):  # a pointer to a function
-                return Value(tree.MakeRecord(node.at, meaning.type, []))
-            return Value(tree.Literal(node.at, meaning.type, meaning.value))
-        if isinstance(meaning, Overloads):
-            return Value(function=meaning, name=node.name, object=self.members.object_of(meaning, node.at))
-        if isinstance(meaning, PartName):
-            return Value(place=replace(meaning.place, at=node.at), const=meaning.const, name=node.name)
-        if isinstance(meaning, CapturedName):
-            return self.members.captured(meaning, node)
-        if isinstance(meaning, FieldName):
-            return self.members.own_field(meaning, node)
-        if isinstance(meaning, NamespaceName):
-            raise Fault(node.at, f"'{node.name}' is a namespace, and a value is expected")
-        if isinstance(meaning, TypeMeaning | ClassTemplate):
-            raise Fault(
-                node.at, "type name is not allowed", f"'{node.name}' is a type, and a value is expected"
-            )
-        return self._built_in(node)
-
-    def _variable(self, meaning: VariableName, node: syntax.Name) -> Value:
-        variable, at = meaning.variable, node.at
-        own = meaning.owner is None or meaning.owner is self.context.function
-        if not own and variable.storage in OWN and meaning.constant is None:
-            message = f"'{node.name}' is a variable of the function around, which cannot be referenced here"
-            raise Fault(at, message, "a lambda captures it: [&] or [=]; a method takes it as an argument")
-        place: tree.Place = tree.VariablePlace(at, variable.type, variable)
-        if meaning.reference:
-            place = tree.Deref(at, meaning.type, tree.Load(at, variable.type, place))
-        return Value(place=place, const=meaning.const, constant=meaning.constant, name=node.name)
-
-    def _built_in(self, node: syntax.Name) -> Value:
-        name, at = node.name, node.at
-        if node.of is not None and node.of.name:
-            raise self._no_member(node)
-        if name in SPECIALS:
-            parts: list[tree.Expression] = [tree.Special(at, UINT, name, axis) for axis in "xyz"]
-            return Value(tree.MakeRecord(at, SPECIALS[name], parts), special=name, name=name)
-        if name == "NULL":
-            return Value(tree.Literal(at, LONG, 0), null=True)
-        if name == "warpSize":
-            return Value(tree.Special(at, INT, "warpSize", ""), name=name)
-        if name in half.NAMES and not self.context.file.has_half:
-            raise Fault(at, f"identifier '{name}' is undefined", half.INCLUDE_IT)
-        if name in bfloat.NAMES and not self.context.file.has_bfloat:
-            raise Fault(at, f"identifier '{name}' is undefined", bfloat.INCLUDE_IT)
-        if name in INTRINSICS or name in OTHERS or (name.startswith("make_") and name[5:] in VECTORS):
-            return Value(function=Overloads(), name=name)
-        others = self.context.file.has_bfloat and bfloat.is_other_function(name)
-        if is_unsupported(name) or others or (self.context.file.has_half and half.is_other_function(name)):
-            raise unsupported(at, name)
-        raise self._undefined(name, at)
-
-    def _no_member(self, node: syntax.Name) -> Fault:
-        assert node.of is not None
-        meaning = self.types.found_type(node.of)
-        if isinstance(meaning, NamespaceName):
-            return Fault(node.at, f"namespace '{node.of.name}' has no member '{node.name}'")
-        if isinstance(meaning, TypeMeaning):
-            what = "enum" if isinstance(meaning.type, Enum) else "class"
-            return Fault(node.at, f"{what} '{meaning.type}' has no member '{node.name}'")
-        return Fault(node.at, f"name followed by '::' must be a class or namespace name: '{node.of.name}'")
-
-    def _undefined(self, name: str, at: At) -> Fault:
-        hint = HOST_ONLY.get(name, "")
-        if include := headers.include_for(name):
-            hint = f"write {include} in the first line"
-        if not hint:
-            known = self.context.scope.all_names() | {*SPECIALS, *INTRINSICS, "printf", "warpSize"}
-            lower = {candidate.lower(): candidate for candidate in known}
-            close = (
-                [lower[name.lower()]] if name.lower() in lower else get_close_matches(name, known, 1, 0.75)
-            )
-            if not close and name.startswith("__"):
-                return unsupported(at, f"'{name}', if CUDA has it")
-            hint = f"did you mean '{close[0]}'?" if close else "declare it before it is used"
-        if name == "std":
-            hint = "the C++ standard library does not exist in a kernel"
-        return Fault(at, f"identifier '{name}' is undefined", hint)
 
     # --------------------------------------------------------------------------------------------- operators
 
@@ -465,12 +351,6 @@ class ExpressionChecker:
         take(value.place)
         pointer = tree.Reinterpret(node.at, Pointer(to, const), address(value, node.at))
         return Value(place=tree.Deref(node.at, to, pointer), const=const)
-
-    def _make(self, node: syntax.Make) -> Value:
-        return self.initials.make(node)
-
-    def _callof(self, node: syntax.CallOf) -> Value:
-        return self.calls.call(node)
 
     def _sizeof(self, node: syntax.SizeOf) -> Value:
         if isinstance(node.what, syntax.TypeName):

@@ -1,4 +1,4 @@
-"""Functions: their heads and bodies, instances of templates, and who calls whom."""
+"""Functions: declared, defined and made of templates, and who calls whom."""
 
 from __future__ import annotations
 
@@ -8,35 +8,26 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_context import Context
 from cudasim.language.check_expressions import ExpressionChecker
+from cudasim.language.check_heads import by_address, check_words, head, method_operator_takes, operator_takes
 from cudasim.language.check_pointers import as_template
 from cudasim.language.check_statements import StatementChecker
-from cudasim.language.check_types import Written
 from cudasim.language.intrinsics import INTRINSICS
 from cudasim.language.scope import (
     FunctionName,
     Members,
     Overloads,
-    ParameterType,
     Scope,
     TemplateName,
     VariableName,
 )
 from cudasim.language.templates import Bindings, bindings_of, key, spelled
-from cudasim.language.tree import Variable
-from cudasim.language.types import Array, Enum, Group, Pointer, Record, Type, Void
+from cudasim.language.types import Record
 
 if TYPE_CHECKING:
     from cudasim.language.check import Checker
 
 MOST_INSTANCES = 1_000  # of templates
-MOST_PARAMETER = 4096  # bytes
-
-
-def by_address(kind: ParameterType) -> bool:
-    """Whether the function gets the address of its argument."""
-    if isinstance(kind.type, Group):
-        return False
-    return kind.reference == "plain" or (kind.reference == "const" and isinstance(kind.type, Array))
+MOST_DEPTH = 100  # of templates that need each other
 
 
 def _same_parameters(one: FunctionName, other: FunctionName) -> bool:
@@ -50,15 +41,6 @@ def _does_nothing(node: syntax.FunctionDefinition) -> bool:
     part = node.declarator.parts[0]
     assert isinstance(part, syntax.FunctionPart) and node.body is not None
     return not (part.parameters or node.initials or node.body.statements)
-
-
-def _operator_takes(name: str, count: int, at: At) -> None:
-    """Raise where an operator that is a method has too few or too many parameters."""
-    mark = name.removeprefix("operator")
-    either = {"+": (0, 1), "-": (0, 1), "*": (0, 1), "++": (0, 1), "--": (0, 1)}
-    wanted = either.get(mark, (0,) if mark in ("!", "~", "->") else (1,))
-    if mark != "()" and count not in wanted:
-        raise Fault(at, f"too {'few' if count < wanted[0] else 'many'} parameters for this operator function")
 
 
 class FunctionChecker:
@@ -87,13 +69,13 @@ class FunctionChecker:
             raise Fault(node.declarator.at, "an explicit template argument list is not allowed here")
         node = as_template(ExpressionChecker(Context(self.file, scope)).types, node)
         if node.template is not None:
-            self._words(node)
+            check_words(node)
             overloads.templates = [t for t in overloads.templates if t.definition.body is not None]
             overloads.templates.append(TemplateName(node, scope))
             return
-        made = self._head(node, scope, self.qualified(name))
+        made = head(self.file, node, scope, self.qualified(name))
         if name.startswith("operator") and not name.isidentifier():
-            self._own_operator(name, [parameter.type for parameter in made.parameters], made.at)
+            operator_takes(name, [parameter.type for parameter in made.parameters], made.at)
         for other in overloads.functions:
             if _same_parameters(other, made):
                 self._again(other, made)
@@ -158,19 +140,19 @@ class FunctionChecker:
             scope.names[name] = overloads
         node = as_template(ExpressionChecker(Context(self.file, scope)).types, node)
         if node.template is not None:
-            self._words(node)
+            check_words(node)
             if node.form == "conversion":
                 raise unsupported(node.declarator.at, "conversions that are templates")
             overloads.templates.append(TemplateName(node, scope, record))
             return None
         if node.form == "constructor" and _does_nothing(node):
             members.default = True
-        made = self._head(node, scope, f"{record}::{name or 'operator'}")
+        made = head(self.file, node, scope, f"{record}::{name or 'operator'}")
         kinds = [parameter.type for parameter in made.parameters]
         if node.form == "constructor" and kinds[:1] == [record]:
             raise unsupported(made.at, "copy constructors of your own", "write a method that copies")
         if name.startswith("operator") and not name.isidentifier():
-            _operator_takes(name, len(kinds), made.at)
+            method_operator_takes(name, len(kinds), made.at)
         self.file.methods.belongs(made, record)
         made.unfinished = True
         if node.form == "conversion":
@@ -180,140 +162,6 @@ class FunctionChecker:
             raise Fault(made.at, f"function '{made.name}' has already been declared")
         overloads.functions.append(made)
         return made
-
-    def _head(self, node: syntax.FunctionDefinition, scope: Scope, name: str) -> FunctionName:
-        checker = ExpressionChecker(Context(self.file, scope))
-        words, at = node.specifiers.words, node.declarator.at
-        self._words(node)
-        kernel = "__global__" in words
-        returned = Written(Void(), False)
-        if node.form != "constructor":
-            returned = checker.types.written(node.specifiers, node.declarator)
-        if returned.auto:
-            self._auto(node, returned)
-        if kernel and not isinstance(returned.type, Void):
-            hint = "a kernel writes its results into arrays: __global__ void"
-            raise Fault(at, "a __global__ function must have a void return type", hint)
-        if returned.reference == "&&":
-            raise unsupported(at, "functions that return a reference with &&")
-        if isinstance(returned.type, Array) and not returned.reference:
-            raise Fault(at, "a function cannot return an array")
-        part = node.declarator.parts[0]
-        assert isinstance(part, syntax.FunctionPart)
-        parameters: list[ParameterType] = []
-        variables: list[Variable] = []
-        for written in part.parameters:
-            kind = self._parameter(checker, written, kernel)
-            stored = Pointer(kind.type, kind.const) if by_address(kind) else kind.type
-            parameters.append(kind)
-            variables.append(
-                Variable(written.declarator.name, stored, "param", written.declarator.at, kind.const)
-            )
-        result = Pointer(returned.type, returned.const) if returned.reference else returned.type
-        function = tree.Function(name, result, variables, at, kernel)
-        function.external_c = node.external_c
-        function.max_threads = self._bounds(checker, node, kernel)
-        defaults = self._defaults(checker, part.parameters, parameters)
-        device = kernel or "__device__" in words
-        made = FunctionName(
-            name, returned.type, parameters, at, kernel, device, node, defaults, function, scope
-        )
-        made.reference, made.returns_const = bool(returned.reference), returned.const
-        made.auto = returned.auto
-        return made
-
-    def _auto(self, node: syntax.FunctionDefinition, returned: Written) -> None:
-        """A function whose first return gives its type."""
-        if not isinstance(returned.type, Void) or returned.reference or "__global__" in node.specifiers.words:
-            raise unsupported(node.specifiers.at, "functions that return auto * or auto &", "write the type")
-        if node.body is None:
-            raise unsupported(node.specifiers.at, "functions that return auto and are only declared")
-
-    def _own_operator(self, name: str, kinds: list[Type], at: At) -> None:
-        mark = name.removeprefix("operator")
-        wanted = {"!": (1,), "~": (1,), "+": (1, 2), "-": (1, 2)}.get(mark, (2,))
-        if len(kinds) not in wanted:
-            few = "few" if len(kinds) < wanted[0] else "many"
-            raise Fault(at, f"too {few} parameters for this operator function")
-        if not any(isinstance(kind, Record | Enum) for kind in kinds):
-            hint = "what an operator does to numbers cannot be changed"
-            raise Fault(at, "nonmember operator requires a parameter with class or enum type", hint)
-
-    def _words(self, node: syntax.FunctionDefinition) -> None:
-        words = node.specifiers.words
-        for word in (
-            "__shared__",
-            "__constant__",
-            "typedef",
-            "__restrict__",
-            "__restrict",
-            "alignas",
-            "__align__",
-        ):
-            if word in words:
-                raise Fault(words[word], f"'{word}' is not allowed on a function")
-        if not words.keys() & {"__global__", "__device__"}:
-            message = f"'{node.declarator.name}' is a host function, and a kernel's source has none"
-            raise Fault(
-                node.declarator.at, message, "write __global__ before a kernel, __device__ before a helper"
-            )
-        if "__global__" in words:
-            for word in ("__device__", "__host__"):
-                if word in words:
-                    raise Fault(words[word], f"a __global__ function cannot be {word} as well")
-            if "constexpr" in words:
-                raise Fault(words["constexpr"], "a __global__ function cannot be constexpr")
-        if node.specifiers.bounds and "__global__" not in words:
-            message = "the __launch_bounds__ qualifier is only allowed on a __global__ function"
-            raise Fault(words["__launch_bounds__"], message)
-
-    def _parameter(self, checker: ExpressionChecker, node: syntax.Parameter, kernel: bool) -> ParameterType:
-        at = node.declarator.at
-        for word, place in node.specifiers.words.items():
-            hint = "it stands behind the *: float* __restrict__ x" if "restrict" in word else ""
-            raise Fault(place, f"'{word}' is not allowed here", hint)
-        written = checker.types.written(node.specifiers, node.declarator)
-        type_: Type = written.type
-        if written.auto:
-            raise Fault(at, "'auto' is not allowed here", "write template <typename T> and T")
-        if isinstance(type_, Void):
-            raise Fault(at, "a parameter cannot have type void")
-        if isinstance(type_, Array) and not written.reference:
-            return ParameterType(Pointer(type_.of, written.const))
-        if isinstance(type_, Group) and kernel:
-            raise unsupported(at, "groups as parameters of a kernel")
-        if written.reference == "&&":
-            raise unsupported(at, "references with &&")
-        if written.reference and kernel:
-            raise unsupported(at, "parameters of a kernel that are references", "take a pointer or a value")
-        if kernel and type_.size > MOST_PARAMETER:
-            raise unsupported(
-                at, f"a parameter of a kernel of more than {MOST_PARAMETER:,} bytes", "take a pointer"
-            )
-        reference = "" if not written.reference else "const" if written.const else "plain"
-        return ParameterType(type_, written.const, reference)
-
-    def _bounds(
-        self, checker: ExpressionChecker, node: syntax.FunctionDefinition, kernel: bool
-    ) -> int | None:
-        values = [
-            checker.types.constant_integer(n, "__launch_bounds__ takes numbers")
-            for n in node.specifiers.bounds
-        ]
-        return values[0] or None if values else None
-
-    def _defaults(
-        self, checker: ExpressionChecker, written: list[syntax.Parameter], kinds: list[ParameterType]
-    ) -> int:
-        count = 0
-        for parameter, kind in zip(written, kinds):
-            if parameter.default is not None:
-                count += 1
-                value = checker.operand(parameter.default)
-                checker.initials.converted(value, kind.type, parameter.default.at)
-            elif count:
-                raise Fault(parameter.declarator.at, "default argument not at end of parameter list")
-        return count
 
     def default_argument(self, target: FunctionName, parameter: syntax.Parameter) -> tree.Expression:
         """The value of a parameter for which a call gives none."""
@@ -358,7 +206,7 @@ class FunctionChecker:
         scope = Scope(template.scope)
         scope.names.update(bindings)
         scope.parameters = set(bindings)
-        made = self._head(node, scope, spelled(node.declarator.name, bindings))
+        made = head(self.file, node, scope, spelled(node.declarator.name, bindings))
         made.unfinished = node.body is not None
         if template.owner is not None:
             self.file.methods.belongs(made, template.owner)
@@ -368,8 +216,9 @@ class FunctionChecker:
 
     def one_more_instance(self, name: str, at: At) -> None:
         """Raise where templates need too many instances, or each other without end."""
-        if self.depth > 100:
-            raise Fault(at, f"'{name}' needs itself again and again: the template never ends")
+        if self.depth > MOST_DEPTH:  # one that ends may be as deep: that is no mistake
+            hint = f"templates need each other more than {MOST_DEPTH} deep: does '{name}' ever end?"
+            raise unsupported(at, "the source is nested too deeply", hint)
         self.instances += 1
         if self.instances > MOST_INSTANCES:
             raise unsupported(at, f"more than {MOST_INSTANCES:,} instances of templates")
@@ -402,7 +251,7 @@ class FunctionChecker:
                 for word in {"__device__", "__global__"} & template.definition.specifiers.words.keys():
                     node.specifiers.words.setdefault(word, at)
         scope = self.file.context.scope
-        made = self._head(node, scope, name)
+        made = head(self.file, node, scope, name)
         checker = ExpressionChecker(Context(self.file, scope))
         for template in overloads.templates:
             explicit = node.declarator.arguments or []
@@ -429,7 +278,7 @@ class FunctionChecker:
         """Whether a function is declared as that instance of a template."""
         scope = Scope(template.scope)
         scope.names.update(bindings)
-        other = self._head(template.definition, scope, made.name)
+        other = head(self.file, template.definition, scope, made.name)
         return (made.returns, made.kernel) == (other.returns, other.kernel) and [
             (p.type, p.reference) for p in made.parameters
         ] == [(p.type, p.reference) for p in other.parameters]

@@ -237,6 +237,21 @@ def test_what_is_too_much_is_refused_soon(what: str) -> None:
     assert time.process_time() - start < SECONDS
 
 
+@pytest.mark.parametrize("limit", [sys.getrecursionlimit(), 10_000])
+def test_a_deep_template_that_ends_is_unsupported_and_no_mistake(limit: int) -> None:
+    source = (
+        "template <int N> __device__ int f() { if constexpr (N < 150) return f<N + 1>(); else return 1; }"
+    )
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        with pytest.raises(CompileError, match=DEEP) as refused:
+            every(source + within("p[0] = f<0>();"))
+    finally:
+        sys.setrecursionlimit(before)
+    assert refused.value.kind == "unsupported"
+
+
 def every(source: str) -> Kernel:
     """A kernel, compiled in all three ways."""
     kernel = RawKernel(source, "k")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cudasim.arguments import Arguments, Bound, check_arguments, record_dtype
+from cudasim.arguments import Arguments, Bound
 from cudasim.device.stand_in import cp
 from cudasim.errors import At, LaunchError
 from cudasim.kernel import RawKernel, profile
@@ -33,6 +33,7 @@ from cudasim.language.types import (
     Type,
 )
 from cudasim.launch import check_limits
+from cudasim.parameters import check_arguments, record_dtype
 
 
 def kernel(*parameters: tuple[Type, str]) -> Function:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.arguments import Arguments, is_device_array
+from cudasim.arguments import Arguments
 from cudasim.backend import GPU
-from cudasim.kernel import Kernel, _simulated
+from cudasim.kernel import Kernel
 from cudasim.launch import machine
+from cudasim.parameters import is_device_array
+from cudasim.simulation import simulated
 from minilib.cuda import profile, simulate
 
 RTOL, ATOL = 1e-4, 1e-5
@@ -68,7 +70,7 @@ def launch_on_both(
         _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
         return
     arguments = Arguments(kernel.function, args)
-    with _simulated(kernel, arguments, where, keep=False) as copies, redirect_stdout(StringIO()):
+    with simulated(kernel, arguments, where, keep=False) as copies, redirect_stdout(StringIO()):
         simulate(kernel, grid, block, copies.given, shared_mem)
     _call(kernel, grid, block, args, shared_mem=shared_mem, stream=stream)
     told = difference(held(args), held(copies.given), any_order=True)

@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 
-import cudasim.kernel
+import cudasim.simulation
 from cudasim import Report
 from cudasim.reports.recorder import Recorder
 
@@ -23,7 +23,7 @@ def plainly(*args: Any, only_read: object = None, **more: Any) -> Recorder:
 @contextmanager
 def every_lane() -> Iterator[None]:
     """`profile` as it is without short cuts."""
-    with mock.patch.object(cudasim.kernel, "AlikeRecorder", plainly):
+    with mock.patch.object(cudasim.simulation, "AlikeRecorder", plainly):
         yield
 
 
