@@ -624,6 +624,72 @@ __constant__ unsigned short bits[8]={0x3c00,0x4000,0x4248,0x3555,0xbc00,0x0001,0
 __device__ void set(half& to, half value) { to = value; }
 __device__ float twice(half x) { return 2.0f * __half2float(x); }""",
     ),
+    "arithmetic of bfloat16": (
+        """
+    const unsigned short bits[16]={0x7f80,0xff80,0x7fff,0x7f7f,0xc2c8,0x42c8,0x0001,0xbf7f,
+                                   0x3f80,0x8000,0x4049,0x007f,0x7f01,0xb555,0x3dcd,0x4120};
+    __nv_bfloat16 h=__ushort_as_bfloat16(bits[t&15]), g=__short_as_bfloat16(bits[(t*7+t/16)&15]), r=h;
+    switch (t>>4) {
+        case 0: r=h+g*h-h/g; break;
+        case 1: r+=g; r*=1.5f; r-=1; ++r; r--; break;
+        case 2: r=-h; r=h<g ? __hmax(h, g) : __hfma(h, g, __hsub_rn(g, h)); break;
+        default: r=hsqrt(__habs(h))+hrcp(g)+hfloor(h)+__hmin(h, g)*htrunc(g);
+    }
+    f[t]=__hisnan(r) ? -7777.0f : (float)r;
+    out[t]=(h<g)+2*(h<=g)+4*(h==g)+8*(h!=g)+16*(h>=g)+32*__hne(h, g)+64*__hltu(h, g)+128*__hisinf(h)
+        +256*(unsigned)__bfloat162uint_rd(h)+__bfloat162int_ru(g)%1000+(int)hrint(g)%7
+        +__bfloat16_as_ushort(__hneg(g))*!__hisnan(g);""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "bfloat16 of all other numbers, and back": (
+        """
+    long long far=(x[t]*0x10001LL+1)<<(t%40);
+    __nv_bfloat16 a=far, b=__double2bfloat16(1.0+x[t]/256.0+ldexp(1.0, -40)), c=__ull2bfloat16_rn(far);
+    __nv_bfloat16 d=(unsigned char)(x[t]*9), e=x[t]*0.1f, u=__uint2bfloat16_rn(~0u>>t%32);
+    __nv_bfloat16 g=(__nv_bfloat16)(half)(x[t]*1.001f);
+    f[t]=(float)a+10.0f*__bfloat162float(b)+(float)d;
+    half small=(half)e;
+    out[t]=__bfloat16_as_ushort(c)+(int)g+(signed char)a+(unsigned short)e+(int)((float)small*1000)+(t%3 ? !d : 7)
+        +(int)(long long)u%1000;
+    if (e) out[t]+=1000000*__bfloat16_as_short(e);""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "a fused product and sum of bfloat16, rounded once": (
+        """
+    __nv_bfloat16 one=__ushort_as_bfloat16(0x3f81), tiny=__ushort_as_bfloat16(0x3f80-t*0x80*2);
+    f[t]=__hfma(one, one, t&1 ? tiny : -tiny);
+    out[t]=__bfloat16_as_ushort(__hfma(one, __ushort_as_bfloat16(0x3f80+t), tiny*tiny));""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "pairs of bfloat16": (
+        """
+    __shared__ __nv_bfloat162 s[64];
+    __nv_bfloat162 a=make_bfloat162(t*0.37f, 3-t), b(1.5f, t), c=__float2bfloat162_rn(0.1f), d[2]={a, b};
+    s[t]=a*b+c;
+    __syncthreads();
+    const __nv_bfloat162* p=s;
+    a=p[63-t];
+    a+=b;
+    a-=-c;
+    d[t&1]*=__hfma2(a, b, __lowhigh2highlow(c))/__nv_bfloat162(3, 4);
+    b.x+=a.y;
+    a=t%3 ? __hmax2(a, d[1]) : __highs2bfloat162(d[0], __bfloat162bfloat162(b.y));
+    float2 q=__bfloat1622float2(__hadd2(a, h2sqrt(__habs2(b))));
+    f[t]=q.x+q.y;
+    __nv_bfloat162 words=reinterpret_cast<const __nv_bfloat162*>(bits)[t&3];
+    out[t]=(int)__low2float(d[t&1])+__bfloat16_as_short(__high2bfloat16(words))+sizeof(__nv_bfloat162);
+    out[t]+=(int)__hmin2(a, b).x+(int)__shfl_xor_sync(~0u, b.y, 3);""",
+        """#include <cuda_bf16.h>
+__constant__ unsigned short bits[8]={0x3f80,0x4000,0x4248,0x3555,0xbc00,0x0001,0x7bff,0x3800};""",
+    ),
+    "the larger and the smaller of two zeros": (
+        """
+    half h=__ushort_as_half(t&1 ? 0x8000 : 0), g=__ushort_as_half(t&2 ? 0x8000 : 0);
+    __nv_bfloat16 b=__ushort_as_bfloat16(t&1 ? 0x8000 : 0), c=__ushort_as_bfloat16(t&2 ? 0x8000 : 0);
+    out[t]=__half_as_ushort(__hmax(h, g))+(__half_as_ushort(__hmin(h, g))>>1)
+        +(__bfloat16_as_ushort(__hmax(b, c))>>2)+(__bfloat16_as_ushort(__hmin(b, c))>>3);""",
+        """#include <cuda_bf16.h>""",
+    ),
     "a block and its tiles": (
         """
     cg::thread_block block = cg::this_thread_block();
