@@ -14,6 +14,7 @@ import numpy as np
 from cudasim.engine.lanes import BOOLEAN, Lanes
 from cudasim.engine.memory import Value
 from cudasim.engine.values import Mask, wide
+from cudasim.language.groups import ALL_LANES
 from cudasim.language.types import Scalar
 
 Rows = np.ndarray[Any, Any]  # (W, 32)
@@ -81,14 +82,23 @@ def reduce(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value, text: st
     _watch(L, "reduce", masks, mask, line, True)
     operation, _, size = text.partition(":")
     if tile := int(size):
-        step = tile // 2
-        while step:
-            rows = _OPERATIONS[operation](rows, rows[:, LANE ^ step])
-            step //= 2
-        return L.spread(rows.astype(kind.dtype))
+        return L.spread(_exchanged(operation, rows, tile).astype(kind.dtype))
     whole = _scanned(L, text, masks, rows)
     last = 31 - (_bits(masks)[:, :, ::-1]).argmax(2)
-    return L.spread(np.take_along_axis(whole, last, 1).astype(kind.dtype))
+    found = np.take_along_axis(whole, last, 1)
+    full = masks == ALL_LANES  # then CUDA takes them for a tile
+    if full.any():
+        found = np.where(full, _exchanged(operation, rows, 32), found)
+    return L.spread(found.astype(kind.dtype))
+
+
+def _exchanged(operation: str, rows: Rows, size: int) -> Rows:
+    """Of each lane the values of its tile together, in the order in which shuffles exchange them."""
+    step = size // 2
+    while step:
+        rows = _OPERATIONS[operation](rows, rows[:, LANE ^ step])
+        step //= 2
+    return rows
 
 
 def inclusive_scan(

@@ -760,4 +760,56 @@ template <unsigned N, typename P> __device__ int tile_of(thread_block_tile<N, P>
 #include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;""",
     ),
+    "threads that run together": (
+        """
+    out[t] = -1;
+    if (t % 32 > 6 && t % 3) {
+        cg::coalesced_group g = cg::coalesced_threads();
+        out[t] = 100 * g.size() + g.thread_rank() + 1000 * g.shfl(x[t], 3) + cg::reduce(g, t, cg::plus<int>());
+        f[t] = cg::reduce(g, x[t] * 0.1f, cg::plus<float>());
+    } else {
+        auto others = cg::coalesced_threads();
+        out[t] = others.num_threads() + 100 * others.ballot(x[t] & 2) + others.meta_group_size();
+    }
+    __syncwarp();
+    for (int i = 0; i < (t & 3) + 1; i++) {
+        auto still = cg::coalesced_threads();
+        out[t] += still.size() << 4 * i;
+    }
+    __syncwarp();
+    if (t > 40) return;
+    auto rest = cg::coalesced_threads();
+    out[t] ^= rest.size() << 20 | rest.all(t < 41) << 27;""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "parts of threads that run together": (
+        """
+    auto part = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), x[t] % 3);
+    auto four = cg::tiled_partition(part, 4);
+    auto same = cg::tiled_partition(part, 16);
+    out[t] = four.thread_rank() + 10 * four.meta_group_rank() + 100 * four.meta_group_size() + 10000 * four.size();
+    out[t] += 100000 * same.meta_group_rank() + 1000000 * same.meta_group_size();
+    auto two = cg::binary_partition(part, x[t] > 20);
+    auto one = cg::binary_partition(four, true);
+    f[t] = two.meta_group_rank() + 10 * two.meta_group_size() + 100 * one.meta_group_size() + 1000 * two.size();
+    f[t] += 100000 * cg::labeled_partition(part, t % 5 == 1).meta_group_rank();
+    out[t] += cg::inclusive_scan(two, t);""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "a sum of a whole warp that runs together": (
+        """
+    cg::coalesced_group g = cg::coalesced_threads();
+    f[t] = cg::reduce(g, 1.0f / (x[t] + 3), cg::plus<float>());
+    out[t] = cg::reduce(g, x[t], cg::less<int>()) + g.shfl_down(t, 3) + 100 * g.shfl_up(t, 30);""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
 }

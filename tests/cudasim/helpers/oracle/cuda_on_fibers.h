@@ -2,7 +2,8 @@
 //
 // A second implementation beside cudasim, which shares no code with it. A fiber runs until it waits: at a
 // barrier for every thread of the block that has not returned, at a warp intrinsic for every such lane of the
-// mask. If nobody can go on, that is an error. Shared memory is poisoned before each block.
+// mask, in coalesced_threads() for all that can come there before it leaves. If nobody can go on, that is an
+// error. Shared memory is poisoned before each block.
 // What the source may say beyond this header: see cuda_oracle.py, which includes it before the source.
 #pragma once
 
@@ -67,6 +68,8 @@ struct Fiber {
     bool done, started;
     unsigned barrier;  // the number of the barrier it waits for; 0: none
     Meeting *meeting;  // the meeting it waits for
+    unsigned gathers;  // the line of the coalesced_threads() in which it waits; 0: none
+    unsigned together;  // the lanes that were in it with this one
     jmp_buf here;
     ucontext_t start;
 };
@@ -183,6 +186,30 @@ inline void leave(Meeting &m) {
     if (m.left == m.arrived) m.used = false;
 }
 
+// coalesced_threads: waits until nobody can go on without it; who waits in the same line then is together.
+inline unsigned gather(unsigned line) {
+    self->gathers = line;
+    wait();
+    return self->together;
+}
+
+// Nobody can go on: lets those go who wait for others to come together with. False: there are none.
+inline bool let_gathered_go() {
+    bool any = false;
+    for (unsigned i = 0; i < block.threads; i++) {
+        Fiber &f = fiber[i];
+        unsigned first = i / 32 * 32, end = first + 32 < block.threads ? first + 32 : block.threads;
+        f.together = 0;
+        for (unsigned other = first; f.gathers && other < end; other++)
+            if (fiber[other].gathers == f.gathers) f.together |= 1u << other % 32;
+    }
+    for (unsigned i = 0; i < block.threads; i++) {
+        any = any || fiber[i].gathers;
+        fiber[i].gathers = 0;
+    }
+    return any;
+}
+
 inline void finish() {
     self->done = moved = true;
     block.live--;
@@ -202,6 +229,7 @@ inline bool can_run(Fiber &f) {
     if (f.done) return false;
     if (f.barrier && f.barrier > block.passed) return false;
     if (f.meeting && f.meeting->open) return false;
+    if (f.gathers) return false;
     return true;
 }
 
@@ -256,7 +284,7 @@ inline void run_block(int schedule) {
         f.thread = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
         f.warp = i / 32, f.lane = i % 32;
         f.done = f.started = false;
-        f.barrier = 0, f.meeting = nullptr;
+        f.barrier = 0, f.meeting = nullptr, f.gathers = 0;
         block.live_lanes[f.warp] |= 1u << f.lane;
     }
     while (block.live) {
@@ -264,7 +292,7 @@ inline void run_block(int schedule) {
         arrange(order, count, schedule);
         for (unsigned i = 0; i < count; i++)
             if (can_run(fiber[order[i]])) resume(fiber[order[i]], order[i]);
-        if (moved) continue;
+        if (moved || let_gathered_go()) continue;
         for (unsigned i = 0; i < count; i++)
             if (Meeting *m = fiber[i].done ? nullptr : fiber[i].meeting) {
                 self = &fiber[i];
@@ -504,7 +532,17 @@ struct lanes {
     template <typename T> T shfl_up(T value, unsigned by) const { return from(value, (int)(thread_rank() - by)); }
     template <typename T> T shfl_down(T value, unsigned by) const { return from(value, (int)(thread_rank() + by)); }
 };
-struct coalesced_group : lanes {};
+struct coalesced_group : lanes {
+    coalesced_group(unsigned mask, unsigned meta_rank = 0, unsigned meta_size = 1) : lanes{mask, meta_rank, meta_size} {}
+};
+inline coalesced_group coalesced_threads(unsigned line = __builtin_LINE()) { return {fibers::gather(line)}; }
+// Parts of `n` by their numbers in the group; one that is no larger stays as it is.
+inline coalesced_group tiled_partition(const coalesced_group &group, unsigned n) {
+    if (group.size() <= n) return group;
+    unsigned mask = 0, first = group.thread_rank() / n * n;
+    for (unsigned rank = first; rank < first + n && rank < group.size(); rank++) mask |= 1u << group.lane_of(rank);
+    return {mask, group.thread_rank() / n, (group.size() + n - 1) / n};
+}
 
 template <unsigned N, typename Parent = void> struct thread_block_tile : lanes {
     template <typename T> T shfl(T value, int rank) const { return from(value, rank & (int)(N - 1)); }
@@ -577,11 +615,14 @@ template <unsigned N, typename P, typename T, typename F> T reduce(const thread_
     return value;
 }
 template <typename T, typename F> T reduce(const coalesced_group &group, T value, F f) {
+    if (group.size() == 32) {  // then as a tile does, in whose order floats are added
+        for (unsigned by = 16; by; by /= 2) value = f(value, group.shfl(value, (int)(group.thread_rank() ^ by)));
+        return value;
+    }
     return group.shfl(inclusive_scan(group, value, f), (int)group.size() - 1);
 }
 template <typename G, typename T> coalesced_group labeled_partition(const G &group, T label) {
-    coalesced_group found;
-    found.mask = found.meta_rank = found.meta_size = 0;
+    coalesced_group found(0, 0, 0);
     unsigned mine = 32;
     T labels[32];
     for (unsigned rank = 0; rank < group.size(); rank++) labels[rank] = group.shfl(label, (int)rank);
@@ -593,6 +634,14 @@ template <typename G, typename T> coalesced_group labeled_partition(const G &gro
         found.meta_size += first;
     }
     return found;
+}
+template <typename G> coalesced_group binary_partition(const G &group, bool says) {
+    unsigned yes = __ballot_sync(group.mask, says);
+    if (yes == 0 || yes == group.mask) return {group.mask};
+    return {says ? yes : group.mask & ~yes, says, 2};
+}
+template <typename G> coalesced_group labeled_partition(const G &group, bool label) {
+    return binary_partition(group, label);
 }
 
 }  // namespace cooperative_groups
