@@ -270,8 +270,8 @@ def _half(f: Callable[..., Any]) -> Callable[..., Value]:
 
 _ON_HALVES: dict[str, Callable[..., Any]] = {
     "__hadd": np.add, "__hsub": np.subtract, "__hmul": np.multiply, "__hdiv": np.divide,
-    "__hmax": _larger_half, "__hmin": _smaller_half, "__hneg": np.negative, "__habs": np.abs, "__hadd_rn": np.add,
-    "__hsub_rn": np.subtract, "__hmul_rn": np.multiply,
+    "__hmax": _larger_half, "__hmin": _smaller_half, "__hneg": np.negative, "__habs": np.abs,
+    "__hadd_rn": np.add, "__hsub_rn": np.subtract, "__hmul_rn": np.multiply,
     # A product of halves is exact in float64, and its sum with a half as far as rounding to a half can tell.
     "__hfma": lambda x, y, z: x.astype(F64) * y.astype(F64) + z.astype(F64),
 }  # fmt: skip

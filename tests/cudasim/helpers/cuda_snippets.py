@@ -649,8 +649,8 @@ __device__ float twice(half x) { return 2.0f * __half2float(x); }""",
     __nv_bfloat16 g=(__nv_bfloat16)(half)(x[t]*1.001f);
     f[t]=(float)a+10.0f*__bfloat162float(b)+(float)d;
     half small=(half)e;
-    out[t]=__bfloat16_as_ushort(c)+(int)g+(signed char)a+(unsigned short)e+(int)((float)small*1000)+(t%3 ? !d : 7)
-        +(int)(long long)u%1000;
+    out[t]=__bfloat16_as_ushort(c)+(int)g+(signed char)a+(unsigned short)e+(int)((float)small*1000)
+        +(t%3 ? !d : 7)+(int)(long long)u%1000;
     if (e) out[t]+=1000000*__bfloat16_as_short(e);""",
         """#include <cuda_bf16.h>""",
     ),
@@ -765,7 +765,8 @@ namespace cg = cooperative_groups;""",
     out[t] = -1;
     if (t % 32 > 6 && t % 3) {
         cg::coalesced_group g = cg::coalesced_threads();
-        out[t] = 100 * g.size() + g.thread_rank() + 1000 * g.shfl(x[t], 3) + cg::reduce(g, t, cg::plus<int>());
+        out[t] = 100 * g.size() + g.thread_rank() + 1000 * g.shfl(x[t], 3);
+        out[t] += cg::reduce(g, t, cg::plus<int>());
         f[t] = cg::reduce(g, x[t] * 0.1f, cg::plus<float>());
     } else {
         auto others = cg::coalesced_threads();
@@ -790,11 +791,13 @@ namespace cg = cooperative_groups;""",
     auto part = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), x[t] % 3);
     auto four = cg::tiled_partition(part, 4);
     auto same = cg::tiled_partition(part, 16);
-    out[t] = four.thread_rank() + 10 * four.meta_group_rank() + 100 * four.meta_group_size() + 10000 * four.size();
+    out[t] = four.thread_rank() + 10 * four.meta_group_rank() + 100 * four.meta_group_size();
+    out[t] += 10000 * four.size();
     out[t] += 100000 * same.meta_group_rank() + 1000000 * same.meta_group_size();
     auto two = cg::binary_partition(part, x[t] > 20);
     auto one = cg::binary_partition(four, true);
-    f[t] = two.meta_group_rank() + 10 * two.meta_group_size() + 100 * one.meta_group_size() + 1000 * two.size();
+    f[t] = two.meta_group_rank() + 10 * two.meta_group_size() + 100 * one.meta_group_size();
+    f[t] += 1000 * two.size();
     f[t] += 100000 * cg::labeled_partition(part, t % 5 == 1).meta_group_rank();
     out[t] += cg::inclusive_scan(two, t);""",
         """#include <cooperative_groups.h>
@@ -808,6 +811,24 @@ namespace cg = cooperative_groups;""",
     f[t] = cg::reduce(g, 1.0f / (x[t] + 3), cg::plus<float>());
     out[t] = cg::reduce(g, x[t], cg::less<int>()) + g.shfl_down(t, 3) + 100 * g.shfl_up(t, 30);""",
         """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "sums of halves and of bfloat16 in groups": (
+        """
+    auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+    auto part = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), x[t] % 3);
+    __nv_bfloat16 b = x[t] * 1.01f;
+    half h = x[t] * 33.3f;
+    f[t] = cg::reduce(tile, b, cg::plus<__nv_bfloat16>());
+    f[t] += 1000 * (float)cg::reduce(part, b, cg::plus<__nv_bfloat16>()) + (float)tile.shfl_down(b, 3);
+    f[t] += (float)cg::inclusive_scan(tile, b, cg::plus<__nv_bfloat16>());
+    f[t] += (float)cg::exclusive_scan(part, b);
+    out[t] = 7 * (int)cg::reduce(tile, h, cg::plus<half>()) + (int)cg::inclusive_scan(part, h);
+    out[t] += (int)cg::reduce(part, b, cg::less<__nv_bfloat16>()) + (int)part.shfl(h, 1);""",
+        """#include <cuda_bf16.h>
+#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;""",
