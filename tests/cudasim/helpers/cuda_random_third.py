@@ -1,8 +1,8 @@
 """The third generation of random kernels: groups of threads, and arithmetic of half and bfloat16.
 
-A group is made where all threads of a block are, from complete warps; the threads that run together are known
-there by their number in the block, and meet again behind. Bits are read of no nan, and a sum of floats has one
-order, so that all results are the same bits everywhere.
+A group is made where all threads of a block are, from complete warps; the threads that run together are
+known there by their number in the block, and meet again behind. Bits are read of no nan, and a sum of floats
+has one order, so that all results are the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cuda_random import INTEGERS, SHARED, Expression, Maker, Node, RandomKernel, Scope, make
+from cuda_random import INTEGERS, SHARED, Maker, Node, RandomKernel, Scope, make
 
 INTEGER_OPERATIONS = ("plus", "less", "greater", "bit_and", "bit_or", "bit_xor")
 FLOAT_OPERATIONS = INTEGER_OPERATIONS[:3]
@@ -61,7 +61,9 @@ class ThirdMaker(Maker):
         # Each by itself, so that only those stand in the source that are called.
         parts = FUNCTIONS.replace("SEED", str(self.seed)).split("\n}\n")
         texts = [part.removesuffix("\n}") + "\n}" for part in parts]
-        self.functions += [(f"{name}_{self.seed}", text) for name, text in zip(("count", "spread", "next"), texts)]
+        self.functions += [
+            (f"{name}_{self.seed}", text) for name, text in zip(("count", "spread", "next"), texts)
+        ]
 
     def prologue(self, style: str) -> str:
         text = super().prologue(style)
@@ -135,7 +137,9 @@ class ThirdMaker(Maker):
         if depth <= 0 or self.chance(0.1):
             return self.narrow_leaf(scope, kind, names)
         a, b, c = (self.narrow_expression(scope, kind, names, depth - 1) for _ in "abc")
-        two = self.pick(["__hadd", "__hsub", "__hmul", "__hdiv", "__hmax", "__hmin", "__hadd_rn", "__hmul_rn"])
+        two = self.pick(
+            ["__hadd", "__hsub", "__hmul", "__hdiv", "__hmax", "__hmin", "__hadd_rn", "__hmul_rn"]
+        )
         one = self.pick(["hfloor", "hceil", "htrunc", "hrint", "__habs", "__hneg", "hrcp"])
         made = self.pick(
             [f"({a} {self.pick('+-*/')} {b})"] * 4
@@ -151,7 +155,9 @@ class ThirdMaker(Maker):
         names = (h, g)
         steps = [
             Node(f"{h} = {self.narrow_expression(scope, kind, names, 2)};"),
-            Node(f"{g} {self.pick(['+=', '-=', '*=', '/='])} {self.narrow_expression(scope, kind, names, 1)};"),
+            Node(
+                f"{g} {self.pick(['+=', '-=', '*=', '/='])} {self.narrow_expression(scope, kind, names, 1)};"
+            ),
             Node(f"{self.pick(['++{}', '{}--', '--{}', '{}++']).format(h)};"),
             Node(f"if ({self.test(scope)}) {h} = {self.narrow_expression(scope, kind, names, 1)};"),
             self.get_narrow(scope, kind, h),
@@ -173,7 +179,9 @@ class ThirdMaker(Maker):
         a, b = (self.narrow_leaf(scope, kind, ()) for _ in "ab")
         if names and self.chance(0.7):
             p, q = self.pick(names), self.pick(names)
-            two = self.pick(["__hadd2", "__hmul2", "__hmax2", "__hmin2", f"__lows2{word}2", f"__highs2{word}2"])
+            two = self.pick(
+                ["__hadd2", "__hmul2", "__hmax2", "__hmin2", f"__lows2{word}2", f"__highs2{word}2"]
+            )
             ways = [
                 f"{p} {self.pick('+-*/')} {q}", f"{two}({p}, {q})", f"__hfma2({p}, {q}, {self.pick(names)})",
                 f"__lowhigh2highlow({p})", f"__low2{word}2({p})", f"h2sqrt(__habs2({p}))", f"-{p}",
@@ -206,7 +214,9 @@ class ThirdMaker(Maker):
         if self.chance(0.4):
             first = f"{PAIRS[kind]}* {p} = ({PAIRS[kind]}*)({place});"
             store = f"*{p} = __hmax2({self.pair_of(scope, kind, ())}, __float2{NARROW[kind]}2_rn(-100.0f));"
-            return self.scoped(first, Node(store, fixed=True), self.get_narrow(scope, kind, f"{p}->{self.pick('xy')}"))
+            return self.scoped(
+                first, Node(store, fixed=True), self.get_narrow(scope, kind, f"{p}->{self.pick('xy')}")
+            )
         at = self.part(scope, 1)
         return self.scoped(
             f"{kind}* {p} = ({kind}*)({place});",
@@ -239,7 +249,9 @@ class ThirdMaker(Maker):
     def combined_narrow(self, scope: Scope, g: Group) -> Node:
         kind, h = self.pick(list(NARROW)), self.name("h")
         value = self.put(scope, kind)
-        call = self.pick(["cg::reduce({0}, {1}, cg::{2}<{3}>())", "cg::inclusive_scan({0}, {1}, cg::{2}<{3}>())"])
+        call = self.pick(
+            ["cg::reduce({0}, {1}, cg::{2}<{3}>())", "cg::inclusive_scan({0}, {1}, cg::{2}<{3}>())"]
+        )
         use = call.format(g.name, h, self.pick(FLOAT_OPERATIONS), kind)
         if self.chance(0.4):
             use = f"{g.name}.{self.pick(['shfl_up', 'shfl_down'])}({h}, {self.random.randint(0, 5)})"
@@ -322,7 +334,9 @@ class ThirdMaker(Maker):
     def some_tiles(self, scope: Scope) -> Node:
         """Whole tiles go one way, and others another one."""
         g, first = self.tile_of(self.name("g"))
-        test = self.pick([f"{g.name}.meta_group_rank() & 1", f"t / {g.size} % 3 == 1", f"{g.name}.any(t & 8)"])
+        test = self.pick(
+            [f"{g.name}.meta_group_rank() & 1", f"t / {g.size} % 3 == 1", f"{g.name}.any(t & 8)"]
+        )
         uses = Node(f"if ({test}) {{", (*self.uses_of_group(scope, g), *self.statements(scope, 1, 0)), "}")
         if self.chance(0.5):
             return self.closed(first, uses)
@@ -362,8 +376,10 @@ class ThirdMaker(Maker):
         """The block as a group: its barrier, its numbers."""
         name = self.any_integer(scope)
         if self.chance(0.4):
-            number = self.pick(["thread_rank()", "size()", "num_threads()", "group_index().x", "group_dim().y",
-                                "thread_index().x"])  # fmt: skip
+            number = self.pick(
+                ["thread_rank()", "size()", "num_threads()", "group_index().x", "group_dim().y"]
+                + ["thread_index().x"]
+            )
             return Node(f"{name} = block.{number} + {self.part(scope, 7)};")
         wait = self.pick(["block.sync();", "cg::sync(block);"])
         array, kind = self.pick(self.shared)
