@@ -56,8 +56,8 @@ def common(a: str, b: str) -> str:
 
 # What a source includes, by what is in it.
 HEADERS = {
-    r"\bhalf2?\b": "#include <cuda_fp16.h>",
-    r"\b__nv_bfloat": "#include <cuda_bf16.h>",
+    r"half": "#include <cuda_fp16.h>",
+    r"bfloat16": "#include <cuda_bf16.h>",
     r"\bcg::": "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
     "#include <cooperative_groups/scan.h>\nnamespace cg = cooperative_groups;",
 }
@@ -238,6 +238,7 @@ class Scope:
 
 class Maker:
     styles: tuple[str, ...] = ("plain", "block", "warp")
+    rounds = (1, 4)  # how often a block does something together, at least and at most
     shared: tuple[tuple[str, str], ...] = SHARED  # arrays with an element for each thread
 
     def __init__(self, seed: int, second: bool) -> None:
@@ -1196,7 +1197,7 @@ class Maker:
                 body.append(Node("if (gid >= n) return;"))
             body += self.statements(free, self.random.randint(3, 8), 3)
         else:
-            for _ in range(self.random.randint(1, 4)):
+            for _ in range(self.random.randint(*self.rounds)):
                 body.append(self.together(scope, style == "warp", 2))
                 body += self.statements(scope, self.random.randint(0, 2), 2)
         body += self.results(0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cuda_random import INTEGERS, SHARED, Maker, Node, RandomKernel, Scope, make
 
 INTEGER_OPERATIONS = ("plus", "less", "greater", "bit_and", "bit_or", "bit_xor")
-FLOAT_OPERATIONS = INTEGER_OPERATIONS[:3]
+FLOAT_OPERATIONS = ("plus", "plus", "less", "greater")
 EXCHANGED = ("int", "unsigned int", "long long", "unsigned long long", "float", "double")
 NARROW = {"half": "half", "__nv_bfloat16": "bfloat16"}  # a type, and how its functions call it
 PAIRS = {"half": "half2", "__nv_bfloat16": "__nv_bfloat162"}
@@ -50,7 +50,8 @@ class Group:
 
 
 class ThirdMaker(Maker):
-    styles = ("plain", "block", "warp", "warp", "warp")
+    styles = ("plain", "block", "warp", "warp", "warp", "warp")
+    rounds = (2, 5)
     shared = (*SHARED, ("sh_b", "__nv_bfloat16"), ("sh_p", "__nv_bfloat162"))
 
     def __init__(self, seed: int) -> None:
@@ -70,13 +71,15 @@ class ThirdMaker(Maker):
         return text if style == "plain" else f"{text}\n    cg::thread_block block = cg::this_thread_block();"
 
     def more_statements(self) -> list[Callable[[Scope], Node]]:
-        return [self.narrow_value] * 3 + [self.narrow_pair, self.narrow_memory, self.narrow_test]
+        return (
+            [self.narrow_value] * 4 + [self.narrow_pair] * 3 + [self.narrow_memory] * 2 + [self.narrow_test]
+        )
 
     def more_together(self, warps: bool) -> list[Callable[[Scope], Node]]:
-        found: list[Callable[[Scope], Node]] = [self.block_group] * 2
+        found: list[Callable[[Scope], Node]] = [self.block_group] * 4
         if warps:
-            found += [self.tile] * 5 + [self.some_tiles] * 2 + [self.group_function] * 2
-            found += [self.partition] * 3 + [self.run_together] * 3
+            found += [self.tile] * 8 + [self.some_tiles] * 5 + [self.group_function] * 4
+            found += [self.partition] * 6 + [self.run_together] * 6
         return found
 
     # ------------------------------------------------------------------------ half and bfloat16
@@ -204,7 +207,7 @@ class ThirdMaker(Maker):
         ]
         last = self.get_narrow(scope, kind, f"{self.pick([p, q])}.{self.pick('xy')}")
         first = f"{PAIRS[kind]} {p} = {self.pair_of(scope, kind, ())}, {q} = {self.pair_of(scope, kind, ())};"
-        return self.scoped(first, *[step for step in steps if self.chance(0.6)], last)
+        return self.scoped(first, *[step for step in steps if self.chance(0.7)], last)
 
     def narrow_memory(self, scope: Scope) -> Node:
         """In the thread's own cell of global memory, or in its local array; a nan is not stored."""
@@ -229,7 +232,8 @@ class ThirdMaker(Maker):
 
     def exchanged(self, scope: Scope) -> tuple[str, str, str]:
         """A variable, the type that a group works with, and a value of it."""
-        name, kind = self.pick([v for v in (*scope.integers, *scope.floats) if v[1] in EXCHANGED])
+        known = scope.integers if self.chance(0.6) else scope.floats
+        name, kind = self.pick([v for v in known if v[1] in EXCHANGED])
         if kind in ("float", "double"):
             return name, kind, f"({kind})({self.real(scope, 1).text})"
         return name, kind, f"({kind})({self.integer(scope, 1).text})"
@@ -378,7 +382,6 @@ class ThirdMaker(Maker):
         if self.chance(0.4):
             number = self.pick(
                 ["thread_rank()", "size()", "num_threads()", "group_index().x", "group_dim().y"]
-                + ["thread_index().x"]
             )
             return Node(f"{name} = block.{number} + {self.part(scope, 7)};")
         wait = self.pick(["block.sync();", "cg::sync(block);"])
