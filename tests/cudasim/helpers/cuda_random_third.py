@@ -121,6 +121,9 @@ class ThirdMaker(Maker):
         )
         return made  # type: ignore[no-any-return]
 
+    def get_half(self, scope: Scope, place: str) -> Node:
+        return self.get_narrow(scope, "half", place)
+
     def narrow_leaf(self, scope: Scope, kind: str, names: tuple[str, ...]) -> str:
         if names and self.chance(0.6):
             return self.pick(names)  # type: ignore[no-any-return]
@@ -309,7 +312,11 @@ class ThirdMaker(Maker):
         )
 
     def use_of_group(self, scope: Scope, g: Group, depth: int = 1) -> Node:
-        uses = [self.combined] * 3 + [self.shuffled] * 3 + [self.combined_narrow, self.ranks]
+        uses = (
+            [self.combined] * 3
+            + [self.shuffled] * 3
+            + [self.combined_narrow, self.combined_narrow, self.ranks]
+        )
         if depth:
             uses += [self.voted] * 2 + [self.looped]
         if g.is_tile:
@@ -354,6 +361,7 @@ class ThirdMaker(Maker):
         if self.chance(0.4):
             call = f"cg::binary_partition({whole}, {self.test(scope)})"
         kind, uses = self.pick(["auto", "cg::coalesced_group"]), self.uses_of_group(scope, Group(g))
+        uses.append(self.ranks(scope, Group(g)))
         if self.chance(0.3):
             part = self.name("g")
             smaller = f"{kind} {part} = cg::tiled_partition({g}, {self.pick(TILES[:4])});"
