@@ -15,7 +15,9 @@ from cudasim.engine.axes import BOOLEAN
 from cudasim.engine.lanes import Lanes
 from cudasim.engine.memory import Value
 from cudasim.engine.values import Mask, wide
-from cudasim.language.types import Scalar
+from cudasim.language.bfloat import rounded
+from cudasim.language.groups import ALL_LANES
+from cudasim.language.types import BFLOAT, Scalar
 
 Rows = np.ndarray[Any, Any]  # (W, 32)
 LANE = np.arange(32)
@@ -65,9 +67,15 @@ def _watch(L: Lanes, name: str, masks: Rows, mask: Mask, line: int, reads: Any =
     )
 
 
-def _scanned(L: Lanes, text: str, masks: Rows, rows: Rows) -> Rows:
+def _operation(text: str, kind: Scalar) -> Callable[[Any, Any], Any]:
+    """What is done to two values; a sum of bfloat16 is one again."""
+    operate = _OPERATIONS[text.partition(":")[0]]
+    return (lambda a, b: rounded(operate(a, b))) if kind is BFLOAT else operate
+
+
+def _scanned(L: Lanes, operate: Callable[[Any, Any], Any], masks: Rows, rows: Rows) -> Rows:
     """Of each lane the values of its group up to its own together, in the order in which CUDA adds them."""
-    operate, ranks = _OPERATIONS[text.partition(":")[0]], _ranks(masks)
+    ranks = _ranks(masks)
     step = 1
     while step < 32:
         source = _with_rank(masks, ranks - step, np.broadcast_to(LANE, masks.shape))
@@ -80,16 +88,25 @@ def _scanned(L: Lanes, text: str, masks: Rows, rows: Rows) -> Rows:
 def reduce(L: Lanes, mask: Mask, line: int, lanes: Value, value: Value, text: str, kind: Scalar) -> Value:
     masks, rows = _bits_of(L, lanes), L.axes.rows(value, kind.dtype)
     _watch(L, "reduce", masks, mask, line, True)
-    operation, _, size = text.partition(":")
-    if tile := int(size):
-        step = tile // 2
-        while step:
-            rows = _OPERATIONS[operation](rows, rows[:, LANE ^ step])
-            step //= 2
-        return L.axes.spread(rows.astype(kind.dtype))
-    whole = _scanned(L, text, masks, rows)
+    operate = _operation(text, kind)
+    if tile := int(text.partition(":")[2]):
+        return L.axes.spread(_exchanged(operate, rows, tile).astype(kind.dtype))
+    whole = _scanned(L, operate, masks, rows)
     last = 31 - (_bits(masks)[:, :, ::-1]).argmax(2)
-    return L.axes.spread(np.take_along_axis(whole, last, 1).astype(kind.dtype))
+    found = np.take_along_axis(whole, last, 1)
+    full = masks == ALL_LANES  # then CUDA takes them for a tile
+    if full.any():
+        found = np.where(full, _exchanged(operate, rows, 32), found)
+    return L.axes.spread(found.astype(kind.dtype))
+
+
+def _exchanged(operate: Callable[[Any, Any], Any], rows: Rows, size: int) -> Rows:
+    """Of each lane the values of its tile together, in the order in which shuffles exchange them."""
+    step = size // 2
+    while step:
+        rows = operate(rows, rows[:, LANE ^ step])
+        step //= 2
+    return rows
 
 
 def inclusive_scan(
@@ -97,7 +114,8 @@ def inclusive_scan(
 ) -> Value:
     masks = _bits_of(L, lanes)
     _watch(L, "inclusive_scan", masks, mask, line, BELOW)
-    return L.axes.spread(_scanned(L, text, masks, L.axes.rows(value, kind.dtype)).astype(kind.dtype))
+    whole = _scanned(L, _operation(text, kind), masks, L.axes.rows(value, kind.dtype))
+    return L.axes.spread(whole.astype(kind.dtype))
 
 
 def exclusive_scan(
@@ -106,7 +124,7 @@ def exclusive_scan(
     """Of the first lane 0, also where that is not neutral, as in CUDA."""
     masks, rows = _bits_of(L, lanes), L.axes.rows(value, kind.dtype)
     _watch(L, "exclusive_scan", masks, mask, line, BELOW)
-    ranks, whole = _ranks(masks), _scanned(L, text, masks, rows)
+    ranks, whole = _ranks(masks), _scanned(L, _operation(text, kind), masks, rows)
     before = _with_rank(masks, ranks - 1, np.broadcast_to(LANE, masks.shape))
     result = np.where(ranks == 0, kind.dtype.type(0), np.take_along_axis(whole, before, 1))
     return L.axes.spread(result.astype(kind.dtype))

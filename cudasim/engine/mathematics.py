@@ -254,15 +254,24 @@ def _infinite(x: Value) -> Value:
     return found if type(x) is ndarray else int(found)
 
 
+def _larger_half(x: Any, y: Any) -> Any:
+    """Of a number and nan the number; +0 is larger than -0."""
+    return np.where((x == 0) & (y == 0), x + y, np.fmax(x, y))
+
+
+def _smaller_half(x: Any, y: Any) -> Any:
+    return -_larger_half(-x, -y)
+
+
 def _half(f: Callable[..., Any]) -> Callable[..., Value]:
     """Computed in float32, whose result is rounded to a half."""
     return _in(F16, lambda *arguments: f(*[a.astype(F32) for a in arguments]))
 
 
 _ON_HALVES: dict[str, Callable[..., Any]] = {
-    "__hadd": np.add, "__hsub": np.subtract, "__hmul": np.multiply, "__hdiv": np.divide, "__hmax": np.fmax,
-    "__hmin": np.fmin, "__hneg": np.negative, "__habs": np.abs, "__hadd_rn": np.add,
-    "__hsub_rn": np.subtract, "__hmul_rn": np.multiply,
+    "__hadd": np.add, "__hsub": np.subtract, "__hmul": np.multiply, "__hdiv": np.divide,
+    "__hmax": _larger_half, "__hmin": _smaller_half, "__hneg": np.negative, "__habs": np.abs,
+    "__hadd_rn": np.add, "__hsub_rn": np.subtract, "__hmul_rn": np.multiply,
     # A product of halves is exact in float64, and its sum with a half as far as rounding to a half can tell.
     "__hfma": lambda x, y, z: x.astype(F64) * y.astype(F64) + z.astype(F64),
 }  # fmt: skip

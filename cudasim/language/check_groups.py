@@ -287,8 +287,13 @@ class GroupChecker:
             lanes = tree.Intrinsic(at, UINT, "group part", [whole, number])
         if kind.kind != "coalesced":
             return tree.MakeRecord(at, groups.ANY, [uint(at, 0), lanes])
-        count = binary("/", binary("+", groups.size(group), uint(at, int(size) - 1)), number)
-        return tree.MakeRecord(at, kind, [lanes, binary("/", groups.rank(group), number), count])
+        parts = binary("/", binary("+", groups.size(group), uint(at, int(size) - 1)), number)
+        whole_group = tree.Binary(at, BOOL, "<=", groups.size(group), number)  # which stays what it is
+        rank = tree.Conditional(
+            at, UINT, whole_group, groups.meta_rank(group), binary("/", groups.rank(group), number)
+        )
+        count = tree.Conditional(at, UINT, whole_group, groups.meta_size(group), parts)
+        return tree.MakeRecord(at, kind, [lanes, rank, count])
 
     def _partition(self, function: syntax.Name, node: syntax.CallOf) -> tree.Expression:
         """binary_partition and labeled_partition: the threads that say the same."""

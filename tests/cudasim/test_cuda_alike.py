@@ -13,7 +13,7 @@ import pytest
 from cuda_agree import compiled, on_device
 from cuda_bugs import BUGS, CORRECT, Empty, Launch
 from cuda_cases import CASES, Case
-from cuda_random import make
+from cuda_random_third import usual
 from cuda_reports import assert_same, every_lane
 from cuda_snippets import SNIPPETS
 
@@ -74,7 +74,7 @@ def test_of_snippets(name: str) -> None:
     "seed", [*range(10), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 300))]
 )
 def test_of_random_kernels(seed: int) -> None:
-    random = make(seed, seed % 3 == 0)
+    random = usual(seed)
     args = on_device(random.arguments())
     kernel = compiled(random.source, random.name)
     both(partial(profile, kernel, random.grid, random.block, args, shared_mem=random.shared_mem))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 import pytest
 from _pytest.mark import ParameterSet
 from cuda_agree import SCHEDULES, by_oracle, compiled, difference, on_device, simulated
 from cuda_oracle import SCHEDULES as ORDERS
 from cuda_oracle import Library, why_not
-from cuda_random import make, shrink, smaller, statement_count
+from cuda_random import RandomKernel, make, shrink, smaller, statement_count
+from cuda_random_third import make_third, usual
 
 from cudasim import profile
 from cudasim.engine import endless
@@ -33,33 +35,28 @@ def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:
     return [pytest.param(seed, marks=[*marks, *more]) for seed, more in when.items()]
 
 
-def second(seed: int) -> bool:
-    return seed % 3 == 0
-
-
 @cache
 def library(batch: int) -> Library:
     """The kernels of 50 seeds."""
     of_batch = range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE))
-    made = [make(seed, second(seed)) for seed in of_batch]
+    made = [usual(seed) for seed in of_batch]
     return Library([(random.source, [random.name]) for random in made])
 
 
 @pytest.mark.parametrize("seed", seeds(1, *needs_oracle))
 def test_simulator_equals_the_oracle(seed: int) -> None:
-    random = make(seed, second(seed))
+    random = usual(seed)
     want = by_oracle(random, library(seed // AT_ONCE)[random.name])
     for schedule in SCHEDULES:
         found = difference(random, simulated(random, schedule), want)
-        flag = " --second" if second(seed) else ""
         assert found is None, (
-            f"{schedule}: {found}; shrink it with python tests/cudasim/helpers/cuda_agree.py {seed}{flag}"
+            f"{schedule}: {found}; shrink it with python tests/cudasim/helpers/cuda_agree.py {seed}"
         )
 
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
-    random = make(seed, second(seed))
+    random = usual(seed)
     kernel, args = compiled(random.source, random.name), on_device(random.arguments())
     report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
     assert report.ok and not report.races, str(report)
@@ -71,7 +68,7 @@ def test_a_loop_that_ends_is_never_taken_for_one_without_end(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endless, "FIRST", 1)  # looked at from the first iteration on
-    random = make(seed, second(seed))
+    random = usual(seed)
     for schedule in SCHEDULES:
         simulated(random, schedule)
 
@@ -82,7 +79,7 @@ def test_a_loop_that_ends_is_never_taken_for_one_without_end(
 )
 def test_random_kernels_give_the_same_in_every_order_of_threads(batch: int) -> None:
     for seed in range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE)):
-        random = make(seed, second(seed))
+        random = usual(seed)
         kernel = library(batch)[random.name]
         runs = [
             kernel(random.grid, random.block, random.arguments(), random.shared_mem, schedule)
@@ -102,21 +99,50 @@ def test_a_difference_is_seen() -> None:
     assert "argument 2 at (0, 0, 1)" in (difference(random, got, want) or "")
 
 
-def test_a_seed_gives_the_same_kernel_again() -> None:
-    assert make(7).source == make(7).source != make(8).source
+@pytest.mark.parametrize("made", [make, make_third])
+def test_a_seed_gives_the_same_kernel_again(made: Callable[[int], RandomKernel]) -> None:
+    assert made(7).source == made(7).source != made(8).source
 
 
-def test_shrink_keeps_what_fails_and_little_else() -> None:
-    random = next(r for r in map(make, range(100)) if "atomicXor" in r.source)
-    small = shrink(random, lambda r: "atomicXor" in r.source)
-    assert "atomicXor" in small.source
+def test_of_every_fifth_seed_the_kernel_is_of_the_third_generation() -> None:
+    assert [usual(seed).source for seed in range(6)] == [
+        *(make(seed, seed % 3 == 0).source for seed in range(4)),
+        make_third(4).source,
+        make(5).source,
+    ]
+
+
+def test_the_third_generation_has_all_that_is_new() -> None:
+    sources = [usual(seed).source for seed in range(4, 500, 5)]
+    for word in (
+        "block.sync()", "cg::sync(", "tiled_partition<2>", "tiled_partition<32>", ".shfl_xor(", ".shfl_down(",
+        ".ballot(", ".any(", ".all(", "cg::reduce(", "cg::inclusive_scan(", "cg::exclusive_scan(",
+        "cg::greater<", "cg::plus<float>", "cg::coalesced_threads()", "cg::labeled_partition(",
+        "cg::binary_partition(", "meta_group_rank()", "cg::thread_group g", "half h", "half2 h",
+        "__nv_bfloat16 h", "__nv_bfloat162 h", "__hfma(", "__hfma2(", "cg::plus<__nv_bfloat16>",
+        "(const __nv_bfloat16*)in_f", "(__nv_bfloat162*)(own", "__bfloat16_as_ushort(",
+    ):  # fmt: skip
+        assert sum(word in source for source in sources) >= 2, word
+
+
+@pytest.mark.parametrize(("made", "word"), [(make, "atomicXor"), (make_third, "cg::reduce(")])
+def test_shrink_keeps_what_fails_and_little_else(made: Callable[[int], RandomKernel], word: str) -> None:
+    random = next(r for r in map(made, range(100)) if word in r.source)
+    small = shrink(random, lambda r: word in r.source)
+    assert word in small.source
     assert statement_count(small) <= 10 < statement_count(random) / 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=needs_oracle) for seed in (1, 2, 3)])
-def test_every_smaller_kernel_compiles(seed: int) -> None:
-    random = make(seed, second=True)
+@pytest.mark.parametrize(
+    ("made", "seed"),
+    [
+        pytest.param(made, seed, marks=needs_oracle)
+        for made, seed in [(partial(make, second=True), 1), (partial(make, second=True), 2), (make_third, 3)]
+    ],
+)
+def test_every_smaller_kernel_compiles(made: Callable[[int], RandomKernel], seed: int) -> None:
+    random = made(seed)
     bodies = list(smaller(random.body))[:: max(1, len(list(smaller(random.body))) // 20)]
     units = []
     for i, body in enumerate(bodies):

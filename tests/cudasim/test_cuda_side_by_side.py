@@ -10,7 +10,7 @@ import pytest
 from cuda_agree import compiled, on_device, on_host
 from cuda_bugs import BUGS, CORRECT, Empty, Launch
 from cuda_cases import CASES, Case
-from cuda_random import make
+from cuda_random_third import usual
 
 from cudasim import KernelFault, RawKernel, RawModule, simulate
 from cudasim.engine import run
@@ -69,7 +69,7 @@ def test_of_planted_bugs_and_correct_kernels(launch: Launch, schedule: str) -> N
     "seed", [*range(10), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 200))]
 )
 def test_of_random_kernels(seed: int, schedule: str) -> None:
-    random = make(seed, seed % 3 == 0)
+    random = usual(seed)
     both(compiled(random.source, random.name), random, schedule, list(random.arguments()))
 
 

@@ -1,19 +1,20 @@
 """One random kernel in the simulator and in the oracle: where they differ, and the shortest kernel that does.
 
-`python tests/cudasim/helpers/cuda_agree.py SEED` shows that kernel; `--second` is for those with `switch` and
-structs.
+`python tests/cudasim/helpers/cuda_agree.py SEED` shows that kernel, of the generation that the tests run for
+the seed; `--first`, `--second` and `--third` name another one.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from cuda_oracle import Kernel, OracleError, load
 from cuda_random import RandomKernel, make, shrink
+from cuda_random_third import make_third, usual
 
 from cudasim import RawKernel, cp, simulate
 
@@ -83,10 +84,12 @@ def failure(random: RandomKernel, schedules: Sequence[str] = SCHEDULES) -> str |
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
-    parser.add_argument("--second", action="store_true")
+    for generation in ("first", "second", "third"):
+        parser.add_argument(f"--{generation}", action="store_const", const=generation, dest="generation")
     parser.add_argument("--tries", type=int, default=300)
     options = parser.parse_args()
-    random = make(options.seed, options.second)
+    makers = {"first": make, "second": partial(make, second=True), "third": make_third, None: usual}
+    random = makers[options.generation](options.seed)
     first = failure(random)
     if first is None:
         print("no difference")

@@ -115,6 +115,8 @@ GROUPS = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 """
+BFLOAT = "#include <cuda_bf16.h>\n"
+Y_OUT = "const __nv_bfloat16* y, float* out"
 XY = "const float* x, float* y, int n"
 X_OUT = "const float* x, float* out"
 
@@ -125,6 +127,15 @@ def xy(n: int = 64, size: int | None = None) -> Callable[[], list[Any]]:
 
 def x_out(n: int) -> Callable[[], list[Any]]:
     return lambda: [floats(n), zeros(n)]
+
+
+def bfloats(n: int) -> np.ndarray:
+    """The numbers from 1 on, as the bits of a bfloat16."""
+    return (floats(n).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def y_out(n: int) -> Callable[[], list[Any]]:
+    return lambda: [bfloats(n), zeros(n)]
 
 
 LAST_BLOCK = """
@@ -1164,6 +1175,151 @@ BUGS = [
         section="warp_sync",
         kind="warp-sync",
     ),
+    Bug(
+        "lanes that run together read what the others of the warp write",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t] = 0.0f;
+    __syncwarp();
+    if (t < 20) {
+        cg::coalesced_group some = cg::coalesced_threads();
+        some.sync();
+        out[t] = s[31 - t];  // BUG
+    } else {
+        s[t] = x[t];  // OTHER
+    }""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        kind="warp",
+        array="s",
+    ),
+    Bug(
+        "a shuffle of lanes that ran together, and of which half have left",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    cg::coalesced_group all = cg::coalesced_threads();
+    if (all.thread_rank() & 1) return;
+    out[t] = all.shfl_down(x[t], 1);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+        count=16,
+    ),
+    Bug(
+        "a shuffle of those who say the same, in a branch",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    int t = threadIdx.x;
+    auto same = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), t % 3);
+    out[t] = x[t];
+    if (t < 16) {
+        out[t] = same.shfl(x[t], same.size() - 1);  // BUG
+    }""",
+        ),
+        (1,),
+        (32,),
+        x_out(32),
+        section="warp_sync",
+        kind="warp-sync",
+    ),
+    # ---- bfloat16
+    Bug(
+        "a row of bfloat16 without a barrier",
+        BFLOAT
+        + kernel(
+            Y_OUT,
+            """
+    __shared__ __nv_bfloat16 s[64];
+    int t = threadIdx.x;
+    s[t] = __hmul(y[t], y[t]);  // OTHER
+    out[t] = __bfloat162float(s[63 - t]);  // BUG""",
+        ),
+        (1,),
+        (64,),
+        y_out(64),
+        array="s",
+    ),
+    Bug(
+        "pairs of bfloat16, and one of them too many",
+        BFLOAT
+        + kernel(
+            Y_OUT,
+            """
+    const __nv_bfloat162* pairs = reinterpret_cast<const __nv_bfloat162*>(y);
+    out[threadIdx.x] = __low2float(pairs[threadIdx.x]);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [bfloats(62), zeros(32)],
+        section="out_of_bounds",
+        kind="out-of-bounds",
+        array="y",
+        at=((0, 0, 0), (31, 0, 0)),
+        count=1,
+    ),
+    Bug(
+        "a pair that begins with the second bfloat16",
+        BFLOAT
+        + kernel(
+            Y_OUT,
+            """
+    const __nv_bfloat162* pairs = reinterpret_cast<const __nv_bfloat162*>(y + 1);
+    out[threadIdx.x] = __low2float(pairs[threadIdx.x]);  // BUG""",
+        ),
+        (1,),
+        (32,),
+        lambda: [bfloats(66), zeros(32)],
+        section="misaligned",
+        kind="misaligned",
+        array="y",
+    ),
+    Bug(
+        "a sum of bfloat16 that starts with nothing",
+        BFLOAT
+        + kernel(
+            Y_OUT,
+            """
+    __shared__ __nv_bfloat162 sums[32];
+    int t = threadIdx.x;
+    if (t > 0) sums[t] = __float2bfloat162_rn(0.0f);
+    sums[t] += __halves2bfloat162(y[t], y[t]);  // BUG
+    out[t] = __high2float(sums[t]);""",
+        ),
+        (1,),
+        (32,),
+        y_out(32),
+        section="uninitialised",
+        kind="uninitialised",
+        array="sums",
+    ),
+    Bug(
+        "everybody adds to one bfloat16",
+        BFLOAT
+        + kernel(
+            "const __nv_bfloat16* y, __nv_bfloat16* out",
+            """
+    out[0] += y[threadIdx.x];  // BUG""",
+        ),
+        (1,),
+        (64,),
+        lambda: [bfloats(64), zeros(1, np.uint16)],
+        kind="global",
+        array="out",
+    ),
     # ---- warp functions
     Bug(
         "shuffle in a branch under the full mask",
@@ -1956,5 +2112,48 @@ CORRECT = [
         (2,),
         (40,),
         lambda: [floats(40), zeros(2)],
+    ),
+    Correct(
+        "lanes that run together in both branches",
+        GROUPS
+        + kernel(
+            X_OUT,
+            """
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (t % 3 == 0) {
+        cg::coalesced_group some = cg::coalesced_threads();
+        some.sync();
+        out[t] = cg::reduce(some, s[t], cg::plus<float>());
+    } else {
+        auto others = cg::coalesced_threads();
+        out[t] = others.shfl(x[t], others.size() - 1);
+    }
+    __syncwarp();""",
+        ),
+        (1,),
+        (64,),
+        x_out(64),
+    ),
+    Correct(
+        "a sum of bfloat16 by pairs",
+        BFLOAT
+        + kernel(
+            Y_OUT,
+            """
+    __shared__ __nv_bfloat162 s[32];
+    int t = threadIdx.x;
+    s[t] = reinterpret_cast<const __nv_bfloat162*>(y)[t];
+    __syncthreads();
+    for (int i = 16; i > 0; i /= 2) {
+        if (t < i) s[t] = __hfma2(s[t + i], __float2bfloat162_rn(1.0f), s[t]);
+        __syncthreads();
+    }
+    if (t == 0) out[0] = (float)(s[0].x + s[0].y);""",
+        ),
+        (1,),
+        (32,),
+        lambda: [bfloats(64), zeros(1)],
     ),
 ]

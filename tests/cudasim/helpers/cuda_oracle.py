@@ -78,7 +78,7 @@ def cache_folder() -> Path:
 
 
 def as_cpp(source: str) -> str:
-    """`extern __shared__ float tile[];` as a pointer to the launch's memory; of half the header knows."""
+    """`extern __shared__ float tile[];` as a pointer to the launch's memory, without the includes."""
     source = re.sub(r"#include\s*[<\"](cuda_[fb][pf]16|cooperative_groups(/\w+)?).h[>\"]", "", source)
     pattern = r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
     return re.sub(pattern, r"\1 *const \2 = (\1 *)fibers::dynamic_shared;", source)

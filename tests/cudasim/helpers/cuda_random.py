@@ -54,6 +54,14 @@ def common(a: str, b: str) -> str:
     return a if not INTEGERS[a][1] else b
 
 
+# What a source includes, by what is in it.
+HEADERS = {
+    r"half": "#include <cuda_fp16.h>",
+    r"bfloat16": "#include <cuda_bf16.h>",
+    r"\bcg::": "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+    "#include <cooperative_groups/scan.h>\nnamespace cg = cooperative_groups;",
+}
+
 # Methods that return early, change the object, or give it back by a reference; a union; a template.
 RECORD = """union Bytes { int whole; unsigned char part[4]; };
 template <typename T, int N> struct Twice { T by; __device__ T operator()(T x) const { return x ^ by * N; } };
@@ -146,7 +154,7 @@ class RandomKernel:
         body = "\n".join(lines(self.body))
         functions = [text for name, text in self.functions if name in body or self._called(name)]
         text = "\n".join([*functions, self.prologue, body, "}", ""])
-        return f"#include <cuda_fp16.h>\n{text}" if re.search(r"\bhalf\b", text) else text
+        return "".join(f"{head}\n" for pattern, head in HEADERS.items() if re.search(pattern, text)) + text
 
     def _called(self, name: str) -> bool:
         return any(name in text for other, text in self.functions if other != name)
@@ -229,6 +237,10 @@ class Scope:
 
 
 class Maker:
+    styles: tuple[str, ...] = ("plain", "block", "warp")
+    rounds = (1, 4)  # how often a block does something together, at least and at most
+    shared: tuple[tuple[str, str], ...] = SHARED  # arrays with an element for each thread
+
     def __init__(self, seed: int, second: bool) -> None:
         self.random = random.Random(seed)
         self.seed, self.second = seed, second
@@ -573,6 +585,7 @@ class Maker:
             simple += [self.half_value]
             simple += [self.effect] * 2
             simple += [self.record, self.cached, self.copied, self.enum] if self.second else []
+            simple += self.more_statements()
         nested = [self.branch] * 4 + [self.let]
         if scope.loops < 2:
             nested += [self.for_loop] * 2 + [self.while_loop, self.do_loop, self.two_ended, self.endless]
@@ -918,12 +931,21 @@ class Maker:
         choices = [self.exchange] * 3 + [self.shared_atomic] + [self.block_vote] * 2
         if warps:
             choices += [self.warp_value] * 4 + [self.warp_exchange]
+        choices += self.more_together(warps)
         if depth > 0:
             choices += [self.uniform_loop, self.uniform_branch]
         made = self.pick(choices)
         if made in (self.uniform_loop, self.uniform_branch):
             return made(scope, warps, depth - 1)  # type: ignore[no-any-return]
         return made(scope)  # type: ignore[no-any-return]
+
+    def more_statements(self) -> list[Callable[[Scope], Node]]:
+        """What a later generation knows."""
+        return []
+
+    def more_together(self, warps: bool) -> list[Callable[[Scope], Node]]:
+        """The same, of what all threads of a block execute; `warps`: all of its warps are complete."""
+        return []
 
     def put(self, scope: Scope, kind: str) -> str:
         if kind == "half":
@@ -980,7 +1002,7 @@ class Maker:
                            self.get_half(scope, f"{h}[{self.part(scope, 3)}]"))  # fmt: skip
 
     def exchange(self, scope: Scope) -> Node:
-        array, kind = self.pick([*SHARED, ("dyn", "double")])
+        array, kind = self.pick([*self.shared, ("dyn", "double")])
         reads = []
         for _ in range(self.random.randint(1, 3)):
             where = self.pick(
@@ -1064,7 +1086,7 @@ class Maker:
         return Node(f"{name} = __shfl{how}_sync(0xffffffffu, ({kind})({value}), {lane}{width});")
 
     def warp_exchange(self, scope: Scope) -> Node:
-        array, kind = self.pick(SHARED)
+        array, kind = self.pick(self.shared)
         where = f"(t & ~31) + (int)(({self.integer(scope, 1).text}) & 31)"
         return Node(
             body=(
@@ -1148,7 +1170,7 @@ class Maker:
             self.changers.append(name)
 
     def kernel(self) -> RandomKernel:
-        style = self.pick(["plain", "block", "warp"])
+        style = self.pick(self.styles)
         block = self.pick(
             {
                 "plain": [(33, 1, 1), (7, 5, 1), (1, 1, 1), (64, 1, 1), (5, 3, 2)],
@@ -1175,7 +1197,7 @@ class Maker:
                 body.append(Node("if (gid >= n) return;"))
             body += self.statements(free, self.random.randint(3, 8), 3)
         else:
-            for _ in range(self.random.randint(1, 4)):
+            for _ in range(self.random.randint(*self.rounds)):
                 body.append(self.together(scope, style == "warp", 2))
                 body += self.statements(scope, self.random.randint(0, 2), 2)
         body += self.results(0)
@@ -1196,7 +1218,7 @@ class Maker:
         text = [f'extern "C" __global__ void random_{self.seed}({PARAMETERS}) {{']
         if style != "plain":
             text += ["extern __shared__ double dyn[];"]
-            text += [f"__shared__ {kind} {name}[{self.threads}];" for name, kind in SHARED]
+            text += [f"__shared__ {kind} {name}[{self.threads}];" for name, kind in self.shared]
         text += [
             "const int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);",
             f"const int gid = (blockIdx.x + gridDim.x * blockIdx.y) * {self.threads} + t;",

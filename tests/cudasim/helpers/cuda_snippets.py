@@ -624,6 +624,72 @@ __constant__ unsigned short bits[8]={0x3c00,0x4000,0x4248,0x3555,0xbc00,0x0001,0
 __device__ void set(half& to, half value) { to = value; }
 __device__ float twice(half x) { return 2.0f * __half2float(x); }""",
     ),
+    "arithmetic of bfloat16": (
+        """
+    const unsigned short bits[16]={0x7f80,0xff80,0x7fff,0x7f7f,0xc2c8,0x42c8,0x0001,0xbf7f,
+                                   0x3f80,0x8000,0x4049,0x007f,0x7f01,0xb555,0x3dcd,0x4120};
+    __nv_bfloat16 h=__ushort_as_bfloat16(bits[t&15]), g=__short_as_bfloat16(bits[(t*7+t/16)&15]), r=h;
+    switch (t>>4) {
+        case 0: r=h+g*h-h/g; break;
+        case 1: r+=g; r*=1.5f; r-=1; ++r; r--; break;
+        case 2: r=-h; r=h<g ? __hmax(h, g) : __hfma(h, g, __hsub_rn(g, h)); break;
+        default: r=hsqrt(__habs(h))+hrcp(g)+hfloor(h)+__hmin(h, g)*htrunc(g);
+    }
+    f[t]=__hisnan(r) ? -7777.0f : (float)r;
+    out[t]=(h<g)+2*(h<=g)+4*(h==g)+8*(h!=g)+16*(h>=g)+32*__hne(h, g)+64*__hltu(h, g)+128*__hisinf(h)
+        +256*(unsigned)__bfloat162uint_rd(h)+__bfloat162int_ru(g)%1000+(int)hrint(g)%7
+        +__bfloat16_as_ushort(__hneg(g))*!__hisnan(g);""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "bfloat16 of all other numbers, and back": (
+        """
+    long long far=(x[t]*0x10001LL+1)<<(t%40);
+    __nv_bfloat16 a=far, b=__double2bfloat16(1.0+x[t]/256.0+ldexp(1.0, -40)), c=__ull2bfloat16_rn(far);
+    __nv_bfloat16 d=(unsigned char)(x[t]*9), e=x[t]*0.1f, u=__uint2bfloat16_rn(~0u>>t%32);
+    __nv_bfloat16 g=(__nv_bfloat16)(half)(x[t]*1.001f);
+    f[t]=(float)a+10.0f*__bfloat162float(b)+(float)d;
+    half small=(half)e;
+    out[t]=__bfloat16_as_ushort(c)+(int)g+(signed char)a+(unsigned short)e+(int)((float)small*1000)
+        +(t%3 ? !d : 7)+(int)(long long)u%1000;
+    if (e) out[t]+=1000000*__bfloat16_as_short(e);""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "a fused product and sum of bfloat16, rounded once": (
+        """
+    __nv_bfloat16 one=__ushort_as_bfloat16(0x3f81), tiny=__ushort_as_bfloat16(0x3f80-t*0x80*2);
+    f[t]=__hfma(one, one, t&1 ? tiny : -tiny);
+    out[t]=__bfloat16_as_ushort(__hfma(one, __ushort_as_bfloat16(0x3f80+t), tiny*tiny));""",
+        """#include <cuda_bf16.h>""",
+    ),
+    "pairs of bfloat16": (
+        """
+    __shared__ __nv_bfloat162 s[64];
+    __nv_bfloat162 a=make_bfloat162(t*0.37f, 3-t), b(1.5f, t), c=__float2bfloat162_rn(0.1f), d[2]={a, b};
+    s[t]=a*b+c;
+    __syncthreads();
+    const __nv_bfloat162* p=s;
+    a=p[63-t];
+    a+=b;
+    a-=-c;
+    d[t&1]*=__hfma2(a, b, __lowhigh2highlow(c))/__nv_bfloat162(3, 4);
+    b.x+=a.y;
+    a=t%3 ? __hmax2(a, d[1]) : __highs2bfloat162(d[0], __bfloat162bfloat162(b.y));
+    float2 q=__bfloat1622float2(__hadd2(a, h2sqrt(__habs2(b))));
+    f[t]=q.x+q.y;
+    __nv_bfloat162 words=reinterpret_cast<const __nv_bfloat162*>(bits)[t&3];
+    out[t]=(int)__low2float(d[t&1])+__bfloat16_as_short(__high2bfloat16(words))+sizeof(__nv_bfloat162);
+    out[t]+=(int)__hmin2(a, b).x+(int)__shfl_xor_sync(~0u, b.y, 3);""",
+        """#include <cuda_bf16.h>
+__constant__ unsigned short bits[8]={0x3f80,0x4000,0x4248,0x3555,0xbc00,0x0001,0x7bff,0x3800};""",
+    ),
+    "the larger and the smaller of two zeros": (
+        """
+    half h=__ushort_as_half(t&1 ? 0x8000 : 0), g=__ushort_as_half(t&2 ? 0x8000 : 0);
+    __nv_bfloat16 b=__ushort_as_bfloat16(t&1 ? 0x8000 : 0), c=__ushort_as_bfloat16(t&2 ? 0x8000 : 0);
+    out[t]=__half_as_ushort(__hmax(h, g))+(__half_as_ushort(__hmin(h, g))>>1)
+        +(__bfloat16_as_ushort(__hmax(b, c))>>2)+(__bfloat16_as_ushort(__hmin(b, c))>>3);""",
+        """#include <cuda_bf16.h>""",
+    ),
     "a block and its tiles": (
         """
     cg::thread_block block = cg::this_thread_block();
@@ -690,6 +756,79 @@ template <unsigned N, typename P> __device__ int tile_of(thread_block_tile<N, P>
     out[t] += cg::exclusive_scan(part, t, cg::greater<int>()) + (part.ballot(t & 2) & 0xff);
     if (x[t] % 3 == 1) { part.sync(); out[t] += part.size() + part.any(t > 60) + part.all(x[t] > -9); }""",
         """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "threads that run together": (
+        """
+    out[t] = -1;
+    if (t % 32 > 6 && t % 3) {
+        cg::coalesced_group g = cg::coalesced_threads();
+        out[t] = 100 * g.size() + g.thread_rank() + 1000 * g.shfl(x[t], 3);
+        out[t] += cg::reduce(g, t, cg::plus<int>());
+        f[t] = cg::reduce(g, x[t] * 0.1f, cg::plus<float>());
+    } else {
+        auto others = cg::coalesced_threads();
+        out[t] = others.num_threads() + 100 * others.ballot(x[t] & 2) + others.meta_group_size();
+    }
+    __syncwarp();
+    for (int i = 0; i < (t & 3) + 1; i++) {
+        auto still = cg::coalesced_threads();
+        out[t] += still.size() << 4 * i;
+    }
+    __syncwarp();
+    if (t > 40) return;
+    auto rest = cg::coalesced_threads();
+    out[t] ^= rest.size() << 20 | rest.all(t < 41) << 27;""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "parts of threads that run together": (
+        """
+    auto part = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), x[t] % 3);
+    auto four = cg::tiled_partition(part, 4);
+    auto same = cg::tiled_partition(part, 16);
+    out[t] = four.thread_rank() + 10 * four.meta_group_rank() + 100 * four.meta_group_size();
+    out[t] += 10000 * four.size();
+    out[t] += 100000 * same.meta_group_rank() + 1000000 * same.meta_group_size();
+    auto two = cg::binary_partition(part, x[t] > 20);
+    auto one = cg::binary_partition(four, true);
+    f[t] = two.meta_group_rank() + 10 * two.meta_group_size() + 100 * one.meta_group_size();
+    f[t] += 1000 * two.size();
+    f[t] += 100000 * cg::labeled_partition(part, t % 5 == 1).meta_group_rank();
+    out[t] += cg::inclusive_scan(two, t);""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "a sum of a whole warp that runs together": (
+        """
+    cg::coalesced_group g = cg::coalesced_threads();
+    f[t] = cg::reduce(g, 1.0f / (x[t] + 3), cg::plus<float>());
+    out[t] = cg::reduce(g, x[t], cg::less<int>()) + g.shfl_down(t, 3) + 100 * g.shfl_up(t, 30);""",
+        """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;""",
+    ),
+    "sums of halves and of bfloat16 in groups": (
+        """
+    auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+    auto part = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), x[t] % 3);
+    __nv_bfloat16 b = x[t] * 1.01f;
+    half h = x[t] * 33.3f;
+    f[t] = cg::reduce(tile, b, cg::plus<__nv_bfloat16>());
+    f[t] += 1000 * (float)cg::reduce(part, b, cg::plus<__nv_bfloat16>()) + (float)tile.shfl_down(b, 3);
+    f[t] += (float)cg::inclusive_scan(tile, b, cg::plus<__nv_bfloat16>());
+    f[t] += (float)cg::exclusive_scan(part, b);
+    out[t] = 7 * (int)cg::reduce(tile, h, cg::plus<half>()) + (int)cg::inclusive_scan(part, h);
+    out[t] += (int)cg::reduce(part, b, cg::less<__nv_bfloat16>()) + (int)part.shfl(h, 1);""",
+        """#include <cuda_bf16.h>
+#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;""",

@@ -2,11 +2,13 @@
 //
 // A second implementation beside cudasim, which shares no code with it. A fiber runs until it waits: at a
 // barrier for every thread of the block that has not returned, at a warp intrinsic for every such lane of the
-// mask. If nobody can go on, that is an error. Shared memory is poisoned before each block.
+// mask, in coalesced_threads() for all that can come there before it leaves. If nobody can go on, that is an
+// error. Shared memory is poisoned before each block.
 // What the source may say beyond this header: see cuda_oracle.py, which includes it before the source.
 #pragma once
 
 #include <cassert>
+#include <cfenv>
 #include <csetjmp>
 #include <csignal>
 #include <cstdarg>
@@ -66,6 +68,8 @@ struct Fiber {
     bool done, started;
     unsigned barrier;  // the number of the barrier it waits for; 0: none
     Meeting *meeting;  // the meeting it waits for
+    unsigned gathers;  // the line of the coalesced_threads() in which it waits; 0: none
+    unsigned together;  // the lanes that were in it with this one
     jmp_buf here;
     ucontext_t start;
 };
@@ -182,6 +186,30 @@ inline void leave(Meeting &m) {
     if (m.left == m.arrived) m.used = false;
 }
 
+// coalesced_threads: waits until nobody can go on without it; who waits in the same line then is together.
+inline unsigned gather(unsigned line) {
+    self->gathers = line;
+    wait();
+    return self->together;
+}
+
+// Nobody can go on: lets those go who wait for others to come together with. False: there are none.
+inline bool let_gathered_go() {
+    bool any = false;
+    for (unsigned i = 0; i < block.threads; i++) {
+        Fiber &f = fiber[i];
+        unsigned first = i / 32 * 32, end = first + 32 < block.threads ? first + 32 : block.threads;
+        f.together = 0;
+        for (unsigned other = first; f.gathers && other < end; other++)
+            if (fiber[other].gathers == f.gathers) f.together |= 1u << other % 32;
+    }
+    for (unsigned i = 0; i < block.threads; i++) {
+        any = any || fiber[i].gathers;
+        fiber[i].gathers = 0;
+    }
+    return any;
+}
+
 inline void finish() {
     self->done = moved = true;
     block.live--;
@@ -201,6 +229,7 @@ inline bool can_run(Fiber &f) {
     if (f.done) return false;
     if (f.barrier && f.barrier > block.passed) return false;
     if (f.meeting && f.meeting->open) return false;
+    if (f.gathers) return false;
     return true;
 }
 
@@ -255,7 +284,7 @@ inline void run_block(int schedule) {
         f.thread = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
         f.warp = i / 32, f.lane = i % 32;
         f.done = f.started = false;
-        f.barrier = 0, f.meeting = nullptr;
+        f.barrier = 0, f.meeting = nullptr, f.gathers = 0;
         block.live_lanes[f.warp] |= 1u << f.lane;
     }
     while (block.live) {
@@ -263,7 +292,7 @@ inline void run_block(int schedule) {
         arrange(order, count, schedule);
         for (unsigned i = 0; i < count; i++)
             if (can_run(fiber[order[i]])) resume(fiber[order[i]], order[i]);
-        if (moved) continue;
+        if (moved || let_gathered_go()) continue;
         for (unsigned i = 0; i < count; i++)
             if (Meeting *m = fiber[i].done ? nullptr : fiber[i].meeting) {
                 self = &fiber[i];
@@ -319,7 +348,7 @@ union Argument {
 
 template <typename T> T take(const Argument &a) {
     if constexpr (std::is_pointer_v<T>) return (T)a.pointer;
-    else if constexpr (std::is_class_v<T>) return T(a.number);  // half
+    else if constexpr (std::is_class_v<T>) return T::taken(a);  // half
     else if constexpr (std::is_floating_point_v<T>) return (T)a.number;
     else return (T)a.integer;
 }
@@ -503,7 +532,17 @@ struct lanes {
     template <typename T> T shfl_up(T value, unsigned by) const { return from(value, (int)(thread_rank() - by)); }
     template <typename T> T shfl_down(T value, unsigned by) const { return from(value, (int)(thread_rank() + by)); }
 };
-struct coalesced_group : lanes {};
+struct coalesced_group : lanes {
+    coalesced_group(unsigned mask, unsigned meta_rank = 0, unsigned meta_size = 1) : lanes{mask, meta_rank, meta_size} {}
+};
+inline coalesced_group coalesced_threads(unsigned line = __builtin_LINE()) { return {fibers::gather(line)}; }
+// Parts of `n` by their numbers in the group; one that is no larger stays as it is.
+inline coalesced_group tiled_partition(const coalesced_group &group, unsigned n) {
+    if (group.size() <= n) return group;
+    unsigned mask = 0, first = group.thread_rank() / n * n;
+    for (unsigned rank = first; rank < first + n && rank < group.size(); rank++) mask |= 1u << group.lane_of(rank);
+    return {mask, group.thread_rank() / n, (group.size() + n - 1) / n};
+}
 
 template <unsigned N, typename Parent = void> struct thread_block_tile : lanes {
     template <typename T> T shfl(T value, int rank) const { return from(value, rank & (int)(N - 1)); }
@@ -576,11 +615,14 @@ template <unsigned N, typename P, typename T, typename F> T reduce(const thread_
     return value;
 }
 template <typename T, typename F> T reduce(const coalesced_group &group, T value, F f) {
+    if (group.size() == 32) {  // then as a tile does, in whose order floats are added
+        for (unsigned by = 16; by; by /= 2) value = f(value, group.shfl(value, (int)(group.thread_rank() ^ by)));
+        return value;
+    }
     return group.shfl(inclusive_scan(group, value, f), (int)group.size() - 1);
 }
 template <typename G, typename T> coalesced_group labeled_partition(const G &group, T label) {
-    coalesced_group found;
-    found.mask = found.meta_rank = found.meta_size = 0;
+    coalesced_group found(0, 0, 0);
     unsigned mine = 32;
     T labels[32];
     for (unsigned rank = 0; rank < group.size(); rank++) labels[rank] = group.shfl(label, (int)rank);
@@ -593,33 +635,41 @@ template <typename G, typename T> coalesced_group labeled_partition(const G &gro
     }
     return found;
 }
+template <typename G> coalesced_group binary_partition(const G &group, bool says) {
+    unsigned yes = __ballot_sync(group.mask, says);
+    if (yes == 0 || yes == group.mask) return {group.mask};
+    return {says ? yes : group.mask & ~yes, says, 2};
+}
+template <typename G> coalesced_group labeled_partition(const G &group, bool label) {
+    return binary_partition(group, label);
+}
 
 }  // namespace cooperative_groups
 
-// ------------------------------------------------------------------------------------------------------- half
+// --------------------------------------------------------------------------------------- half and __nv_bfloat16
 
-// Two bytes. Rounded by hand, to the nearest, ties to even.
-class __half {
+// A number of two bytes: a sign, then what a significand of `P` bits leaves for the exponent; its smallest
+// number is 2^LEAST. Rounded by hand, to the nearest, ties to even: a long double holds any number of C exactly.
+template <int P, int LEAST> class two_bytes {
+    static constexpr int HIDDEN = 1 << (P - 1), MOST = (1 << (16 - P)) - 1;  // of the exponent: no number
     uint16_t bits;
 
-    static uint16_t rounded(double x) {
-        uint64_t raw;
-        memcpy(&raw, &x, 8);
-        uint16_t sign = raw >> 48 & 0x8000;
-        double a = fabs(x);
-        if (x != x) return 0x7e00 | sign;
-        if (a >= 65520.0) return sign | 0x7c00;  // halfway between the largest and what would come next
-        int exponent = 0;
-        frexp(a, &exponent);                           // a < 2^exponent
-        int unit = exponent - 11 < -24 ? -24 : exponent - 11;  // the last digit stands for 2^unit
-        unsigned digits = (unsigned)nearbyint(ldexp(a, -unit));
-        if (digits == 2048) digits = 1024, unit++;
-        return digits < 1024 ? sign | digits : sign | (unit + 25) << 10 | (digits - 1024);
+    static uint16_t rounded(long double x) {
+        if (x != x) return 0x7fff;
+        int sign = signbit(x) ? 0x8000 : 0, exponent = 0;
+        long double a = fabsl(x);
+        if (a > 1e300L) return sign | MOST << (P - 1);
+        frexpl(a, &exponent);                                   // a < 2^exponent
+        int unit = exponent - P < LEAST ? LEAST : exponent - P;  // the last digit stands for 2^unit
+        int digits = (int)nearbyintl(ldexpl(a, -unit));
+        if (digits == 2 * HIDDEN) digits = HIDDEN, unit++;
+        if (unit - LEAST + 1 >= MOST) return sign | MOST << (P - 1);
+        return digits < HIDDEN ? sign | digits : sign | (unit - LEAST + 1) << (P - 1) | (digits - HIDDEN);
     }
     double value() const {
-        int exponent = bits >> 10 & 31, digits = bits & 1023;
-        double a = exponent == 31 ? (digits ? NAN : INFINITY)
-                   : exponent ? ldexp(1024 + digits, exponent - 25) : ldexp(digits, -24);
+        int exponent = bits >> (P - 1) & MOST, digits = bits & (HIDDEN - 1);
+        double a = exponent == MOST ? (digits ? NAN : INFINITY)
+                   : exponent ? ldexp(HIDDEN + digits, exponent - 1 + LEAST) : ldexp(digits, LEAST);
         return bits & 0x8000 ? -a : a;
     }
     template <typename T> T whole() const {  // towards zero, to the ends of the type
@@ -630,9 +680,14 @@ class __half {
     }
 
 public:
-    __half() = default;
-    template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> __half(T x) : bits(rounded(x)) {}
-    static __half of_bits(uint16_t b) { __half h; h.bits = b; return h; }
+    two_bytes() = default;
+    template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> two_bytes(T x) : bits(rounded(x)) {}
+    template <int Q, int M> explicit two_bytes(two_bytes<Q, M> x) : bits(rounded((float)x)) {}
+    static two_bytes of_bits(uint16_t b) { two_bytes h; h.bits = b; return h; }
+    // NumPy has a half, and of a bfloat16 only the bits.
+    static two_bytes taken(const fibers::Argument &a) {
+        return P == 11 ? two_bytes(a.number) : of_bits((uint16_t)a.integer);
+    }
     uint16_t as_bits() const { return bits; }
     operator float() const { return (float)value(); }
     operator bool() const { return bits & 0x7fff; }
@@ -647,103 +702,152 @@ public:
     operator unsigned long long() const { return whole<unsigned long long>(); }
     bool operator!() const { return !(bits & 0x7fff); }
 };
+
+// x * y is exact; of the sum's bits that are cut off the last one tells, so that it is rounded once.
+inline double to_odd(double x, double y, double z) {
+    int mode = fegetround();
+    fesetround(FE_TOWARDZERO);
+    feclearexcept(FE_INEXACT);
+    volatile double product = x * y, sum = product + z;
+    bool more = fetestexcept(FE_INEXACT);
+    fesetround(mode);
+    uint64_t raw = fibers::bits<double>(sum) | more;
+    memcpy(&x, &raw, 8);
+    return x;
+}
+
+#define TWO_BYTES_OPERATOR(T, op, name)                                                                       \
+    inline T operator op(T a, T b) { return (double)(float)a op (double)(float)b; }                           \
+    inline T name(T a, T b) { return a op b; }                                                                \
+    inline T &operator op##=(T &a, T b) { return a = a op b; }
+#define TWO_BYTES_COMPARISON(T, op, name)                                                                     \
+    inline bool operator op(T a, T b) { return (float)a op (float)b; }                                        \
+    inline bool __h##name##u(T a, T b) { float x = a, y = b; return x op y || x != x || y != y; }             \
+    inline bool __h##name(T a, T b) { float x = a, y = b; return x op y && x == x && y == y; }
+#define PAIR_OPERATOR(T, op, name)                                                                            \
+    inline T operator op(T a, T b) { return {a.x op b.x, a.y op b.y}; }                                       \
+    inline T name(T a, T b) { return a op b; }                                                                \
+    inline T &operator op##=(T &a, T b) { return a = a op b; }
+#define OF_ONE(T, T2, name, call)                                                                             \
+    inline T h##name(T a) { return call; }                                                                    \
+    inline T2 h2##name(T2 a) { return {h##name(a.x), h##name(a.y)}; }
+
+// The type T with its pair T2, of which CUDA's functions speak as `word`. Each result of + - * / is exact in
+// double or close enough to it that rounding once more changes nothing.
+#define OF_TWO_BYTES(T, T2, word)                                                                             \
+    inline float __##word##2float(T h) { return h; }                                                          \
+    inline T __float2##word(float x) { return x; }                                                            \
+    inline T __float2##word##_rn(float x) { return x; }                                                       \
+    inline T __double2##word(double x) { return x; }                                                          \
+    inline T __int2##word##_rn(int x) { return x; }                                                           \
+    inline T __uint2##word##_rn(unsigned x) { return x; }                                                     \
+    inline T __short2##word##_rn(short x) { return x; }                                                       \
+    inline T __ushort2##word##_rn(unsigned short x) { return x; }                                             \
+    inline T __ll2##word##_rn(long long x) { return x; }                                                      \
+    inline T __ull2##word##_rn(unsigned long long x) { return x; }                                            \
+    inline int __##word##2int_rn(T a) { return T(rintf(a)); }                                                 \
+    inline int __##word##2int_rz(T a) { return T(truncf(a)); }                                                \
+    inline int __##word##2int_rd(T a) { return T(floorf(a)); }                                                \
+    inline int __##word##2int_ru(T a) { return T(ceilf(a)); }                                                 \
+    inline unsigned __##word##2uint_rn(T a) { return T(rintf(a)); }                                           \
+    inline unsigned __##word##2uint_rz(T a) { return T(truncf(a)); }                                          \
+    inline unsigned __##word##2uint_rd(T a) { return T(floorf(a)); }                                          \
+    inline unsigned __##word##2uint_ru(T a) { return T(ceilf(a)); }                                           \
+    inline unsigned short __##word##_as_ushort(T h) { return h.as_bits(); }                                   \
+    inline short __##word##_as_short(T h) { return (short)h.as_bits(); }                                      \
+    inline T __ushort_as_##word(unsigned short b) { return T::of_bits(b); }                                   \
+    inline T __short_as_##word(short b) { return T::of_bits((uint16_t)b); }                                   \
+    TWO_BYTES_OPERATOR(T, +, __hadd)                                                                          \
+    TWO_BYTES_OPERATOR(T, -, __hsub)                                                                          \
+    TWO_BYTES_OPERATOR(T, *, __hmul)                                                                          \
+    TWO_BYTES_OPERATOR(T, /, __hdiv)                                                                          \
+    inline T __hadd_rn(T a, T b) { return a + b; }                                                            \
+    inline T __hsub_rn(T a, T b) { return a - b; }                                                            \
+    inline T __hmul_rn(T a, T b) { return a * b; }                                                            \
+    inline T __hfma(T a, T b, T c) { return to_odd((float)a, (float)b, (float)c); }                           \
+    inline T operator-(T a) { return T::of_bits(a.as_bits() ^ 0x8000); }                                      \
+    inline T operator+(T a) { return a; }                                                                     \
+    inline T __hneg(T a) { return -a; }                                                                       \
+    inline T __habs(T a) { return T::of_bits(a.as_bits() & 0x7fff); }                                         \
+    inline T &operator++(T &a) { return a += T(1); }                                                          \
+    inline T &operator--(T &a) { return a -= T(1); }                                                          \
+    inline T operator++(T &a, int) { T b = a; ++a; return b; }                                                \
+    inline T operator--(T &a, int) { T b = a; --a; return b; }                                                \
+    TWO_BYTES_COMPARISON(T, ==, eq)                                                                           \
+    TWO_BYTES_COMPARISON(T, !=, ne)                                                                           \
+    TWO_BYTES_COMPARISON(T, <, lt)                                                                            \
+    TWO_BYTES_COMPARISON(T, <=, le)                                                                           \
+    TWO_BYTES_COMPARISON(T, >, gt)                                                                            \
+    TWO_BYTES_COMPARISON(T, >=, ge)                                                                           \
+    inline bool __hisnan(T a) { return (float)a != (float)a; }                                                \
+    inline int __hisinf(T a) { return isinf((float)a) ? (a.as_bits() & 0x8000 ? -1 : 1) : 0; }                \
+    /* Of a number and a nan the number; +0 is larger than -0. */                                             \
+    inline T __hmax(T a, T b) {                                                                               \
+        return __hisnan(a) ? b : __hisnan(b) ? a : a == b ? (a.as_bits() & 0x8000 ? b : a) : a > b ? a : b;   \
+    }                                                                                                         \
+    inline T __hmin(T a, T b) {                                                                               \
+        return __hisnan(a) ? b : __hisnan(b) ? a : a == b ? (a.as_bits() & 0x8000 ? a : b) : a < b ? a : b;   \
+    }                                                                                                         \
+    struct alignas(4) T2 {                                                                                    \
+        T x, y;                                                                                               \
+        T2() = default;                                                                                       \
+        T2(T a, T b) : x(a), y(b) {}                                                                          \
+    };                                                                                                        \
+    inline T2 make_##word##2(T a, T b) { return {a, b}; }                                                     \
+    inline T2 __halves2##word##2(T a, T b) { return {a, b}; }                                                 \
+    inline T2 __##word##2##word##2(T a) { return {a, a}; }                                                    \
+    inline T2 __float2##word##2_rn(float a) { return {a, a}; }                                                \
+    inline T2 __floats2##word##2_rn(float a, float b) { return {a, b}; }                                      \
+    inline T2 __float22##word##2_rn(float2 a) { return {a.x, a.y}; }                                          \
+    inline float2 __##word##22float2(T2 a) { return {a.x, a.y}; }                                             \
+    inline T __low2##word(T2 a) { return a.x; }                                                               \
+    inline T __high2##word(T2 a) { return a.y; }                                                              \
+    inline float __low2float(T2 a) { return a.x; }                                                            \
+    inline float __high2float(T2 a) { return a.y; }                                                           \
+    inline T2 __low2##word##2(T2 a) { return {a.x, a.x}; }                                                    \
+    inline T2 __high2##word##2(T2 a) { return {a.y, a.y}; }                                                   \
+    inline T2 __lowhigh2highlow(T2 a) { return {a.y, a.x}; }                                                  \
+    inline T2 __lows2##word##2(T2 a, T2 b) { return {a.x, b.x}; }                                             \
+    inline T2 __highs2##word##2(T2 a, T2 b) { return {a.y, b.y}; }                                            \
+    PAIR_OPERATOR(T2, +, __hadd2)                                                                             \
+    PAIR_OPERATOR(T2, -, __hsub2)                                                                             \
+    PAIR_OPERATOR(T2, *, __hmul2)                                                                             \
+    PAIR_OPERATOR(T2, /, __h2div)                                                                             \
+    inline T2 __hadd2_rn(T2 a, T2 b) { return a + b; }                                                        \
+    inline T2 __hsub2_rn(T2 a, T2 b) { return a - b; }                                                        \
+    inline T2 __hmul2_rn(T2 a, T2 b) { return a * b; }                                                        \
+    inline T2 operator-(T2 a) { return {-a.x, -a.y}; }                                                        \
+    inline T2 __hneg2(T2 a) { return -a; }                                                                    \
+    inline T2 __habs2(T2 a) { return {__habs(a.x), __habs(a.y)}; }                                            \
+    inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }            \
+    inline T2 __hmax2(T2 a, T2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }                            \
+    inline T2 __hmin2(T2 a, T2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                            \
+    OF_ONE(T, T2, sqrt, sqrt((double)(float)a))                                                               \
+    OF_ONE(T, T2, rcp, 1 / (double)(float)a)                                                                  \
+    OF_ONE(T, T2, floor, floorf(a))                                                                           \
+    OF_ONE(T, T2, ceil, ceilf(a))                                                                             \
+    OF_ONE(T, T2, trunc, truncf(a))                                                                           \
+    OF_ONE(T, T2, rint, rintf(a))                                                                             \
+    OF_ONE(T, T2, rsqrt, 1 / sqrt((double)(float)a))                                                          \
+    OF_ONE(T, T2, exp, exp((double)(float)a))                                                                 \
+    OF_ONE(T, T2, exp2, exp2((double)(float)a))                                                               \
+    OF_ONE(T, T2, exp10, exp10((double)(float)a))                                                             \
+    OF_ONE(T, T2, log, log((double)(float)a))                                                                 \
+    OF_ONE(T, T2, log2, log2((double)(float)a))                                                               \
+    OF_ONE(T, T2, log10, log10((double)(float)a))                                                             \
+    OF_ONE(T, T2, sin, sin((double)(float)a))                                                                 \
+    OF_ONE(T, T2, cos, cos((double)(float)a))
+
+using __half = two_bytes<11, -24>;
 using half = __half;
-inline float __half2float(half h) { return h; }
-inline half __float2half(float x) { return x; }
-inline half __float2half_rn(float x) { return x; }
-inline half __double2half(double x) { return x; }
-inline half __int2half_rn(int x) { return x; }
-inline unsigned short __half_as_ushort(half h) { return h.as_bits(); }
-inline short __half_as_short(half h) { return (short)h.as_bits(); }
-inline half __ushort_as_half(unsigned short b) { return half::of_bits(b); }
-inline half __short_as_half(short b) { return half::of_bits((uint16_t)b); }
-// Each result is exact in double and rounded once more; for a quotient too that changes nothing.
-#define HALF_OPERATOR(op, name)                                                                               \
-    inline half operator op(half a, half b) { return (double)(float)a op (double)(float)b; }                  \
-    inline half name(half a, half b) { return a op b; }                                                       \
-    inline half &operator op##=(half &a, half b) { return a = a op b; }
-HALF_OPERATOR(+, __hadd)
-HALF_OPERATOR(-, __hsub)
-HALF_OPERATOR(*, __hmul)
-HALF_OPERATOR(/, __hdiv)
-#undef HALF_OPERATOR
-inline int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
-inline half __hfma(half a, half b, half c) { return (double)(float)a * (double)(float)b + (double)(float)c; }
-inline half operator-(half a) { return half::of_bits(a.as_bits() ^ 0x8000); }
-inline half operator+(half a) { return a; }
-inline half __hneg(half a) { return -a; }
-inline half __habs(half a) { return half::of_bits(a.as_bits() & 0x7fff); }
-inline half &operator++(half &a) { return a += half(1); }
-inline half &operator--(half &a) { return a -= half(1); }
-inline half operator++(half &a, int) { half b = a; ++a; return b; }
-inline half operator--(half &a, int) { half b = a; --a; return b; }
-#define HALF_COMPARISON(op, name)                                                                             \
-    inline bool operator op(half a, half b) { return (float)a op (float)b; }                                  \
-    inline bool __h##name##u(half a, half b) { float x = a, y = b; return x op y || x != x || y != y; }       \
-    inline bool __h##name(half a, half b) { float x = a, y = b; return x op y && x == x && y == y; }
-HALF_COMPARISON(==, eq)
-HALF_COMPARISON(!=, ne)
-HALF_COMPARISON(<, lt)
-HALF_COMPARISON(<=, le)
-HALF_COMPARISON(>, gt)
-HALF_COMPARISON(>=, ge)
-#undef HALF_COMPARISON
-inline half __hmax(half a, half b) { return fmaxf(a, b); }
-inline half __hmin(half a, half b) { return fminf(a, b); }
-inline half hsqrt(half a) { return sqrt((double)(float)a); }
-inline half hrcp(half a) { return 1 / (double)(float)a; }
-inline half hfloor(half a) { return floorf(a); }
-inline half hceil(half a) { return ceilf(a); }
-inline half htrunc(half a) { return truncf(a); }
-inline half hrint(half a) { return rintf(a); }
-inline bool __hisnan(half a) { return (float)a != (float)a; }
-inline int __hisinf(half a) { return a.as_bits() == 0x7c00 ? 1 : a.as_bits() == 0xfc00 ? -1 : 0; }
-inline int __half2int_rn(half a) { return half(rintf(a)); }
-inline int __half2int_rz(half a) { return half(truncf(a)); }
-inline int __half2int_rd(half a) { return half(floorf(a)); }
-inline int __half2int_ru(half a) { return half(ceilf(a)); }
-inline unsigned __half2uint_rn(half a) { return half(rintf(a)); }
-struct alignas(4) half2 {
-    half x, y;
-    half2() = default;
-    half2(half a, half b) : x(a), y(b) {}
-};
+OF_TWO_BYTES(__half, half2, half)
 using __half2 = half2;
-inline half2 make_half2(half a, half b) { return {a, b}; }
-inline half2 __halves2half2(half a, half b) { return {a, b}; }
-inline half2 __half2half2(half a) { return {a, a}; }
-inline half2 __float2half2_rn(float a) { return {a, a}; }
-inline half2 __floats2half2_rn(float a, float b) { return {a, b}; }
-inline half2 __float22half2_rn(float2 a) { return {a.x, a.y}; }
-inline float2 __half22float2(half2 a) { return {a.x, a.y}; }
-inline half __low2half(half2 a) { return a.x; }
-inline half __high2half(half2 a) { return a.y; }
-inline float __low2float(half2 a) { return a.x; }
-inline float __high2float(half2 a) { return a.y; }
-inline half2 __low2half2(half2 a) { return {a.x, a.x}; }
-inline half2 __high2half2(half2 a) { return {a.y, a.y}; }
-inline half2 __lowhigh2highlow(half2 a) { return {a.y, a.x}; }
-inline half2 __lows2half2(half2 a, half2 b) { return {a.x, b.x}; }
-inline half2 __highs2half2(half2 a, half2 b) { return {a.y, b.y}; }
-#define HALF2_OPERATOR(op, name)                                                                              \
-    inline half2 operator op(half2 a, half2 b) { return {a.x op b.x, a.y op b.y}; }                           \
-    inline half2 name(half2 a, half2 b) { return a op b; }                                                    \
-    inline half2 &operator op##=(half2 &a, half2 b) { return a = a op b; }
-HALF2_OPERATOR(+, __hadd2)
-HALF2_OPERATOR(-, __hsub2)
-HALF2_OPERATOR(*, __hmul2)
-HALF2_OPERATOR(/, __h2div)
-#undef HALF2_OPERATOR
-inline half2 operator-(half2 a) { return {-a.x, -a.y}; }
-inline half2 __hneg2(half2 a) { return -a; }
-inline half2 __habs2(half2 a) { return {__habs(a.x), __habs(a.y)}; }
-inline half2 __hfma2(half2 a, half2 b, half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
-inline half2 __hmax2(half2 a, half2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
-inline half2 __hmin2(half2 a, half2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
-inline half2 h2sqrt(half2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }
-inline half2 h2rcp(half2 a) { return {hrcp(a.x), hrcp(a.y)}; }
-inline half __uint2half_rn(unsigned x) { return x; }
-inline half __ll2half_rn(long long x) { return x; }
+using __nv_bfloat16 = two_bytes<8, -133>;
+using nv_bfloat16 = __nv_bfloat16;
+OF_TWO_BYTES(__nv_bfloat16, __nv_bfloat162, bfloat16)
+using nv_bfloat162 = __nv_bfloat162;
+#undef OF_TWO_BYTES
+inline int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 
 // ------------------------------------------------------------------------------------------------- arithmetic
 
