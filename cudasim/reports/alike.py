@@ -28,10 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cudasim.reports.counters import LANES, Bools, Counters, Ints
+from cudasim.reports.geometry import matrix, numbers
 from cudasim.reports.marks import all_set, set_bytes
+from cudasim.reports.memories import MemoryLike, State, Value
 from cudasim.reports.messages import Triple
-from cudasim.reports.recorder import MemoryLike, Recorder, Value, _Line, _State
+from cudasim.reports.recorder import Recorder
 from cudasim.reports.report import Report
+from cudasim.reports.tally import Tallied
 
 __all__ = ["AlikeRecorder", "Rows", "WrittenError"]
 
@@ -76,7 +79,7 @@ class AlikeRecorder(Recorder):
         super().__init__(*args, **more)
         self._only_read = only_read
         self._in_step = True  # all blocks of the chunk have met at the same barriers
-        self._bytes_together = 0  # of global memory, by each lane of the chunk; not in `_bytes` yet
+        self._bytes_together = 0  # of global memory, by each lane of the chunk; not in the tally yet
         self._patterns: dict[tuple[Any, ...], tuple[list[tuple[str, int]], Ints | None]] = {}
 
     # ----------------------------------------------------------------------------------------------- accesses
@@ -98,12 +101,12 @@ class AlikeRecorder(Recorder):
         at = offset.ravel() if chosen is None else offset.ravel()[chosen]
         state = None
         if memory.space != "constant":
-            state = self._state_alike(memory) if alone else self._state(memory)
+            state = self._memories.state_for_all(memory) if alone else self._memories.state(memory)
             if alone and not state.alike:
                 return False
             if kind == "load" and state.written is not None and not all_set(state.written, at, size).all():
                 return False
-        here = self._line(line, memory)
+        here = self._tally.line(line, memory)
         self._come_alike(here, rows)
         instant = self._order.tick(line)
         if not len(at):
@@ -112,9 +115,9 @@ class AlikeRecorder(Recorder):
             if rows.every:
                 self._bytes_together += size
             else:
-                _add_boxed(self._of_chunk(self._bytes, rows), self._boxed(rows), size)
+                _add_boxed(self._of_chunk(self._tally.bytes, rows), self._boxed(rows), size)
         conflicts = self._count_alike(here, kind, memory, offset, size, rows)
-        self._touch(here, kind, memory, at, size)
+        self._tally.touch(here, kind, memory, at, size)
         self._draw_alike(line, kind, memory, size, rows, conflicts, all_rows)
         if state is None:
             return True
@@ -126,35 +129,35 @@ class AlikeRecorder(Recorder):
             return True
         offset, active, warps = all_rows()
         given = value() if kind == "store" else None
-        self._remember(line, kind, memory, offset, size, active, warps, given, True, instant)
+        self._memories.remember(line, kind, memory, offset, size, active, warps, given, True, instant)
         return True
 
     def _remember_alike(
-        self, line: int, kind: str, memory: MemoryLike, state: _State, offset: Ints, at: Ints, size: int,
+        self, line: int, kind: str, memory: MemoryLike, state: State, offset: Ints, at: Ints, size: int,
         rows: Rows, chosen: Bools | None, instant: int,
     ) -> bool:  # fmt: skip
-        """`_remember`, in the copy that stands for all. False where the values of all copies are needed."""
+        """`Memories.remember`, in the copy that stands for all. False where the values of all are needed."""
         if state.shadow is not None:
-            lanes = (rows.warps[:, None] * LANES + np.arange(LANES)).ravel()
+            lanes = numbers(rows.warps)
             lanes = lanes if chosen is None else lanes[chosen]
             if kind == "store" and state.shadow.needs_values(at, size, lanes, instant):
                 return False
             found = state.shadow.access(kind, at, size, lanes, instant, None, (memory.space, memory.base))
             if found is not None:
-                self._report_races(line, kind, memory, at, lanes, instant, found, rows.times)
+                self._memories.races(line, kind, memory, at, lanes, instant, found, rows.times)
         if kind == "store" and state.written is not None:
             set_bytes(state.written, at, size)
         return True
 
     def _count_alike(
-        self, here: _Line, kind: str, memory: MemoryLike, offset: Ints, size: int, rows: Rows
+        self, here: Tallied, kind: str, memory: MemoryLike, offset: Ints, size: int, rows: Rows
     ) -> Ints | None:
-        """`_count_access` of these rows, so many times. Blocks that are moved by whole lines of 128 bytes
+        """`Tally.count` of these rows, so many times. Blocks that are moved by whole lines of 128 bytes
         count the same; what was counted once is looked up."""
-        self._use(here, memory)
+        self._tally.use(here, memory)
         if memory.space not in ("global", "shared"):
             return None
-        per_block, times = self._per_block, rows.times
+        per_block, times = self._geometry.per_block, rows.times
         blocks = len(offset) // per_block
         if blocks == 1:
             return self._count_block(here, kind, memory, offset, size, rows.active, times)
@@ -177,7 +180,7 @@ class AlikeRecorder(Recorder):
         return None
 
     def _count_block(
-        self, here: _Line, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, times: int
+        self, here: Tallied, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, times: int
     ) -> Ints | None:
         key = (kind, memory.space, size, offset.tobytes(), active.tobytes())
         found = self._patterns.get(key)
@@ -192,11 +195,11 @@ class AlikeRecorder(Recorder):
         self, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools
     ) -> tuple[list[tuple[str, int]], Ints | None]:
         """The counters of an access that are not 0, and its bank conflicts."""
-        scratch = _Line(Counters(), np.zeros((0, LANES), np.int32))
-        conflicts = self._count_access(scratch, kind, memory, offset, size, active, offset[active])
+        scratch = Tallied(Counters(), np.zeros((0, LANES), np.int32))
+        conflicts = self._tally.count(scratch, kind, memory, offset, size, active, offset[active])
         return [(name, count) for name, count in scratch.counters.totals().items() if count], conflicts
 
-    def _add(self, here: _Line, counted: list[tuple[str, int]], times: int) -> None:
+    def _add(self, here: Tallied, counted: list[tuple[str, int]], times: int) -> None:
         for name, count in counted:
             setattr(here.counters, name, getattr(here.counters, name) + count * times)
 
@@ -214,31 +217,7 @@ class AlikeRecorder(Recorder):
         else:
             self._event(kind, line, rows.active, rows.warps)
 
-    # -------------------------------------------------------------------------------------- state of memories
-
-    def _state_alike(self, memory: MemoryLike) -> _State:
-        """The state of a shared or local memory: a new one has one copy, which stands for all."""
-        key = (memory.space, id(memory))
-        if key not in self._states:
-            state = self._states[key] = self._new_state(memory, 1)
-            state.alike = True
-            if state.shadow is not None:
-                state.shadow.stands_for_all = True
-        return self._states[key]
-
-    def _state(self, memory: MemoryLike) -> _State:
-        """With a copy for each block, or each lane."""
-        state = super()._state(memory)
-        if state.alike:
-            state.alike = False
-            lanes = self._per_block * LANES
-            copies = self._count if memory.space == "shared" else self._count * lanes
-            if state.written is not None:
-                state.written = np.tile(state.written, copies)
-            if state.shadow is not None:
-                written: Any = memory  # shared memory as it is before this access
-                state.shadow.copied_out(copies, lanes, written.contents())
-        return state
+    # ------------------------------------------------------------------------------------------------- chunks
 
     def chunk(self, first_block: int, blocks: int) -> None:
         self._add_together()
@@ -249,38 +228,38 @@ class AlikeRecorder(Recorder):
 
     def come_alike(self, line: int, rows: Rows) -> None:
         """The threads of `rows` come to a line, and nothing there is to be counted."""
-        self._come_alike(self._line(line), rows)
+        self._come_alike(self._tally.line(line), rows)
 
     def branch_alike(self, line: int, taken: Bools, rows: Rows) -> None:
-        here = self._line(line)
+        here = self._tally.line(line)
         self._come_alike(here, rows)
         divergent = (rows.active & taken).any(axis=1) & (rows.active & ~taken).any(axis=1)
         here.counters.divergent_branches += rows.times * int(np.count_nonzero(divergent))
 
     def barrier_alike(self, line: int, rows: Rows) -> None:
         """All threads of the chunk meet."""
-        here = self._line(line)
+        here = self._tally.line(line)
         self._come_alike(here, rows)
         self._event("barrier", line, rows.active, rows.warps, rows.active)
-        here.counters.barriers += self._count
-        self._order.barrier(np.arange(self._first, self._first + self._count))
+        here.counters.barriers += self._geometry.count
+        self._order.barrier(self._geometry.first + np.arange(self._geometry.count))
 
     def barrier(
         self, line: int, active: Bools, warps: Ints, exited: Bools, name: str = "__syncthreads"
     ) -> None:
         super().barrier(line, active, warps, exited, name)
-        met = np.unique(warps[self._matrix(active, warps).any(axis=1)] // self._per_block)
-        self._in_step &= len(met) in (0, self._count)
+        met = np.unique(warps[matrix(active, warps).any(axis=1)] // self._geometry.per_block)
+        self._in_step &= len(met) in (0, self._geometry.count)
 
     def syncwarp(self, line: int, mask: NDArray[Any], active: Bools, warps: Ints, exited: Bools) -> None:
         super().syncwarp(line, mask, active, warps, exited)
-        active = self._matrix(active, warps)
-        joined = np.where(active, np.broadcast_to(mask, active.shape), 0).reshape(self._count, -1)
+        active = matrix(active, warps)
+        joined = np.where(active, np.broadcast_to(mask, active.shape), 0).reshape(self._geometry.count, -1)
         self._in_step &= bool((joined == joined[0]).all())
 
     # -------------------------------------------------------------------------------------- who came, in sums
 
-    def _come_alike(self, here: _Line, rows: Rows) -> None:
+    def _come_alike(self, here: Tallied, rows: Rows) -> None:
         if rows.every:
             here.together += 1
         else:
@@ -290,7 +269,7 @@ class AlikeRecorder(Recorder):
             here.masked_times += 1
         self._step()
 
-    def _add_masked(self, here: _Line) -> None:
+    def _add_masked(self, here: Tallied) -> None:
         if here.masked_times:
             rows: Any = here.masked
             _add_boxed(self._of_chunk(here.visits, rows), self._boxed(rows), here.masked_times)
@@ -298,28 +277,26 @@ class AlikeRecorder(Recorder):
 
     def _of_chunk(self, by_warp: Ints, rows: Rows) -> Ints:
         """The part of a table (warps, 32) that is this chunk's, as (z, y, x, warps of a block, 32)."""
-        first = self._first * self._per_block
-        part = by_warp[first : first + self._count * self._per_block]
-        return part.reshape(*rows.whole_box, self._per_block, LANES)
+        return by_warp[self._geometry.chunk].reshape(*rows.whole_box, self._geometry.per_block, LANES)
 
     def _boxed(self, rows: Rows) -> Bools:
-        return rows.active.reshape(*rows.box, self._per_block, LANES)
+        return rows.active.reshape(*rows.box, self._geometry.per_block, LANES)
 
     def _add_together(self) -> None:
-        first, last = self._first * self._per_block, (self._first + self._count) * self._per_block
-        exists = np.tile(self._exists, (self._count, 1))
-        for kept in self._lines.values():
+        chunk = self._geometry.chunk
+        exists = np.tile(self._geometry.exists, (self._geometry.count, 1))
+        for kept in self._tally.all:
             self._add_masked(kept)
             if kept.together:
-                kept.visits[first:last] += kept.together * exists
+                kept.visits[chunk] += kept.together * exists
                 kept.together = 0
         if self._bytes_together:
-            self._bytes[first:last] += self._bytes_together * exists
+            self._tally.bytes[chunk] += self._bytes_together * exists
             self._bytes_together = 0
 
-    def _steps(self) -> Ints:
+    def _check_span(self) -> None:
         self._add_together()
-        return super()._steps()
+        super()._check_span()
 
     def report(self, outputs: list[Any]) -> Report:
         self._add_together()

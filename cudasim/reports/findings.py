@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from cudasim.reports import messages
 from cudasim.reports.counters import LANES, Bools, Ints
@@ -57,6 +58,18 @@ class Findings:
         else:
             self._findings[key] = finding
             self.sections.setdefault(section, []).append(finding)
+
+    def by_section(self) -> dict[str, Any]:
+        """All findings by their name in the report, line by line, those that do no harm at the end."""
+        sections = {
+            name: sorted(found, key=lambda f: (f.kind == "same-value", f.line, f.kind == "warp"))
+            for name, found in self.sections.items()
+        }
+        if "notes" in sections:  # what leaves the whole array is said there
+            beyond = {(f.line, f.array) for f in sections.get("out_of_bounds", ())}
+            notes = sections["notes"]
+            sections["notes"] = [f for f in notes if f.kind != "row" or (f.line, f.array) not in beyond]
+        return sections
 
 
 def note_guesses(report: Report, guesses: frozenset[tuple[int, int]]) -> None:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from cudasim.reports.counters import LANES, Bools, Ints
 from cudasim.reports.marks import set_bytes
-from cudasim.reports.recorder import MemoryLike, Recorder
+from cudasim.reports.memories import MemoryLike
+from cudasim.reports.recorder import Recorder
 
 __all__ = ["Reuse", "ReuseRecorder"]
 

@@ -1,0 +1,246 @@
+"""Accesses against the memory that they touch: in bounds, aligned, written before, in order with others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cudasim.reports import messages
+from cudasim.reports.counters import Bools, Ints, alignment
+from cudasim.reports.finding import Race
+from cudasim.reports.findings import Findings
+from cudasim.reports.geometry import Geometry, numbers
+from cudasim.reports.marks import all_set, set_bytes
+from cudasim.reports.order import Order, lane_of
+from cudasim.reports.races import KINDS, Conflicts, Shadow, bits
+
+__all__ = ["Memories", "MemoryLike", "State", "Value"]
+
+Array = NDArray[Any]
+Value = Array | Sequence[Array] | int | float | None
+
+
+class MemoryLike(Protocol):
+    """What the recorder asks of a memory; with a `shape` as well, elements are named tile[2][1].
+
+    Shared and local memory is told apart by the object: one for each array and chunk of blocks.
+    """
+
+    name: str
+    space: str  # "global", "shared" (one copy per block), "local" (one per thread), "constant"
+    nbytes: int  # of one copy
+    dtype: np.dtype[Any]
+    base: int
+    low: int
+    high: int
+
+    @property
+    def initialised(self) -> bool | Bools:
+        """Whether its bytes were written before the launch; of global memory also byte by byte."""
+
+
+@dataclass
+class State:
+    """What is kept of one memory: who touched it, and which bytes have been written."""
+
+    memory: MemoryLike  # kept so that no other one gets its id
+    shadow: Shadow | None
+    stride: int
+    written: NDArray[np.uint8] | None
+    alike: bool = False  # one copy stands for all: see `alike`
+
+
+class Memories:
+    """The states of all memories, and what is found by them."""
+
+    def __init__(self, geometry: Geometry, order: Order, found: Findings) -> None:
+        self._geometry, self._order, self._found = geometry, order, found
+        self._states: dict[tuple[str, int], State] = {}
+
+    def chunk(self) -> None:
+        """Other blocks begin; their shared and local memory is fresh."""
+        self._states = {key: state for key, state in self._states.items() if key[0] == "global"}
+
+    # ----------------------------------------------------------------------------------- where an access goes
+
+    def allowed(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints
+    ) -> Bools:
+        """The active lanes that stay within bounds and are aligned; the others are reported."""
+        allowed = active
+        bad = active & ((offset < memory.low) | (offset > memory.high - size))
+        if bad.any():
+            i, who = self._found.example(bad, warps)
+            item = memory.dtype.itemsize
+            index = _index(memory, int(offset.flat[i]))
+            if memory.space == "null":
+                text = messages.null(who, kind)
+            else:
+                text = messages.bounds(
+                    _element(memory, index), memory.name, who, kind, index, max(1, size // item),
+                    (memory.high - memory.low) // item,
+                )  # fmt: skip
+            self._found.find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
+            allowed = allowed & ~bad
+        align = alignment(size)
+        if align > 1:
+            bad = allowed & (((offset + memory.base) & (align - 1)) != 0)
+            if bad.any():
+                i, who = self._found.example(bad, warps)
+                index = _index(memory, int(offset.flat[i]))
+                address = int(offset.flat[i]) + memory.base
+                text = messages.misaligned(_element(memory, index), who, kind, size, align, address)
+                self._found.find("misaligned", "misaligned", line, text, who, bad, memory.name, index)
+                allowed = allowed & ~bad
+        return allowed
+
+    # ------------------------------------------------------------------------------------------ what it meets
+
+    def remember(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, allowed: Bools, warps: Ints,
+        value: Value, reads: bool, instant: int,
+    ) -> None:  # fmt: skip
+        """What an access does to the state of its memory: what has been written, and what races."""
+        if memory.space == "constant":
+            return
+        lanes, at = numbers(warps), offset.ravel()
+        chosen = None if allowed.all() else np.flatnonzero(allowed.ravel())
+        if chosen is not None:
+            lanes, at = lanes[chosen], at[chosen]
+        state = self.state(memory)
+        position = at + self._copy(memory, state, lanes)
+        if state.written is not None:
+            asks = kind if reads else "store"
+            self._check_written(line, asks, memory, state.written, position, size, lanes, at)
+        if state.shadow is not None:
+            if isinstance(value, int | float):
+                value = np.asarray(value).astype(memory.dtype)
+            data = bits(value, chosen, allowed.shape, size) if kind == "store" else None
+            key = (memory.space, memory.base)
+            if kind == "atomic" and memory.space == "global" and self._order.has_fences:
+                self._order.atomic(instant, lanes, [(key, cell) for cell in position.tolist()])
+            found = state.shadow.access(kind, position, size, lanes, instant, data, key)
+            if found is not None:
+                self.races(line, kind, memory, at, lanes, instant, found)
+
+    def _check_written(
+        self, line: int, kind: str, memory: MemoryLike, written: NDArray[np.uint8], position: Ints, size: int,
+        lanes: Ints, at: Ints,
+    ) -> None:  # fmt: skip
+        if kind != "store":
+            bad = ~all_set(written, position, size)
+            if bad.any():
+                i = int(bad.argmax())
+                who = self._found.actor(int(lanes[i]))
+                index = _index(memory, int(at[i]))
+                text = (
+                    f"{who} {messages.DOES[kind]} {_element(memory, index)} before anything was written "
+                    f"there. {messages.GARBAGE[memory.space]}."
+                )
+                self._found.find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
+        if kind != "load":
+            set_bytes(written, position, size)
+
+    def races(
+        self, line: int, kind: str, memory: MemoryLike, offset: Ints, lanes: Ints, instant: int,
+        found: Conflicts, times: int = 1,
+    ) -> None:  # fmt: skip
+        """Report what races with an access, which `times` blocks make alike."""
+        racing = np.flatnonzero(found.marks)
+        marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
+        others = lane_of(marks)
+        other_lines = self._order.line(marks)
+        one_warp = others >> 5 == mine >> 5
+        # One finding for each (line, kind): all accesses of a finding have one code.
+        codes = other_lines * 4 + np.where(same_value, 2, np.where(found.unfenced[racing], 3, one_warp))
+        for code in np.unique(codes).tolist():
+            members = np.flatnonzero(codes == code)
+            first = int(members[0])
+            i = int(racing[first])
+            name = (memory.space, "warp", "same-value", "last-block")[code & 3]
+            other_line = code >> 2
+            me, other = self._found.actor(int(mine[first])), self._found.actor(int(others[first]))
+            index = _index(memory, int(offset[i]))
+            text = messages.race(
+                _element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
+                code & 3 == 2, int(marks[first]) >> 32 == instant,
+                self._order.waits_for_fence(int(mine[first])),
+            )  # fmt: skip
+            if name == "last-block":
+                text += messages.LAST_BLOCK
+            race = Race(
+                name, text, line, self._found.source_line(line), memory.name, index, me.block, me.thread,
+                len(members) * times, other_line, other.block, other.thread,
+            )  # fmt: skip
+            self._found.add("notes" if name == "last-block" else "races", race, other_line)
+
+    # ------------------------------------------------------------------------------------------------- states
+
+    def state(self, memory: MemoryLike) -> State:
+        """With a copy of shared memory for each block, of local memory for each lane."""
+        key = ("global", memory.base) if memory.space == "global" else (memory.space, id(memory))
+        if key not in self._states:
+            self._states[key] = self._new(memory, self._copies(memory))
+        state = self._states[key]
+        if state.alike:
+            self._copy_out(memory, state)
+        return state
+
+    def state_for_all(self, memory: MemoryLike) -> State:
+        """That of a shared or local memory, where a new one has one copy, which stands for all."""
+        key = (memory.space, id(memory))
+        if key not in self._states:
+            state = self._states[key] = self._new(memory, 1)
+            state.alike = True
+            if state.shadow is not None:
+                state.shadow.stands_for_all = True
+        return self._states[key]
+
+    def _copy_out(self, memory: MemoryLike, state: State) -> None:
+        state.alike = False
+        copies = self._copies(memory)
+        if state.written is not None:
+            state.written = np.tile(state.written, copies)
+        if state.shadow is not None:
+            before: Any = memory  # shared memory as it is before this access
+            state.shadow.copied_out(copies, self._geometry.lanes, before.contents())
+
+    def _copies(self, memory: MemoryLike) -> int:
+        blocks = self._geometry.count
+        return {"shared": blocks, "local": blocks * self._geometry.lanes}.get(memory.space, 1)
+
+    def _new(self, memory: MemoryLike, copies: int) -> State:
+        shadow = None
+        if memory.space != "local":
+            shadow = Shadow(memory.nbytes, copies, self._order, memory.space == "shared")
+        stride = -(-memory.nbytes // 16) * 16
+        written = None
+        if isinstance(memory.initialised, np.ndarray):
+            written = np.zeros(stride, dtype=np.uint8)
+            written[: memory.nbytes] = memory.initialised
+        elif not memory.initialised:
+            written = np.zeros(stride * copies, dtype=np.uint8)
+        return State(memory, shadow, stride, written)
+
+    def _copy(self, memory: MemoryLike, state: State, lanes: Ints) -> Ints | int:
+        """Where each lane's copy of the memory begins in its state."""
+        first, of_block = self._geometry.first, self._geometry.lanes
+        if memory.space == "shared":
+            return (lanes // of_block - first) * state.stride
+        if memory.space == "local":
+            return (lanes - first * of_block) * state.stride
+        return 0
+
+
+def _index(memory: MemoryLike, offset: int) -> int:
+    return (offset - memory.low) // memory.dtype.itemsize
+
+
+def _element(memory: MemoryLike, index: int) -> str:
+    if getattr(memory, "single", False) and index == 0:
+        return memory.name
+    return messages.element(memory.name, index, getattr(memory, "shape", None))
