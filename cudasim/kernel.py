@@ -461,6 +461,7 @@ def profile(
     if report.out_of_bounds:
         standing = guards(kernel.function)
         for finding in report.out_of_bounds:
-            finding.guards = standing.get(finding.line, ())
+            if finding.array != kernel.dynamic:  # of which the launch may have given too little
+                finding.guards = standing.get(finding.line, ())
     note_guesses(report, guesses(kernel.function))
     return report

@@ -114,6 +114,7 @@ class Lanes:
         found = self.memories.get(0)
         if found is None:
             memory = Shared(variable.name, variable.type, self.launch.shared_bytes, dtype, (self.blocks,))
+            memory.by_launch = True
             found = self.memories[0] = LanePointer(memory)
         return found
 
