@@ -137,7 +137,8 @@ def recorded(
     if report.out_of_bounds:
         standing = guards(kernel.function)
         for finding in report.out_of_bounds:
-            finding.guards = standing.get(finding.line, ())
+            if finding.array != kernel.dynamic:  # of which the launch may have given too little
+                finding.guards = standing.get(finding.line, ())
     note_guesses(report, guesses(kernel.function))
     tell_rounds(report, rounds(kernel.function))
     return report

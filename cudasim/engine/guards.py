@@ -53,6 +53,8 @@ def _returns(node: Statement) -> bool:
 
 
 def _and(node: If | Loop, outer: Lines) -> Lines:
+    if isinstance(node, If) and node.no is not None:  # it chooses between two ways, and guards neither
+        return outer
     compares = any(isinstance(n, Binary) and n.op in ("<", "<=", ">", ">=") for n in walk(node.test))
     return (node.at.line, *outer) if compares else outer
 

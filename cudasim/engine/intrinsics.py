@@ -21,6 +21,7 @@ SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_syn
 VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
 ELEMENTS = {kind.size: kind for kind in (UCHAR, USHORT, UINT, ULLONG)}  # in which memcpy moves bytes
 FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
+NO_EFFECT = {"__nanosleep"}  # how long a thread takes, no result depends on
 
 
 def told_of(function: Function, condition: str) -> tuple[str, str]:
@@ -45,6 +46,10 @@ class IntrinsicWriter:
         if name == "assert":
             told = code.constant(told_of(code.function, node.text), "s")
             code.emit(f"L.assertion({self.expressions.text(node.arguments[0])}, {told}, {mask}, {line})")
+            return "None"
+        if name in NO_EFFECT:
+            for argument in node.arguments:
+                code.temp(self.expressions.text(argument))
             return "None"
         if name == "__syncwarp" or name in FENCES:
             lanes = [self.expressions.text(a) for a in node.arguments]

@@ -78,6 +78,7 @@ class Lanes:
             memory = Shared(
                 variable.name, variable.type, self.launch.shared_bytes, dtype, (self.axes.blocks,)
             )
+            memory.by_launch = True
             found = self.memories[0] = LanePointer(memory)
         return found
 

@@ -39,6 +39,7 @@ class Memory:
     space = "global"
     shape: tuple[int, ...] = ()
     single = False  # a variable, and no array
+    by_launch = False  # as long as the launch says: extern __shared__
     initialised: bool | np.ndarray[Any, Any]
 
     def __init__(self, name: str, nbytes: int, dtype: np.dtype[Any], base: int = 0) -> None:

@@ -254,6 +254,7 @@ _add("__syncwarp", Signature("__syncwarp", VOID, (UINT,), (0xFFFFFFFF,)))
 _add("__threadfence", Signature("__threadfence", VOID, ()))
 _add("__threadfence_system", Signature("__threadfence_system", VOID, ()))
 _add("__threadfence_block", Signature("__threadfence_block", VOID, ()))
+_add("__nanosleep", Signature("__nanosleep", VOID, (UINT,)))
 
 # What checks its arguments by itself, for pointers to all numbers and vectors.
 CACHED_LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu")
@@ -269,11 +270,9 @@ UNSUPPORTED = set(
         "memcmp",
         "clock",
         "clock64",
-        "__nanosleep",
         "__trap",
         "__brkpt",
         "__assertfail",
-        "__threadfence_system",
         "__prof_trigger",
         "alloca",
         "sincos",

@@ -82,7 +82,7 @@ class Memories:
             else:
                 text = messages.bounds(
                     _element(memory, index), memory.name, who, kind, index, max(1, size // item),
-                    (memory.high - memory.low) // item,
+                    (memory.high - memory.low) // item, memory.nbytes if _by_launch(memory) else None,
                 )  # fmt: skip
             self._found.find("out_of_bounds", "out-of-bounds", line, text, who, bad, memory.name, index)
             allowed = allowed & ~bad
@@ -93,7 +93,9 @@ class Memories:
                 i, who = self._found.example(bad, warps)
                 index = _index(memory, int(offset.flat[i]))
                 address = int(offset.flat[i]) + memory.base
-                text = messages.misaligned(_element(memory, index), who, kind, size, align, address)
+                text = messages.misaligned(
+                    _element(memory, index), who, kind, size, align, address, _by_launch(memory)
+                )
                 self._found.find("misaligned", "misaligned", line, text, who, bad, memory.name, index)
                 allowed = allowed & ~bad
         return allowed
@@ -238,6 +240,11 @@ class Memories:
 
 def _index(memory: MemoryLike, offset: int) -> int:
     return (offset - memory.low) // memory.dtype.itemsize
+
+
+def _by_launch(memory: MemoryLike) -> bool:
+    """Whether the launch says how long it is: extern __shared__."""
+    return bool(getattr(memory, "by_launch", False))
 
 
 def _element(memory: MemoryLike, index: int) -> str:

@@ -25,6 +25,7 @@ GUESS = (
     ". It is the first guess of a loop that tries atomicCAS until it succeeds: a wrong guess is tried again."
 )
 GUARD = " Guard the access with an if that keeps it inside."
+ENLARGE = " Launch with more of it, or guard the access with an if that keeps it inside."
 DOES = {"load": "reads", "store": "writes", "atomic": "atomically updates"}
 DO = {"load": "read", "store": "write", "atomic": "update atomically"}
 LAST_BLOCK = (
@@ -126,15 +127,21 @@ def _missing(me: Actor, other: Actor, waits_for_fence: bool) -> str:
     return " with no __syncthreads() between them."
 
 
-def bounds(what: str, name: str, who: Actor, kind: str, index: int, elements: int, length: int) -> str:
-    """`elements` are read or written from `index` on; the array has `length`."""
+def bounds(
+    what: str, name: str, who: Actor, kind: str, index: int, elements: int, length: int,
+    shared_mem: int | None = None,
+) -> str:  # fmt: skip
+    """`elements` are read or written from `index` on; the array has `length`, as the launch gives it
+    `shared_mem` bytes (None: it has its length by itself)."""
     does = DOES[kind] + (f" {elements} elements from" if elements > 1 else "")
     has = f"{name} has {length} element{'' if length == 1 else 's'}" + (
         f" (0 to {length - 1})" if length else ""
     )
+    if shared_mem is not None:
+        has += f", as the launch gives it shared_mem={shared_mem} bytes"
     if index < 0:
         return f"{who} {does} {what}, which lies before the first element; {has}.{GUARD}"
-    hint = GUARD
+    hint = GUARD if shared_mem is None else ENLARGE
     if index > 2**31 and abs(index - 2**32) < 2**24:
         hint = (
             f" An unsigned index went below zero: {index} is {index - 2**32} wrapped around at 2**32. "
@@ -160,10 +167,14 @@ def shift(who: Actor, by: int, bits: int) -> str:
     )
 
 
-def misaligned(what: str, who: Actor, kind: str, size: int, align: int, address: int) -> str:
+def misaligned(
+    what: str, who: Actor, kind: str, size: int, align: int, address: int, carved: bool = False
+) -> str:
+    """`carved`: in memory that a kernel divides into arrays by itself."""
+    hint = " In it, put the array with the larger elements first, or round its start up." if carved else ""
     return (
         f"{who} {DOES[kind]} {size} bytes at {what}, whose address is not a multiple of {align} "
-        f"(it is {address % align} too far). A vector must start at a multiple of its own length."
+        f"(it is {address % align} too far). {size} bytes must start at a multiple of {align}.{hint}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cudasim import RawKernel, cp, profile
+from cudasim import KernelFault, RawKernel, cp, profile
 from cudasim.reports.report import Finding, Report
 
 
@@ -223,3 +223,72 @@ def test_what_was_not_written_before_the_fence_stays_a_race() -> None:
     args = (cp.zeros(640, cp.float32), cp.zeros(10, cp.float32), cp.zeros(1, cp.float32), 640)
     report = profile(RawKernel(source, "total"), (10,), (64,), args)
     assert not report.ok and (READ, "partial") in {(one.line, one.array) for one in report.races}
+
+
+# ---------------------------------------------------------------------------------- shared by the launch
+
+SCAN = """
+extern "C" __global__ void scan(const float* x, float* y, int n) {
+    extern __shared__ float buf[];
+    int t = threadIdx.x, out = 0, in = 1;
+    buf[t] = t > 0 ? x[t - 1] : 0.f;
+    __syncthreads();
+    for (int o = 1; o < n; o *= 2) {
+        out = 1 - out; in = 1 - out;
+        if (t >= o) buf[out * n + t] = buf[in * n + t] + buf[in * n + t - o];
+        else buf[out * n + t] = buf[in * n + t];
+        __syncthreads();
+    }
+    y[t] = buf[out * n + t];
+}"""
+
+
+def scan(shared_mem: int) -> Report:
+    args = cp.ones(256, cp.float32), cp.zeros(256, cp.float32), 256
+    return profile(RawKernel(SCAN, "scan"), (1,), (256,), args, shared_mem=shared_mem)
+
+
+def test_where_the_launch_gives_too_little_shared_memory_no_condition_is_blamed() -> None:
+    assert scan(2048).ok
+    found = scan(1024).problems
+    assert [(one.kind, one.line, one.array) for one in found] == [
+        ("out-of-bounds", 9, "buf"), ("out-of-bounds", 10, "buf"),
+    ]  # fmt: skip
+    for one in found:
+        assert "buf has 256 elements (0 to 255), as the launch gives it shared_mem=1024 bytes." in one.message
+
+
+def test_a_condition_with_an_else_is_no_guard() -> None:
+    body = "if (i >= 4) { a[i] = 1.f; a[i + n] = 1.f; } else { a[i - 1] = 2.f; a[i + n] = 3.f; }"
+    source = f'extern "C" __global__ void k(float* a, int n) {{ int i = threadIdx.x;\n{body}\n}}'
+    report = profile(RawKernel(source, "k"), (1,), (8,), (cp.zeros(8, cp.float32), 8))
+    assert report.problems and all(one.kind == "out-of-bounds" and not one.guards for one in report.problems)
+
+
+CARVE = """
+extern "C" __global__ void carve(double* y, int n) {
+    extern __shared__ char pool[];
+    float* a = (float*)pool;
+    double* b = (double*)(a + n);
+    int t = threadIdx.x;
+    a[t] = t;
+    b[t] = 2.0 * a[t];
+    y[t] = b[t];
+}"""
+
+
+def test_an_array_that_is_carved_at_an_odd_place_is_told_how_to_be_carved() -> None:
+    args = cp.zeros(31, cp.float64), 31
+    report = profile(RawKernel(CARVE, "carve"), (1,), (31,), args, shared_mem=31 * 12)
+    first = report.misaligned[0]
+    assert first.line == 8 and "8 bytes must start at a multiple of 8" in first.message
+    assert "put the array with the larger elements first, or round its start up" in first.message
+    assert "vector" not in first.message
+    with pytest.raises(KernelFault, match="round its start up"):
+        RawKernel(CARVE, "carve")((1,), (31,), args, shared_mem=31 * 12)
+
+
+def test_a_misaligned_vector_of_a_global_array_is_not_told_of_carving() -> None:
+    source = 'extern "C" __global__ void k(float* a) { *(float4*)(a + 1) = make_float4(0.f, 0.f, 0.f, 0.f); }'
+    message = profile(RawKernel(source, "k"), (1,), (1,), (cp.zeros(8, cp.float32),)).misaligned[0].message
+    assert "16 bytes must start at a multiple of 16" in message and "larger elements" not in message

@@ -833,4 +833,27 @@ namespace cg = cooperative_groups;""",
 #include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;""",
     ),
+    "a lock with a pause": (
+        """
+    __shared__ int lock, sum;
+    if (t == 0) { lock = 0; sum = 0; }
+    __syncthreads();
+    unsigned ns = 8;
+    for (bool done = false; !done; ) {
+        if (atomicCAS(&lock, 0, 1) == 0) {
+            __threadfence_block();
+            sum += x[t];
+            __threadfence_block();
+            atomicExch(&lock, 0);
+            done = true;
+        } else {
+            __nanosleep(ns);
+            if (ns < 256) ns *= 2;
+        }
+    }
+    __threadfence_system();
+    __syncthreads();
+    out[t] = sum;""",
+        """""",
+    ),
 }

@@ -439,6 +439,8 @@ constexpr int warpSize = 32;
 #define __syncthreads_and(p) ((int)(fibers::barrier(__LINE__, (p) ? 0 : 1) == 0))
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+inline void __threadfence_system() {}
+inline void __nanosleep(unsigned) {}
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) { fibers::leave(fibers::meet("__syncwarp", mask, 0)); }
 template <typename T> T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
