@@ -25,6 +25,7 @@ from cudasim.engine.guesses import guesses
 from cudasim.engine.lanes import Launch
 from cudasim.engine.run import SCHEDULES, run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable, shared_variables
+from cudasim.engine.tickets import tickets
 from cudasim.engine.writes import written_through
 from cudasim.errors import CompileError, EndlessLoop, KernelFault, LaunchTypeError
 from cudasim.language.tree import Function, Program, Variable
@@ -434,7 +435,13 @@ def profile(
         values = arguments.values(copies)
         code.variables.update(pointers(kernel.variables, copies))
         recorder = AlikeRecorder(
-            launch.name, launch.source, launch.grid, launch.block, max_span, only_read=only_read
+            launch.name,
+            launch.source,
+            launch.grid,
+            launch.block,
+            max_span,
+            tickets(kernel.function),
+            only_read=only_read,
         )
         launch.waits = code.waits
         again = Again(

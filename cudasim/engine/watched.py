@@ -215,8 +215,8 @@ class Watched(Blocks):
         asked = self.rows(wide(lanes)).astype(np.uint32)
         self.recorder.syncwarp(line, asked, self.active(mask), self.warp_numbers(), self.active(self.exited))
 
-    def fence(self, mask: Mask, line: int) -> None:
-        self.recorder.fence(line, self.active(mask), self.warp_numbers())
+    def fence(self, mask: Mask, line: int, within_block: bool) -> None:
+        self.recorder.fence(line, self.active(mask), self.warp_numbers(), within_block)
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
         if self._alike and mask is not False:
