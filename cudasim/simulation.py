@@ -19,6 +19,7 @@ from cudasim.engine.guesses import guesses
 from cudasim.engine.rounds import rounds
 from cudasim.engine.run import run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable
+from cudasim.engine.tickets import tickets
 from cudasim.engine.writes import written_through
 from cudasim.errors import EndlessLoop, KernelFault
 from cudasim.reports.alike import AlikeRecorder, WrittenError
@@ -108,7 +109,13 @@ def recorded(
         values = arguments.values(copies)
         code.variables.update(pointers(kernel.variables, copies))
         recorder = AlikeRecorder(
-            launch.name, launch.source, launch.grid, launch.block, max_span, only_read=only_read
+            launch.name,
+            launch.source,
+            launch.grid,
+            launch.block,
+            max_span,
+            tickets(kernel.function),
+            only_read=only_read,
         )
         launch.waits = code.waits
         again = Again(

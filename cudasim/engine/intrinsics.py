@@ -55,8 +55,8 @@ class IntrinsicWriter:
             lanes = [self.expressions.text(a) for a in node.arguments]
             if code.watched and name == "__syncwarp":
                 code.emit(f"L.syncwarp({lanes[0] if lanes else '0xffffffff'}, {mask}, {line})")
-            elif code.watched and name != "__threadfence_block":
-                code.emit(f"L.fence({mask}, {line})")
+            elif code.watched:
+                code.emit(f"L.fence({mask}, {line}, {name == '__threadfence_block'})")
             return "None"
         if name.startswith("atomic"):
             return self.atomic(node, True)

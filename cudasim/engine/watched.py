@@ -218,8 +218,8 @@ class Watched(Blocks):
             line, asked, self.axes.active(mask), self.warp_numbers(), self.axes.active(self.exited)
         )
 
-    def fence(self, mask: Mask, line: int) -> None:
-        self.recorder.fence(line, self.axes.active(mask), self.warp_numbers())
+    def fence(self, mask: Mask, line: int, within_block: bool) -> None:
+        self.recorder.fence(line, self.axes.active(mask), self.warp_numbers(), within_block)
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
         if self._alike and mask is not False:

@@ -95,6 +95,8 @@ class AlikeRecorder(Recorder):
         alone = memory.space in ("shared", "local")
         if alone and not (self._in_step and rows.box == (1, 1, 1)):
             return False
+        if alone and self._order.has_learnt:  # which one block may have done, and another one not
+            return False
         if memory.space == "local" and not (rows.every and (offset == offset[0, 0]).all()):
             return False
         chosen = None if rows.active.all() else rows.active.ravel()
@@ -142,7 +144,7 @@ class AlikeRecorder(Recorder):
             lanes = lanes if chosen is None else lanes[chosen]
             if kind == "store" and state.shadow.needs_values(at, size, lanes, instant):
                 return False
-            found = state.shadow.access(kind, at, size, lanes, instant, None, (memory.space, memory.base))
+            found = state.shadow.access(kind, at, size, lanes, instant, None, state.key)
             if found is not None:
                 self._memories.races(line, kind, memory, at, lanes, instant, found, rows.times)
         if kind == "store" and state.written is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from cudasim.reports.geometry import Geometry, numbers
 from cudasim.reports.marks import all_set, set_bytes
 from cudasim.reports.order import Order, lane_of
 from cudasim.reports.races import KINDS, Conflicts, Shadow, bits
+from cudasim.reports.signals import Signals
 
 __all__ = ["Memories", "MemoryLike", "State", "Value"]
 
@@ -51,14 +52,21 @@ class State:
     shadow: Shadow | None
     stride: int
     written: NDArray[np.uint8] | None
+    key: Hashable  # its name to those who tell cells apart
     alike: bool = False  # one copy stands for all: see `alike`
 
 
 class Memories:
     """The states of all memories, and what is found by them."""
 
-    def __init__(self, geometry: Geometry, order: Order, found: Findings) -> None:
+    def __init__(
+        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None
+    ) -> None:
+        """`tickets`: the lines of atomics whose result is compared with a count (None: all of them)."""
         self._geometry, self._order, self._found = geometry, order, found
+        self._tickets = tickets
+        self.signals = Signals(order)
+        self._made = 0  # how many states
         self._states: dict[tuple[str, int], State] = {}
 
     def chunk(self) -> None:
@@ -122,12 +130,26 @@ class Memories:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
             data = bits(value, chosen, allowed.shape, size) if kind == "store" else None
-            key = (memory.space, memory.base)
-            if kind == "atomic" and memory.space == "global" and self._order.has_fences:
-                self._order.atomic(instant, lanes, [(key, cell) for cell in position.tolist()])
-            found = state.shadow.access(kind, position, size, lanes, instant, data, key)
+            if kind == "atomic":
+                self._tell(line, state.key, position, lanes, instant)
+            found = state.shadow.access(kind, position, size, lanes, instant, data, state.key)
             if found is not None:
+                self._without_own(kind, state.key, position, lanes, found)
                 self.races(line, kind, memory, at, lanes, instant, found)
+
+    def _tell(self, line: int, key: Hashable, position: Ints, lanes: Ints, instant: int) -> None:
+        """An atomic may tell others of what was done before."""
+        self.signals.flag(instant, key, lanes, position, True, True, line in (self._tickets or ()))
+        if self._order.has_fences:
+            ticket = self._tickets is None or line in self._tickets
+            cells = [(key, cell) for cell in position.tolist()]
+            self._order.atomic(instant, lanes, cells, ticket=ticket)
+
+    def _without_own(self, kind: str, key: Hashable, position: Ints, lanes: Ints, found: Conflicts) -> None:
+        """The last block may reset its counter: each cell is updated in one order, which all agree about."""
+        old = np.flatnonzero((found.marks != 0) & (found.kinds == KINDS.index("atomic")))
+        if kind == "store" and len(old) and self._tickets:
+            found.marks[old[self.signals.took_the_last(key, lanes[old], position[old])]] = 0
 
     def _check_written(
         self, line: int, kind: str, memory: MemoryLike, written: NDArray[np.uint8], position: Ints, size: int,
@@ -156,6 +178,8 @@ class Memories:
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
         others = lane_of(marks)
         other_lines = self._order.line(marks)
+        if not len(racing):
+            return
         one_warp = others >> 5 == mine >> 5
         # One finding for each (line, kind): all accesses of a finding have one code.
         codes = other_lines * 4 + np.where(same_value, 2, np.where(found.unfenced[racing], 3, one_warp))
@@ -170,7 +194,9 @@ class Memories:
             text = messages.race(
                 _element(memory, index), kind, line, KINDS[found.kinds[i]], other_line, me, other,
                 code & 3 == 2, int(marks[first]) >> 32 == instant,
-                self._order.waits_for_fence(int(mine[first])),
+                self.signals.told(
+                    int(mine[first]), int(others[first]), int(marks[first]) >> 32, self._order.now
+                ),
             )  # fmt: skip
             if name == "last-block":
                 text += messages.LAST_BLOCK
@@ -226,7 +252,9 @@ class Memories:
             written[: memory.nbytes] = memory.initialised
         elif not memory.initialised:
             written = np.zeros(stride * copies, dtype=np.uint8)
-        return State(memory, shadow, stride, written)
+        self._made += 1
+        key = ("global", memory.base) if memory.space == "global" else (memory.space, self._made)
+        return State(memory, shadow, stride, written, key)
 
     def _copy(self, memory: MemoryLike, state: State, lanes: Ints) -> Ints | int:
         """Where each lane's copy of the memory begins in its state."""

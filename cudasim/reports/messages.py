@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from cudasim.reports.signals import Told
+
 __all__ = [
     "GARBAGE",
     "Actor",
@@ -78,9 +80,10 @@ def element(name: str, index: int, shape: tuple[int, ...] | None = None) -> str:
 
 def race(
     what: str, kind: str, line: int, other_kind: str, other_line: int, me: Actor, other: Actor,
-    same_value: bool, together: bool, waits_for_fence: bool,
+    same_value: bool, together: bool, told: Told | None,
 ) -> str:  # fmt: skip
-    """`kind` and `other_kind`: load, store, atomic; `together`: one instruction writes twice."""
+    """`kind` and `other_kind`: load, store, atomic; `together`: one instruction writes twice; `told`: how the
+    other one let the first one know."""
     if me.block == other.block:
         other = replace(other, alone=True)
     both = f"{me} and {other}" if me.block != other.block or me.alone else f"{other} and {me}"
@@ -90,31 +93,40 @@ def race(
     if together:
         return f"{both} both write {what} at line {line}, and which value stays is open: {OWN}."
     if kind == "store" and other_kind == "load":
-        told = (
+        text = (
             f"{me} writes {what} at line {line}, while {other} may still be reading it at line {other_line}"
         )
     elif kind == "store" and other_kind == "store":
-        told = f"{me} writes {what} at line {line}, and {other} writes it at line {other_line}"
+        text = f"{me} writes {what} at line {line}, and {other} writes it at line {other_line}"
     elif "atomic" in (kind, other_kind):
-        told = (
+        text = (
             f"{me} {DOES[kind]} {what} at line {line}{_plain(kind)}, while {other} {DOES[other_kind]} it "
             f"at line {other_line}{_plain(other_kind)}"
         )
     else:
-        told = (
+        text = (
             f"{me} {DOES[kind]} {what} at line {line}, which {other} {DOES[other_kind]} at line {other_line}"
         )
-    return told + _missing(me, other, waits_for_fence)
+    if told is not None and not (told.released and told.acquired):
+        return text + _missing_fence(other_line, told, me.block == other.block)
+    return text + _missing(me, other)
 
 
 def _plain(kind: str) -> str:
     return "" if kind == "atomic" else " without an atomic"
 
 
-def _missing(me: Actor, other: Actor, waits_for_fence: bool) -> str:
+def _missing_fence(line: int, told: Told, one_block: bool) -> str:
+    """The one that does something on `line` tells the other one of it."""
+    before = f"after line {line} and before line {told.told}, which tells of it"
+    behind = f"after line {told.learnt}, where that is learnt"
+    missing = [text for text, there in ((before, told.released), (behind, told.acquired)) if not there]
+    fence = "__threadfence_block" if one_block else "__threadfence"
+    return f". {fence}() is missing {', and '.join(missing)}."
+
+
+def _missing(me: Actor, other: Actor) -> str:
     if me.block != other.block:
-        if waits_for_fence:
-            return ". After the atomic that sees the other block's result, __threadfence() is missing."
         return (
             ". Nothing orders two blocks: let each write elements of its own, use atomics only, make two "
             "kernels of it, or tell the other by an atomic between two __threadfence()."

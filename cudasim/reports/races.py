@@ -153,7 +153,7 @@ class Shadow:
         near = np.flatnonzero(maybe)
         if len(near) == 0:
             return _NONE
-        cells = self._keys(step, near) if atomic and not self.within_block and self.order.has_fences else None
+        cells = self._keys(step, near) if atomic and self.order.has_fences else None
         return near[self.order.unordered(marks[near], step.lanes[near], cells)]
 
     def _keys(self, step: _Step, chosen: Ints) -> list[Hashable]:
@@ -162,7 +162,7 @@ class Shadow:
 
     def _unfenced(self, step: _Step, marks: Ints, racing: Ints) -> Bools | None:
         """Which of those that race want nothing but a fence; None where none does."""
-        if self.within_block or not self.order.has_learnt:
+        if not self.order.has_learnt:
             return None
         return self.order.unfenced(marks[racing], step.lanes[racing], self._keys(step, racing))
 

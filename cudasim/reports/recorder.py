@@ -33,14 +33,16 @@ class Recorder:
     """Raises LongThread once a thread has taken more than `max_span` steps (None: never)."""
 
     def __init__(
-        self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None
-    ) -> None:
+        self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None,
+        tickets: frozenset[int] | None = None,
+    ) -> None:  # fmt: skip
+        """`tickets`: see `Memories`."""
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._geometry = Geometry(grid, block)
         self._order = Order(self._geometry.blocks, self._geometry.per_block)
         self._found = Findings(source, grid, block)
         self._tally = Tally(self._geometry)
-        self._memories = Memories(self._geometry, self._order, self._found)
+        self._memories = Memories(self._geometry, self._order, self._found, tickets)
         self._meetings = Meetings(self._geometry, self._found)
         self.seen = Seen()
         self._max_span, self._until_checked = max_span, max_span
@@ -159,13 +161,14 @@ class Recorder:
         """The lanes that are threads of the block and have not returned."""
         return self._geometry.live(warps, exited)
 
-    def fence(self, line: int, active: Bools, warps: Ints) -> None:
-        """`__threadfence()`."""
+    def fence(self, line: int, active: Bools, warps: Ints, within_block: bool = False) -> None:
+        """`__threadfence()`, or `__threadfence_block()`."""
         active = matrix(active, warps)
         self._come(self._tally.line(line), active, warps)
         lanes = numbers(warps)[active.ravel()]
         if len(lanes):
-            self._order.fence(lanes)
+            self._order.fence(lanes, within_block)
+            self._memories.signals.fence(self._order.now - 1, lanes, within_block)
 
     def branch(self, line: int, taken: Bools, active: Bools, warps: Ints) -> None:
         """An if, a loop's test or a switch: divergent in each warp whose active lanes disagree."""
