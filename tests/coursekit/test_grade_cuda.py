@@ -254,7 +254,7 @@ def test_which_element_a_kernel_misses_is_told_at_the_ends_alone():
 
 def test_findings_keep_lines_arrays_and_the_source_and_lose_other_numbers():
     who, other = (messages.Actor((1, 0, 0), (thread, 0, 0)) for thread in (2, 9))
-    racing = messages.race("tile[7]", "store", 12, "load", 9, who, other, False, False, False)
+    racing = messages.race("tile[7]", "store", 12, "load", 9, who, other, False, False, None)
     assert launches.without_data(racing) == (
         "a thread writes tile[…] at line 12, while a thread may still be reading it at line 9 with neither "
         "__syncthreads() nor __syncwarp() between them. The threads of a warp run in no fixed order either."
