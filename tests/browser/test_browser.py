@@ -331,12 +331,14 @@ def open_chapter(browser: Any, lab: Lab, name: str) -> None:
 
 def run_all_cells(browser: Any) -> None:
     """Menu Run, Run All Cells, until all have run or one has failed. JupyterLab may lose the click, and the
-    cells too while its kernel connects: then no cell waits for its turn, and it is told again."""
+    cells too while its kernel connects: then no cell waits for its turn, or the kernel has nothing to do, and it
+    is told again."""
     menu = '//div[contains(@class, "lm-MenuBar-itemLabel") and text()="Run"]'
     command = '.lm-Menu-item[data-command="runmenu:run-all"]'
 
     def click() -> None:
-        if RUNNING not in browser.execute_script(PROMPTS):
+        waits = RUNNING in browser.execute_script(PROMPTS)
+        if not waits or browser.execute_script(KERNEL_STATE) == "idle":  # then they are lost
             browser.execute_script(NO_PROMPTS)
             browser.find_element("xpath", menu).click()
             wait_for("the menu", lambda: browser.find_elements("css selector", command))[0].click()
