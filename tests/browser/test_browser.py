@@ -331,8 +331,8 @@ def open_chapter(browser: Any, lab: Lab, name: str) -> None:
 
 def run_all_cells(browser: Any) -> None:
     """Menu Run, Run All Cells, until all have run or one has failed. JupyterLab may lose the click, and the
-    cells too while its kernel connects: then no cell waits for its turn, or the kernel has nothing to do, and it
-    is told again."""
+    cells too while its kernel connects: then no cell waits for its turn, or the kernel has nothing to do, and
+    it is told again."""
     menu = '//div[contains(@class, "lm-MenuBar-itemLabel") and text()="Run"]'
     command = '.lm-Menu-item[data-command="runmenu:run-all"]'
 
