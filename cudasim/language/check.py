@@ -127,7 +127,7 @@ class Checker:
         storage = "constant" if "__constant__" in words or not device else "device"
         if const and not one.style and "__constant__" not in words:
             raise Fault(at, f"const variable '{name}' requires an initializer")
-        variable = Variable(name, written.type, storage, at, const)
+        variable = Variable(name, written.type, storage, at, const, volatile=written.volatile)
         meaning = VariableName(variable, written.type, const)
         self.context.declare(name, meaning, at)
         initial = self.top.initials.initial(written.type, one) if one.style else None

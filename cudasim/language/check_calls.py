@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cudasim.errors import At, Fault, unsupported
@@ -259,7 +260,9 @@ class CallChecker:
     def _cached_place(self, name: str, pointer: tree.Expression, at: At) -> tree.Place:
         """What a pointer to a number or to a vector points to."""
         hint = "it takes a pointer"
-        if isinstance(pointer.type, Pointer):
+        if isinstance(pointer.type, Pointer) and pointer.type.volatile:
+            hint = "it takes a pointer to what is not volatile"
+        elif isinstance(pointer.type, Pointer):
             to = pointer.type.to
             if isinstance(to, Scalar) or (isinstance(to, Record) and to.vector):
                 return tree.Deref(at, to, pointer)
@@ -270,7 +273,12 @@ class CallChecker:
     def _cached_load(self, name: str, arguments: list[Value], at: At) -> Value:
         """A read that says which cache it means, which has no effect on its value."""
         self._count(name, arguments, 1, "a pointer", at)
-        place = self._cached_place(name, rvalue(arguments[0]), at)
+        pointer = rvalue(arguments[0])
+        place = self._cached_place(name, pointer, at)
+        if name == "__ldcv":  # which fetches it again each time
+            assert isinstance(pointer.type, Pointer)
+            again = tree.Reinterpret(at, replace(pointer.type, volatile=True), pointer)
+            place = tree.Deref(at, place.type, again)
         return Value(tree.Load(at, place.type, place))
 
     def _cached_store(self, name: str, arguments: list[Value], at: At) -> Value:

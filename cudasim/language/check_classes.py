@@ -155,6 +155,8 @@ class ClassChecker:
             members: Members = layout.record.members
             if written.const:
                 members.const.add(name)
+            if written.volatile:
+                members.volatile.add(name)
             if one.style:
                 members.defaults[name] = one
             self.context.declare(name, FieldName(layout.record, [name]), at)
@@ -213,7 +215,9 @@ class ClassChecker:
         inner = file.declarations(scope)
         if isinstance(node, syntax.Alias):
             written = inner.types.type_name(node.type)
-            meaning = template.instances[identity] = TypeMeaning(written.type, written.const)
+            meaning = template.instances[identity] = TypeMeaning(
+                written.type, written.const, written.volatile
+            )
             return meaning
         special = template.special.get(identity)
         chosen = special or node
@@ -228,7 +232,7 @@ class ClassChecker:
         return meaning
 
     def written(self, meaning: TypeMeaning, const: bool) -> Written:
-        return Written(meaning.type, const or meaning.const)
+        return Written(meaning.type, const or meaning.const, volatile=meaning.volatile)
 
 
 class Layout:

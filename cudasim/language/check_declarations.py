@@ -132,11 +132,9 @@ class DeclarationChecker:
             if written.reference or written.auto:
                 raise unsupported(one.declarator.at, "typedefs of references")
             old = self.context.scope.names.get(one.declarator.name)
-            if isinstance(old, TypeMeaning) and (old.type, old.const) == (written.type, written.const):
-                continue
-            self.context.declare(
-                one.declarator.name, TypeMeaning(written.type, written.const), one.declarator.at
-            )
+            meaning = TypeMeaning(written.type, written.const, written.volatile)
+            if old != meaning:
+                self.context.declare(one.declarator.name, meaning, one.declarator.at)
 
     def alias(self, node: syntax.Alias) -> None:
         """using name = type;"""
@@ -144,7 +142,8 @@ class DeclarationChecker:
             self.context.declare(node.name, ClassTemplate(node, self.context.scope), node.at)
             return
         written = self.types.type_name(node.type)
-        self.context.declare(node.name, TypeMeaning(written.type, written.const), node.at)
+        meaning = TypeMeaning(written.type, written.const, written.volatile)
+        self.context.declare(node.name, meaning, node.at)
 
     def using(self, node: syntax.Using) -> None:
         """using namespace name; using name; namespace alias = name;"""
@@ -194,7 +193,8 @@ class DeclarationChecker:
             message = f"declaration is incompatible with previous '{declarator.name}', which is a function"
             raise Fault(at, message, "what is extern needs a name of its own")
         storage = "dynamic" if open_ended else "shared"
-        return VariableName(Variable(declarator.name, written.type, storage, at), written.type, False)
+        variable = Variable(declarator.name, written.type, storage, at, volatile=written.volatile)
+        return VariableName(variable, written.type, False)
 
     def _shared_type(self, specifiers: syntax.Specifiers, declarator: syntax.Declarator) -> Written:
         try:
@@ -249,7 +249,7 @@ class DeclarationChecker:
                 at, f"const variable '{name}' requires an initializer", f"as in const ... {name} = 1;"
             )
         storage = "local" if isinstance(written.type, Array) else "register"
-        variable = Variable(name, written.type, storage, at, const)
+        variable = Variable(name, written.type, storage, at, const, volatile=written.volatile)
         meaning = VariableName(variable, written.type, const)
         self.context.declare(name, meaning, at)
         if written.type.size > MOST_LOCAL:
@@ -276,7 +276,7 @@ class DeclarationChecker:
         if isinstance(written.type, Array) and written.type.length is None:
             assert isinstance(initial, list)
             variable.type = meaning.type = Array(written.type.of, len(initial))
-        if const:
+        if const and not written.volatile:
             self._remember(meaning, initial, constexpr, one)
         return tree.Declare(at, variable, initial)
 
@@ -302,19 +302,20 @@ class DeclarationChecker:
         if isinstance(one.initial, syntax.Braces):
             raise unsupported(at, "auto with braces")
         value = self.expressions.operand(one.initial)
-        const = written.const
+        const, volatile = written.const, written.volatile
         if written.reference:
             type_ = value.type
-            const = const or value.const
+            const, volatile = const or value.const, volatile or value.volatile
         else:
             type_ = rvalue(value).type
         if isinstance(written.type, Pointer):
             if not isinstance(type_, Pointer) or isinstance(written.type.to, Pointer):
                 raise Fault(at, f"cannot deduce 'auto *' from a value of type '{type_}'")
-            type_ = Pointer(type_.to, type_.const or written.type.const)
+            outer = written.type
+            type_ = Pointer(type_.to, type_.const or outer.const, type_.volatile or outer.volatile)
         if isinstance(type_, Void):
             raise Fault(at, "a variable cannot have type void", "the function returns nothing")
-        return Written(type_, const, written.reference)
+        return Written(type_, const, written.reference, volatile=volatile)
 
     def bindings(self, node: syntax.Bindings) -> tree.Statement:
         """auto [a, b] = value: names for the members of a copy, or with & of the object itself."""
@@ -325,7 +326,7 @@ class DeclarationChecker:
         if len(record.fields) != len(node.names):
             message = f"'{record}' has {len(record.fields)} members, and here are {len(node.names)} names"
             raise Fault(at, message, "one name for each member")
-        kind: Type = Pointer(record, value.const) if node.reference else record
+        kind: Type = Pointer(record, value.const, value.volatile) if node.reference else record
         variable = Variable("<parts>", kind, "register", at)
         place: tree.Place = tree.VariablePlace(at, kind, variable)
         if node.reference:
@@ -354,10 +355,13 @@ class DeclarationChecker:
         if written.reference == "&&":
             raise unsupported(at, "references with &&")
         value = self.expressions.operand(one.initial)
+        if value.volatile and not written.volatile and value.type == written.type:
+            message = f"qualifiers dropped in binding reference of type '{written.type} &'"
+            raise Fault(at, message, "write volatile before the type")
         if isinstance(written.type, Group) and value.place is not None:  # nobody changes it
             written = Written(written.type, True, "&")
         elif value.place is not None and value.type == written.type and (written.const or not value.const):
-            pointer = Pointer(written.type, written.const)
+            pointer = Pointer(written.type, written.const, written.volatile)
             target = Value(place=value.place, const=written.const)
             variable = Variable(name, pointer, "register", at, True)
             self.context.declare(

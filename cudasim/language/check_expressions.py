@@ -17,7 +17,17 @@ from cudasim.language.check_names import NameChecker
 from cudasim.language.check_objects import ObjectChecker, own_assignment
 from cudasim.language.check_pointers import target_of
 from cudasim.language.check_types import TypeChecker
-from cudasim.language.conversion import Value, address, as_bool, cast, index_value, number, rvalue, take
+from cudasim.language.conversion import (
+    Value,
+    address,
+    as_bool,
+    cast,
+    index_value,
+    loses_qualifier,
+    number,
+    rvalue,
+    take,
+)
 from cudasim.language.operators import (
     arithmetic,
     as_pointer,
@@ -325,7 +335,7 @@ class ExpressionChecker:
         if written.auto:
             raise Fault(node.at, "'auto' is not allowed here")
         if written.reference:
-            return self._cast_reference(value, written.type, written.const, node)
+            return self._cast_reference(value, written, node)
         if (
             isinstance(written.type, Record)
             and written.type.members is not None
@@ -339,18 +349,20 @@ class ExpressionChecker:
             raise Fault(node.at, f"invalid type conversion to the array type '{written.type}'")
         return Value(cast(value, written.type, node.style, node.at))
 
-    def _cast_reference(self, value: Value, to: Type, const: bool, node: syntax.Cast) -> Value:
+    def _cast_reference(self, value: Value, written: Written, node: syntax.Cast) -> Value:
+        to, kind = written.type, Pointer(written.type, written.const, written.volatile)
         if value.place is None:
             raise Fault(
                 node.at, "expression must be an lvalue", "only what is stored can be seen as another type"
             )
         if node.style in ("static", "call", "const") and value.type != to:
             raise Fault(node.at, f"invalid type conversion from '{value.type}' to '{to} &'")
-        if value.const and not const and node.style in ("static", "reinterpret"):
-            raise Fault(node.at, f"{node.style}_cast cannot cast away const")
-        take(value.place)
-        pointer = tree.Reinterpret(node.at, Pointer(to, const), address(value, node.at))
-        return Value(place=tree.Deref(node.at, to, pointer), const=const)
+        pointer = address(value, node.at)
+        if loses_qualifier(pointer.type, kind) and node.style in ("static", "reinterpret"):
+            away = "const" if value.const > kind.const else "volatile"
+            raise Fault(node.at, f"{node.style}_cast cannot cast away {away}")
+        place = tree.Deref(node.at, to, tree.Reinterpret(node.at, kind, pointer))
+        return Value(place=place, const=kind.const)
 
     def _sizeof(self, node: syntax.SizeOf) -> Value:
         if isinstance(node.what, syntax.TypeName):

@@ -31,9 +31,10 @@ MOST_DEPTH = 100  # of templates that need each other
 
 
 def _same_parameters(one: FunctionName, other: FunctionName) -> bool:
-    return one.const == other.const and [(p.type, p.reference) for p in one.parameters] == [
-        (p.type, p.reference) for p in other.parameters
-    ]
+    def told(f: FunctionName) -> list[tuple[object, ...]]:
+        return [(p.type, p.reference, p.volatile and bool(p.reference)) for p in f.parameters]
+
+    return one.const == other.const and told(one) == told(other)
 
 
 def _does_nothing(node: syntax.FunctionDefinition) -> bool:

@@ -42,12 +42,15 @@ def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str
     variables: list[Variable] = []
     for written in part.parameters:
         kind = _parameter(checker, written, kernel)
-        stored = Pointer(kind.type, kind.const) if by_address(kind) else kind.type
+        stored = Pointer(kind.type, kind.const, kind.volatile) if by_address(kind) else kind.type
         parameters.append(kind)
+        declarator, volatile = written.declarator, kind.volatile and not by_address(kind)
         variables.append(
-            Variable(written.declarator.name, stored, "param", written.declarator.at, kind.const)
+            Variable(declarator.name, stored, "param", declarator.at, kind.const, volatile=volatile)
         )
-    result = Pointer(returned.type, returned.const) if returned.reference else returned.type
+    result: Type = returned.type
+    if returned.reference:
+        result = Pointer(returned.type, returned.const, returned.volatile)
     function = tree.Function(name, result, variables, at, kernel)
     function.external_c = node.external_c
     function.max_threads = _bounds(checker, node, kernel)
@@ -113,7 +116,7 @@ def _parameter(checker: ExpressionChecker, node: syntax.Parameter, kernel: bool)
     if isinstance(type_, Void):
         raise Fault(at, "a parameter cannot have type void")
     if isinstance(type_, Array) and not written.reference:
-        return ParameterType(Pointer(type_.of, written.const))
+        return ParameterType(Pointer(type_.of, written.const, written.volatile))
     if isinstance(type_, Group) and kernel:
         raise unsupported(at, "groups as parameters of a kernel")
     if written.reference == "&&":
@@ -125,7 +128,7 @@ def _parameter(checker: ExpressionChecker, node: syntax.Parameter, kernel: bool)
             at, f"a parameter of a kernel of more than {MOST_PARAMETER:,} bytes", "take a pointer"
         )
     reference = "" if not written.reference else "const" if written.const else "plain"
-    return ParameterType(type_, written.const, reference)
+    return ParameterType(type_, written.const, reference, written.volatile)
 
 
 def _bounds(checker: ExpressionChecker, node: syntax.FunctionDefinition, kernel: bool) -> int | None:

@@ -29,6 +29,8 @@ def type_hint(source: Type, to: Type) -> str:
     if isinstance(source, Void):
         return "the function returns nothing"
     if isinstance(source, Pointer) and isinstance(to, Pointer):
+        if source.to == to.to and source.volatile > to.volatile:
+            return f"it points to something volatile; where that does not matter, cast it: ({to})"
         if source.to == to.to:
             return "it points to something const; declare the other const as well"
         return f"reinterpret_cast<{to}>(...) if the same bytes are meant"

@@ -44,7 +44,8 @@ class MethodChecker:
         if method.addressed is None:
             this = tree.Variable("this", Pointer(method.owner, method.const), "param", method.at)
             parameters = [
-                tree.Variable(v.name, v.type, v.storage, v.at, v.const) for v in function.parameters
+                tree.Variable(v.name, v.type, v.storage, v.at, v.const, volatile=v.volatile)
+                for v in function.parameters
             ]
             other = tree.Function(function.name, function.returns, parameters, function.at, False, this=this)
             method.addressed = replace(method, function=other, unfinished=True, waiting=[], temporaries=[])

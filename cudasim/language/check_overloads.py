@@ -58,6 +58,9 @@ class OverloadChecker:
                 one.object = int(one.target.const) if not const else 0 if one.target.const else None
                 if one.target.definition.form == "constructor":
                     one.object = 0
+                elif callee.object is not None and callee.object.volatile:
+                    message = "the object has type qualifiers that are not compatible with the member function"
+                    raise Fault(function.at, f"{message} '{callee.name}'", "it is volatile")
         return result
 
     def _built_in_candidates(self, name: str, of_class: bool) -> list[Candidate]:
@@ -119,9 +122,11 @@ class OverloadChecker:
         return None if None in ranks else [candidate.object, *(rank or 0 for rank in ranks)]
 
     def _rank(self, value: Value, parameter: ParameterType) -> int | None:
+        if parameter.reference and value.volatile and not parameter.volatile and value.type == parameter.type:
+            return None
         rank = quality(value, parameter.type, parameter.reference)
         if rank is None and parameter.reference != "plain":
-            return 5 if self.expressions.objects.converts(value, parameter.type) else None
+            return 6 if self.expressions.objects.converts(value, parameter.type) else None
         return rank
 
     def _beats(self, one: tuple[Candidate, list[int]], other: tuple[Candidate, list[int]]) -> bool:
@@ -154,6 +159,9 @@ class OverloadChecker:
 
     def misfit(self, value: Value, parameter: ParameterType, at: At) -> Fault:
         source = value.type
+        if parameter.reference and value.volatile and not parameter.volatile:
+            message = f"qualifiers dropped in binding reference of type '{parameter.type} &'"
+            return Fault(at, message, "it is volatile: copy its value into a variable")
         if parameter.reference == "plain":
             if value.type == parameter.type and (value.const or value.place is None):
                 hint = "the function may change it, so it must be a variable that is not const"

@@ -199,9 +199,12 @@ class StatementChecker:
                 raise unsupported(node.at, "a reference to a value that is not stored", "return the value")
             message = "initial value of reference to non-const must be an lvalue"
             raise Fault(first_at(node.value), message, f"the function returns a '{function.returns} &'")
-        if value.const and not function.returns_const:
+        assert function.function is not None
+        volatile = getattr(function.function.returns, "volatile", False)
+        if value.const > function.returns_const or value.volatile > volatile:
             message = f"qualifiers dropped in binding reference of type '{function.returns} &'"
-            raise Fault(first_at(node.value), message, "return a const reference")
+            qualifier = "const" if value.const > function.returns_const else "volatile"
+            raise Fault(first_at(node.value), message, f"return a {qualifier} reference")
         if function.returns_const:
             value = Value(place=value.place, const=True)
         return tree.Return(node.at, address(value, node.at))

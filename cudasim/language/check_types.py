@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cudasim.errors import Fault, unsupported
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """A type as declared: `const` is that of the thing itself, `reference` "", "&" or "&&".
+    """A type as declared: `const` and `volatile` are those of the thing itself, `reference` "", "&" or "&&".
 
     With `auto` the initial value gives the type: `type` is Void, or the pointer around it.
     """
@@ -29,6 +29,7 @@ class Written:
     const: bool
     reference: str = ""
     auto: bool = False
+    volatile: bool = False
 
 
 class TypeChecker:
@@ -40,22 +41,24 @@ class TypeChecker:
     def base(self, specifiers: syntax.Specifiers) -> Written:
         base = specifiers.base
         if base == "auto":
-            return Written(Void(), specifiers.const, auto=True)
+            return Written(Void(), specifiers.const, auto=True, volatile=specifiers.volatile)
         if isinstance(base, syntax.Name):
             if base.name.startswith(groups.PREFIX):
                 return Written(self.expressions.calls.groups.type_named(base), specifiers.const)
             meaning = self.found_type(base)
             if isinstance(meaning, TypeMeaning):
-                return Written(meaning.type, specifiers.const or meaning.const)
+                const, volatile = specifiers.const or meaning.const, specifiers.volatile or meaning.volatile
+                return Written(meaning.type, const, volatile=volatile)
             if meaning is None and base.name in BUILT_IN_TYPES:
-                return Written(BUILT_IN_TYPES[base.name], specifiers.const)
+                kind = BUILT_IN_TYPES[base.name]
+                return Written(kind, specifiers.const, volatile=specifiers.volatile)
             if meaning is None and base.name in REFUSED_TYPES:
                 raise unsupported(base.at, f"{REFUSED_TYPES[base.name]} ('{base.name}')")
             if meaning is None and base.name in (*half.OTHER_TYPES, *bfloat.OTHER_TYPES):
                 raise unsupported(base.at, base.name, "take half or __nv_bfloat16, one by one")
             raise Fault(base.at, f"'{base.name}' is not the name of a type")
         assert isinstance(base, Scalar | Void)
-        return Written(base, specifiers.const)
+        return Written(base, specifiers.const, volatile=specifiers.volatile)
 
     def find(self, node: syntax.Name) -> Meaning | None:
         """What a name means, with what stands before it."""
@@ -109,11 +112,12 @@ class TypeChecker:
         if isinstance(part, syntax.PointerPart) and isinstance(inner.type, Group):
             raise unsupported(at, "pointers to groups")
         if isinstance(part, syntax.PointerPart):
-            return Written(Pointer(inner.type, inner.const), part.const, auto=inner.auto)
+            pointer = Pointer(inner.type, inner.const, inner.volatile)
+            return Written(pointer, part.const, auto=inner.auto, volatile=part.volatile)
         if isinstance(part, syntax.ReferencePart):
             if isinstance(inner.type, Void) and not inner.auto:
                 raise Fault(at, "a reference to void is not allowed")
-            return Written(inner.type, inner.const, "&&" if part.rvalue else "&", inner.auto)
+            return replace(inner, reference="&&" if part.rvalue else "&")
         if isinstance(part, syntax.FunctionPart):
             kinds = [self.written(p.specifiers, p.declarator) for p in part.parameters]
             if inner.auto or any(kind.reference or isinstance(kind.type, Array) for kind in kinds):
@@ -128,7 +132,7 @@ class TypeChecker:
         if isinstance(inner.type, Array) and inner.type.length is None:
             raise Fault(part.at, "only the first dimension of an array may be left out")
         length = None if part.length is None else self._length(part.length)
-        return Written(Array(inner.type, length), inner.const)
+        return replace(inner, type=Array(inner.type, length))
 
     def _length(self, node: syntax.Node) -> int:
         length = self.constant_integer(

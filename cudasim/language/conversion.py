@@ -57,6 +57,10 @@ class Value:
         assert self.expression is not None
         return self.expression.type
 
+    @property
+    def volatile(self) -> bool:
+        return self.place is not None and self.place.volatile
+
 
 def rvalue(value: Value) -> tree.Expression:
     """The value itself; an array becomes a pointer to its first element."""
@@ -67,9 +71,12 @@ def rvalue(value: Value) -> tree.Expression:
         raise AssertionError("a function is no value")
     at, type_ = value.place.at, value.place.type
     if isinstance(type_, Array):
-        return tree.Decay(at, Pointer(type_.of, value.const), value.place)
+        return tree.Decay(at, Pointer(type_.of, value.const, value.volatile), value.place)
     if value.constant is not None:
         return tree.Literal(at, type_, value.constant)
+    if value.volatile and isinstance(type_, Record):
+        message = f"class \"{type_}\" has no suitable copy constructor: this one is volatile"
+        raise Fault(at, message, "read its members one by one")
     return tree.Load(at, type_, value.place)
 
 
@@ -84,11 +91,10 @@ def take(place: tree.Place) -> None:
 def address(value: Value, at: At) -> tree.Expression:
     assert value.place is not None
     take(value.place)
-    if isinstance(value.place, tree.Deref):
-        pointer = value.place.pointer
-        if pointer.type == Pointer(value.type, value.const):
-            return pointer
-    return tree.AddressOf(at, Pointer(value.type, value.const), value.place)
+    kind = Pointer(value.type, value.const, value.volatile)
+    if isinstance(value.place, tree.Deref) and value.place.pointer.type == kind:
+        return value.place.pointer
+    return tree.AddressOf(at, kind, value.place)
 
 
 def number(node: tree.Expression, to: Type) -> tree.Expression:
@@ -110,8 +116,8 @@ NULL_TYPE = Void()
 
 
 def points_alike(source: Pointer, to: Pointer) -> bool:
-    """Whether a pointer becomes the other by adding const, or by forgetting what it points to."""
-    if source.const and not to.const:
+    """Whether a pointer becomes the other by adding const or volatile, or by forgetting what it points to."""
+    if loses_qualifier(source, to):
         return False
     if isinstance(to.to, Void) or source.to == to.to:
         return True
@@ -121,8 +127,15 @@ def points_alike(source: Pointer, to: Pointer) -> bool:
         and isinstance(outer, Pointer)
         and to.const
         and inner.to == outer.to
-        and outer.const >= inner.const
+        and not loses_qualifier(inner, outer)
     )
+
+
+def loses_qualifier(source: Type, to: Type) -> bool:
+    """Whether one pointer knows of a const or volatile that the other does not."""
+    if not (isinstance(source, Pointer) and isinstance(to, Pointer)):
+        return False
+    return source.const > to.const or source.volatile > to.volatile
 
 
 def implicit(value: Value, to: Type) -> tree.Expression | None:
@@ -161,7 +174,8 @@ def _same_parts(node: tree.Expression, to: Type) -> tree.Expression:
 
 
 def quality(value: Value, to: Type, reference: str = "") -> int | None:
-    """How well an argument fits a parameter: 0 exactly, 1 by promotion, 2 to 4 by conversion, None never."""
+    """How well an argument fits a parameter: 0 exactly, 1 by const or volatile, 2 by promotion, 3 to 5 by
+    conversion, None never."""
     if reference == "plain" and isinstance(to, Group) and isinstance(value.type, Group):
         base = value.type == to or (to == groups.ANY and value.type.parent is None)
         return 0 if base and value.place is not None and not value.const else None
@@ -172,13 +186,15 @@ def quality(value: Value, to: Type, reference: str = "") -> int | None:
     if value.function is not None or implicit(value, to) is None:
         return None
     source = rvalue(value).type
-    if source == to or (isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to):
+    if source == to:
         return 0
+    if isinstance(source, Pointer) and isinstance(to, Pointer) and source.to == to.to:
+        return 1
     if isinstance(source, Scalar) and isinstance(to, Scalar):
         if source in NARROW or to in NARROW:  # by a constructor, or an operator of the class
-            return 4
-        return 1 if (promoted(source) == to and source != to) or (source, to) == (FLOAT, DOUBLE) else 2
-    return 3 if isinstance(source, Pointer) and to == BOOL else 2
+            return 5
+        return 2 if (promoted(source) == to and source != to) or (source, to) == (FLOAT, DOUBLE) else 3
+    return 4 if isinstance(source, Pointer) and to == BOOL else 3
 
 
 def as_bool(value: Value, at: At) -> tree.Expression:
@@ -209,8 +225,11 @@ def cast(value: Value, to: Type, style: str, at: At) -> tree.Expression:
     result = _cast(value, node, to, style)
     if result is None:
         words = {"reinterpret": "reinterpret_cast", "static": "static_cast", "const": "const_cast"}
-        if _loses_const(node.type, to) and style in ("static", "reinterpret"):
-            raise Fault(at, f"{words[style]} cannot cast away const", f"cast to 'const {to}'")
+        if loses_qualifier(node.type, to) and style in ("static", "reinterpret"):
+            assert isinstance(node.type, Pointer) and isinstance(to, Pointer)
+            kept = Pointer(to.to, to.const or node.type.const, to.volatile or node.type.volatile)
+            away = "const" if node.type.const > to.const else "volatile"
+            raise Fault(at, f"{words[style]} cannot cast away {away}", f"cast to '{kept}'")
         name = words.get(style, "a cast")
         raise Fault(
             at, f"invalid type conversion: {name} from '{node.type}' to '{to}'", _cast_hint(node.type, to)
@@ -229,10 +248,6 @@ def _cast_hint(source: Type, to: Type) -> str:
     return ""
 
 
-def _loses_const(source: Type, to: Type) -> bool:
-    return isinstance(source, Pointer) and isinstance(to, Pointer) and source.const and not to.const
-
-
 def _cast(value: Value, node: tree.Expression, to: Type, style: str) -> tree.Expression | None:
     source = node.type
     if style == "const":
@@ -243,7 +258,7 @@ def _cast(value: Value, node: tree.Expression, to: Type, style: str) -> tree.Exp
             if source == to and source.is_integer:
                 return tree.Convert(node.at, to, node)
             return _pointer_from(node, to)
-        return None if _loses_const(source, to) else _of_pointer(node, to)
+        return None if loses_qualifier(source, to) else _of_pointer(node, to)
     if source in NARROW and to in NARROW and style != "reinterpret":
         return tree.Convert(node.at, to, node)
     if isinstance(source, Scalar) and isinstance(to, Scalar) and Enum in (type(source), type(to)):
@@ -259,7 +274,7 @@ def _cast(value: Value, node: tree.Expression, to: Type, style: str) -> tree.Exp
         )
     if style == "static":
         from_void = isinstance(source, Pointer) and isinstance(source.to, Void) and isinstance(to, Pointer)
-        return tree.Reinterpret(node.at, to, node) if from_void and not _loses_const(source, to) else None
+        return tree.Reinterpret(node.at, to, node) if from_void and not loses_qualifier(source, to) else None
     return _pointer_from(node, to) if isinstance(source, Scalar) else _of_pointer(node, to)
 
 

@@ -97,6 +97,9 @@ def modifiable(value: Value, at: At) -> tree.Place:
         raise Fault(at, "expression must be a modifiable lvalue", "an array is changed element by element")
     if isinstance(value.place.type, Group):
         raise unsupported(at, "a group that is changed", "declare another one")
+    if value.volatile and isinstance(value.place.type, Record):
+        message = f"no operator \"=\" matches these operands: this '{value.type}' is volatile"
+        raise Fault(at, message, "write its members one by one")
     return value.place
 
 
@@ -169,8 +172,8 @@ def composite(left: Value, right: Value) -> Pointer | None:
         return other if isinstance(other, Pointer) else None
     if not (isinstance(a, Pointer) and isinstance(b, Pointer)):
         return None
-    const = a.const or b.const
-    for to in (Pointer(a.to, const), Pointer(b.to, const)):
+    const, volatile = a.const or b.const, a.volatile or b.volatile
+    for to in (Pointer(a.to, const, volatile), Pointer(b.to, const, volatile)):
         if points_alike(a, to) and points_alike(b, to):
             return to
     return None

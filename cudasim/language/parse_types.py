@@ -102,6 +102,7 @@ class TypeParser:
                 tokens.place += 1
             elif text in ("const", "volatile"):
                 result.const = result.const or text == "const"
+                result.volatile = result.volatile or text == "volatile"
                 tokens.place += 1
             elif text in STORAGE_WORDS:
                 if not storage:
@@ -256,10 +257,10 @@ class TypeParser:
                 parts.append(ReferencePart(mark == "&&"))
                 tokens.takes("__restrict__", "__restrict")
                 continue
-            const = False
+            words = set()
             while tokens.sees("const", "volatile", "__restrict__", "__restrict"):
-                const = tokens.next().text == "const" or const
-            parts.append(PointerPart(const))
+                words.add(tokens.next().text)
+            parts.append(PointerPart("const" in words, "volatile" in words))
         return parts
 
     def _suffixes(self, named: bool) -> list[Part]:

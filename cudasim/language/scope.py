@@ -74,10 +74,11 @@ class NamespaceName:
 
 @dataclass(eq=False)
 class TypeMeaning:
-    """`const`: of typedef const int X."""
+    """`const` and `volatile`: of typedef const int X."""
 
     type: Type
     const: bool = False
+    volatile: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class ParameterType:
     type: Type
     const: bool = False
     reference: str = ""
+    volatile: bool = False
 
 
 @dataclass(eq=False)
@@ -184,6 +186,7 @@ class Members:
     promoted: dict[str, list[str]] = field(default_factory=dict)
     private: set[str] = field(default_factory=set)
     const: set[str] = field(default_factory=set)
+    volatile: set[str] = field(default_factory=set)
     template: ClassTemplate | None = None
     arguments: list[TypeMeaning | ConstantName] = field(default_factory=list)
     target: FunctionName | None = None

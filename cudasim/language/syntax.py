@@ -147,6 +147,7 @@ class Specifiers(Node):
 
     base: Scalar | Void | Name | str | None
     const: bool = False
+    volatile: bool = False
     words: dict[str, At] = field(default_factory=dict)
     bounds: list[Node] = field(default_factory=list)  # __launch_bounds__
     align: Node | None = None
@@ -155,6 +156,7 @@ class Specifiers(Node):
 @dataclass(eq=False)
 class PointerPart:
     const: bool
+    volatile: bool
 
 
 @dataclass(eq=False)

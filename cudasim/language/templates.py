@@ -89,7 +89,8 @@ def bindings_of(
 def _of_parameter(parameter: ParameterType) -> Value:
     """Something that a parameter takes exactly."""
     at = At(1, 1)
-    pointer = tree.Literal(at, Pointer(parameter.type, parameter.const), 0)
+    volatile = parameter.volatile and bool(parameter.reference)
+    pointer = tree.Literal(at, Pointer(parameter.type, parameter.const, volatile), 0)
     const = parameter.const and bool(parameter.reference)
     return Value(place=tree.Deref(at, parameter.type, pointer), const=const)
 
@@ -143,7 +144,7 @@ def _bind_explicit(
         if not isinstance(node, syntax.TypeName):
             return False
         written = checker.types.type_name(node)
-        bindings[parameter.name] = TypeMeaning(written.type, written.const)
+        bindings[parameter.name] = TypeMeaning(written.type, written.const, written.volatile)
         return not written.reference
     if isinstance(node, syntax.TypeName):
         return False
@@ -195,9 +196,9 @@ def _deduce(
     outer = parts[0] if parts else None
     type_: Type
     if isinstance(outer, syntax.ReferencePart):
-        type_, const, parts = value.type, value.const, parts[1:]
+        type_, const, volatile, parts = value.type, value.const, value.volatile, parts[1:]
     else:
-        type_, const = rvalue(value).type, False
+        type_, const, volatile = rvalue(value).type, False, False
     base = written.specifiers.base
     if isinstance(base, syntax.Name) and base.arguments and isinstance(type_, Group):
         return _deduce_tile(base.arguments, type_, names, bindings, fixed)
@@ -214,13 +215,14 @@ def _deduce(
         else:
             if not isinstance(type_, Pointer):
                 return not generic
-            const, type_ = type_.const, type_.to
+            const, volatile, type_ = type_.const, type_.volatile, type_.to
     if isinstance(base, syntax.Name) and base.arguments is not None:
         return _deduce_class(base, type_, names, bindings, fixed)
     if not generic:
         return True
     assert isinstance(base, syntax.Name)
-    meaning = TypeMeaning(type_, const and not written.specifiers.const)
+    said = written.specifiers
+    meaning = TypeMeaning(type_, const and not said.const, volatile and not said.volatile)
     return _same(bindings, base.name, meaning, names, fixed)
 
 
@@ -297,7 +299,7 @@ def key(meaning: Meaning) -> tuple[object, ...]:
     if isinstance(meaning, ConstantName):
         return ("value", meaning.type if isinstance(meaning.type, Record) else meaning.value)
     assert isinstance(meaning, TypeMeaning)
-    return ("type", meaning.type, meaning.const)
+    return ("type", meaning.type, meaning.const, meaning.volatile)
 
 
 def spelled(name: str, bindings: Bindings) -> str:
@@ -309,5 +311,5 @@ def spelled(name: str, bindings: Bindings) -> str:
         elif isinstance(meaning, ConstantName):
             texts.append(str(meaning.value).lower())
         else:
-            texts.append(f"{'const ' if meaning.const else ''}{meaning.type}")
+            texts.append(f"{'const ' * meaning.const}{'volatile ' * meaning.volatile}{meaning.type}")
     return f"{name}<{', '.join(texts)}>"

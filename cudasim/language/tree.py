@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cudasim.errors import At
-from cudasim.language.types import VOID, Type
+from cudasim.language.types import VOID, Pointer, Record, Type
 
 
 @dataclass(eq=False)
@@ -28,6 +28,7 @@ class Variable:
     const: bool = False
     taken: bool = False
     initial: Expression | list[object] | None = None  # of constants and variables at file scope
+    volatile: bool = False
 
 
 # ------------------------------------------------------------------------------------------------ expressions
@@ -228,15 +229,28 @@ class Place:
     at: At
     type: Type
 
+    @property
+    def volatile(self) -> bool:
+        """Whether each access must happen, as others may see it or change what is there."""
+        return False
+
 
 @dataclass(eq=False)
 class VariablePlace(Place):
     variable: Variable
 
+    @property
+    def volatile(self) -> bool:
+        return self.variable.volatile
+
 
 @dataclass(eq=False)
 class Deref(Place):
     pointer: Expression
+
+    @property
+    def volatile(self) -> bool:
+        return isinstance(self.pointer.type, Pointer) and self.pointer.type.volatile
 
 
 @dataclass(eq=False)
@@ -245,6 +259,11 @@ class MemberPlace(Place):
 
     record: Place
     field: str
+
+    @property
+    def volatile(self) -> bool:
+        members = self.record.type.members if isinstance(self.record.type, Record) else None
+        return self.record.volatile or (members is not None and self.field in members.volatile)
 
 
 # ------------------------------------------------------------------------------------------------- statements

@@ -85,17 +85,19 @@ class Enum(Scalar):
 
 @dataclass(frozen=True)
 class Pointer(Type):
-    """`const` says that what it points to must not be written. A reference is a pointer in the tree."""
+    """`const` says that what it points to must not be written, `volatile` that each access must happen. A
+    reference is a pointer in the tree."""
 
     to: Type
     const: bool = False
+    volatile: bool = False
 
     @property
     def size(self) -> int:
         return 8
 
     def __str__(self) -> str:
-        return f"{'const ' if self.const else ''}{self.to} *"
+        return f"{'const ' * self.const}{'volatile ' * self.volatile}{self.to} *"
 
 
 @dataclass(frozen=True)
