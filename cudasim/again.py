@@ -41,8 +41,8 @@ class Again:
         kept = self.nbytes <= KEPT_BYTES
         self._before = {key: content.copy() for key, content in copies.items()} if kept else None
 
-    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], bool]:
-        """The first `most` steps of some threads of a block, and whether there are more."""
+    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], str]:
+        """The first `most` steps of some threads of a block, and why these are not all, or ""."""
         if self._before is None:
             raise ValueError(
                 f"trace: the arguments have {self.nbytes:,} bytes, and a report keeps at most {KEPT_BYTES:,} "

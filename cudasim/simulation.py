@@ -20,10 +20,12 @@ from cudasim.engine.rounds import rounds
 from cudasim.engine.run import run_lockstep, run_warps, run_watched
 from cudasim.engine.survey import reachable
 from cudasim.engine.tickets import tickets
+from cudasim.engine.waits import waits
 from cudasim.engine.writes import written_through
 from cudasim.errors import EndlessLoop, KernelFault
 from cudasim.reports.alike import AlikeRecorder, WrittenError
 from cudasim.reports.findings import note_guesses, tell_rounds
+from cudasim.reports.recorder import Recorder
 from cudasim.reports.report import Report
 
 if TYPE_CHECKING:
@@ -83,10 +85,11 @@ def run(
     """A simulation of arguments that are there where `machine` has found them."""
     launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse", patience)
     with simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
-        code = kernel.code("lockstep" if schedule == "lockstep" else "warps")
+        together = schedule == "lockstep" and not waits(kernel.function)
+        code = kernel.code("lockstep" if together else "warps")
         code.variables.update(pointers(kernel.variables))
         launch.waits = code.waits
-        in_order = run_lockstep if schedule == "lockstep" else run_warps
+        in_order = run_lockstep if together else run_warps
         try:
             with _recursion_named(kernel):
                 in_order(code, launch, arguments.values())
@@ -108,14 +111,10 @@ def recorded(
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values = arguments.values(copies)
         code.variables.update(pointers(kernel.variables, copies))
-        recorder = AlikeRecorder(
-            launch.name,
-            launch.source,
-            launch.grid,
-            launch.block,
-            max_span,
-            tickets(kernel.function),
-            only_read=only_read,
+        known = launch.name, launch.source, launch.grid, launch.block, max_span
+        signs = tickets(kernel.function), waits(kernel.function).polls
+        recorder = (
+            Recorder(*known, *signs) if code.waits else AlikeRecorder(*known, *signs, only_read=only_read)
         )
         launch.waits = code.waits
         again = Again(

@@ -10,6 +10,8 @@ import numpy as np
 
 from cudasim.device.allocation import poison
 from cudasim.engine import values
+from cudasim.engine.survey import suspends
+from cudasim.engine.waits import waits
 from cudasim.errors import CompileError
 from cudasim.language.tree import (
     Expression,
@@ -44,7 +46,13 @@ class Emitter:
         self.loop = {"done": "", "continued": ""}
         self.methods = False  # whether objects are given to methods that may change them
         self.local_bytes = 0  # of the variables that are memory, in all functions
-        self.waits = False  # whether a loop waits for another block: a lock
+        self.waits = waits(kernel)
+        # Where warps run one by one, they go on at barriers together; a thread that waits lets others go on.
+        self.by_warp = mode == "warps" or (mode == "watched" and bool(self.waits))
+
+    def suspends(self, function: Function) -> bool:
+        """Whether a function gives way to other threads: it is a generator."""
+        return function in self.waits.functions or (self.by_warp and suspends(function))
 
     # ----------------------------------------------------------------------------------------------- tools
 

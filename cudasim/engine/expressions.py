@@ -10,7 +10,7 @@ from cudasim.engine.emitter import Emitter
 from cudasim.engine.intrinsics import IntrinsicWriter
 from cudasim.engine.memory import element_of
 from cudasim.engine.places import PlaceWriter, in_memory
-from cudasim.engine.survey import suspends, walk
+from cudasim.engine.survey import walk
 from cudasim.language.tree import (
     AddressOf,
     Assign,
@@ -331,7 +331,7 @@ class ExpressionWriter:
         code.flush()
         code.tell("enter", node.function.name)
         call = f"{code.name(node.function)}({', '.join(['L', code.mask, *arguments])})"
-        if code.mode == "warps" and suspends(node.function):
+        if code.suspends(node.function):
             call = f"(yield from {call})"
         out = code.fresh()
         if node.object is None:

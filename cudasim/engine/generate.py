@@ -17,7 +17,7 @@ from cudasim.engine.memory import NULL, LanePointer, element_of
 from cudasim.engine.places import in_memory
 from cudasim.engine.pointers import load_pointer, store_pointer
 from cudasim.engine.statements import StatementWriter
-from cudasim.engine.survey import calls, reachable, shared_in, shared_variables, suspends
+from cudasim.engine.survey import calls, reachable, shared_in, shared_variables
 from cudasim.language.tree import Function, Program, Variable, VariablePlace
 from cudasim.language.types import Pointer, Record, Void
 
@@ -101,14 +101,14 @@ class Code:
             self.text = generator.source()
         except RecursionError:
             raise made.unsupported(TOO_DEEP, kernel) from None
-        self.suspends = mode == "warps" and suspends(kernel)
+        self.suspends = made.suspends(kernel)
         shared = shared_variables(kernel)
         self.sharing, self.shared_bytes = (
             bool(shared),
             sum(v.type.size for v in shared if v.storage == "shared"),
         )
         self.prints = "printf" in calls(kernel)
-        self.waits, self.local_bytes = made.waits, made.local_bytes
+        self.waits, self.local_bytes = bool(made.waits), made.local_bytes
         self.variables: dict[Variable, LanePointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},

@@ -106,16 +106,18 @@ class IntrinsicWriter:
         code = self.code
         test = code.temp(self.expressions.text(node.arguments[0])) if node.arguments else ""
         code.flush()
-        if code.watched:
-            code.emit(f"L.barrier({node.name!r}, {code.mask}, {node.at.line})")
+        barrier = f"L.barrier({node.name!r}, {code.mask}, {node.at.line})"
+        if code.watched and not code.by_warp:
+            code.emit(barrier)
+        meet = f"yield {barrier if code.watched else code.mask}"
         if not test:
-            if code.mode == "warps":
-                code.emit(f"yield {code.mask}")
+            if code.by_warp:
+                code.emit(meet)
             return "None"
         out = code.fresh()
-        if code.mode == "warps":
+        if code.by_warp:
             code.emit(f"{out} = L.vote_in_block({test}, {code.mask})")
-            code.emit(f"yield {code.mask}")
+            code.emit(meet)
             code.emit(f"{out} = L.outcome({node.name!r}, {out})")
         else:
             code.emit(f"{out} = L.block_vote({node.name!r}, {test}, {code.mask})")

@@ -17,6 +17,7 @@ from cudasim.engine.elements import read, write
 from cudasim.engine.launch import Launch
 from cudasim.engine.memory import Choice, Index, LanePointer, Local, Shared, Value
 from cudasim.engine.printing import Format
+from cudasim.engine.turns import Wait
 from cudasim.engine.values import Mask, lnot, select, wide
 from cudasim.engine.warps import outcome, source_of, voted
 from cudasim.errors import EndlessLoop, KernelFault
@@ -376,11 +377,15 @@ class Lanes:
             self.endless(line, live, why)
         return endless.next_look(steps, most), seen
 
+    def waits(self, line: int, live: Mask, still: bool) -> Wait:
+        """What a loop gives to others that it has gone round in for nothing."""
+        return Wait(self, line, live, still, self.launch.changes)
+
     def endless(
         self,
         line: int,
         live: Mask,
-        why: str = "an iteration changes nothing, so it never ends (no other thread runs while it waits)",
+        why: str = "an iteration changes nothing, so it never ends",
     ) -> None:
         """Raise for a loop that never ends, in which the lanes `live` are."""
         launch = self.launch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from cudasim.engine.emitter import Emitter
@@ -205,7 +207,15 @@ class PlaceWriter:
             self.no_pointer(place)
             return code.temp(f"load_pointer(L, {base}, {index}, {code.mask}, {line})")
         assert isinstance(kind, Scalar)
-        return code.temp(f"L.load({base}, {index}, {code.constant(kind, 'k')}, {code.mask}, {line})")
+        with self._marked(place):
+            return code.temp(f"L.load({base}, {index}, {code.constant(kind, 'k')}, {code.mask}, {line})")
+
+    @contextmanager
+    def _marked(self, place: Place) -> Iterator[None]:
+        """An access, which is marked where it is recorded and volatile."""
+        code = self.code
+        with code.indented("with L.volatile():") if code.watched and place.volatile else nullcontext():
+            yield
 
     def load_field(self, pointer: str, kind: Type, offset: int, line: int) -> str:
         """What lies so many bytes behind a pointer: a value with all its parts."""
@@ -250,7 +260,8 @@ class PlaceWriter:
             self.no_pointer(place)
             code.emit(f"store_pointer(L, {base}, {index}, {value}, {code.mask}, {line})")
             return
-        code.emit(f"L.store({base}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
+        with self._marked(place):
+            code.emit(f"L.store({base}, {index}, {value}, {code.constant(kind, 'k')}, {code.mask}, {line})")
 
     def no_pointer(self, place: Place) -> None:
         """Raise where a pointer surely lies in memory that is not the thread's own; a run decides else."""

@@ -14,7 +14,8 @@ from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.layouts import Blocks, Warp
 from cudasim.engine.memory import LanePointer
 from cudasim.engine.side_by_side import FirstWarp, boxes, most_blocks, run_box
-from cudasim.engine.watched import Watched
+from cudasim.engine.turns import Resident, take_turns
+from cudasim.engine.watched import Watched, WatchedWarp
 from cudasim.reports.recorder import Recorder
 
 LANES = 65_536  # how many threads run together in lockstep, at least one block
@@ -43,8 +44,8 @@ def chunks(grid: Triple, threads: int, lanes: int = LANES) -> Iterator[tuple[Tri
 
 
 def lanes_of(code: Code) -> int:
-    """How many threads run together. Where one block waits for another, blocks must come one by one."""
-    return 1 if code.waits else min(LANES, max(1, LOCAL_BYTES // max(1, code.local_bytes)))
+    """How many threads run together."""
+    return min(LANES, max(1, LOCAL_BYTES // max(1, code.local_bytes)))
 
 
 def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
@@ -57,6 +58,9 @@ def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
 def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: Recorder) -> None:
     """The same, with every access recorded."""
     launch.recorder = recorder
+    if code.waits:
+        run_in_turns(code, launch, arguments)
+        return
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
             lanes = Watched(launch, first, count, code.sharing)
@@ -67,6 +71,10 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
 def run_alone(code: Code, launch: Launch, arguments: Sequence[Any], at: Triple) -> None:
     """One block, watched by a recorder of a grid of one block."""
     assert launch.recorder is not None
+    if code.waits:
+        with np.errstate(all="ignore"):
+            take_turns(launch, [_waiting(code, launch, at, arguments, alone=True)])
+        return
     launch.recorder.chunk(0, 1)
     lanes = Watched(launch, at, (1, 1, 1), code.sharing)
     lanes.first_block = 0
@@ -79,7 +87,10 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
 
     Blocks that do not touch each other's global memory run side by side: see `side_by_side`.
     """
-    together = not (code.prints or code.waits)
+    if code.waits:
+        run_in_turns(code, launch, arguments)
+        return
+    together = not code.prints
     most = most_blocks(code.shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
     written: set[int] = set()
     with np.errstate(all="ignore"):
@@ -90,6 +101,30 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
                     continue
             for block in blocks_of(box, launch.reverse):
                 run_block(code, launch, block, arguments, None if number else written)
+
+
+def run_in_turns(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
+    """Where threads wait for others: warp by warp, and who waits lets all others go on."""
+    blocks = (
+        block for box in boxes(launch.grid, 1, launch.reverse) for block in blocks_of(box, launch.reverse)
+    )
+    with np.errstate(all="ignore"):
+        take_turns(launch, (_waiting(code, launch, block, arguments) for block in blocks))
+
+
+def _waiting(
+    code: Code, launch: Launch, at: Triple, arguments: Sequence[Any], alone: bool = False
+) -> Resident:
+    """A block that has not begun; `alone`: its recorder knows of one block."""
+    memories: dict[int, LanePointer] = {}
+    ballots: list[Any] = []
+    make = Warp if launch.recorder is None else WatchedWarp
+    warps = [make(launch, at, number, memories, ballots) for number in range(launch.warps)]
+    for warp in warps if alone else ():
+        warp.first_block = 0
+    return Resident(
+        launch, [(warp, code.run(warp, True, *arguments)) for warp in warps[:: -1 if launch.reverse else 1]]
+    )
 
 
 def blocks_of(box: tuple[Triple, Triple], reverse: bool) -> list[Triple]:

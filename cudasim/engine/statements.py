@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from cudasim.engine.emitter import Emitter
-from cudasim.engine.endless import compared, decisions
+from cudasim.engine.endless import READ_ONCE, compared, decisions
 from cudasim.engine.expressions import ExpressionWriter
 from cudasim.engine.memory import element_of
 from cudasim.engine.places import in_memory
-from cudasim.engine.survey import BARRIERS, leaves, leaves_loop, own, walk
+from cudasim.engine.survey import BARRIERS, leaves, leaves_loop, own, suspends, walk
+from cudasim.engine.waits import reads_once
 from cudasim.language.tree import (
     Assign,
     Block,
@@ -202,12 +203,10 @@ class StatementWriter:
         outer = code.loop
         code.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
-        code.waits |= still and any(
-            isinstance(n, Intrinsic) and n.name.startswith("atomic") for n in walk(node)
-        )
+        gives_way = id(node) in code.waits.loops
         code.region, code.mask = inside, live
         with code.indented("while True:"):
-            if still:
+            if still or gives_way:
                 changes = code.fresh("n")
                 code.emit(f"{changes} = L.launch.changes")
             if node.test_comes == "before":
@@ -235,12 +234,19 @@ class StatementWriter:
             if node.test_comes == "after":
                 self.loop_test(node, live, done if returns else "")
             code.emit(f"{steps} += 1")
-            if still:
+            if gives_way:
                 with code.indented(f"if L.launch.changes == {changes}:"):
-                    code.emit(f"L.endless({node.at.line}, {live})")
+                    code.emit(f"yield L.waits({node.at.line}, {live}, {still})")
+            elif still:
+                why = f", {code.constant(READ_ONCE, 's')}" if reads_once(node) else ""
+                with code.indented(f"if L.launch.changes == {changes}:"):
+                    code.emit(f"L.endless({node.at.line}, {live}{why})")
             with code.indented(f"if {steps} >= {next_look}:"):
-                known = ", ".join([str(node.at.line), steps, seen, live, *self.looked_at(node)])
+                looked = ["None", "0", "None"] if gives_way else self.looked_at(node)
+                known = ", ".join([str(node.at.line), steps, seen, live, *looked])
                 code.emit(f"{next_look}, {seen} = L.look({known})")
+                if gives_way:
+                    code.emit(f"yield L.waits({node.at.line}, {live}, False)")
         code.loop = outer
         code.region, code.mask = region, before
         if returns:
@@ -267,7 +273,9 @@ class StatementWriter:
                 found = self.places.register(n.place)
                 if found and found[0] not in inner:
                     return True
-            if isinstance(n, Call) or (isinstance(n, Intrinsic) and n.name in BARRIERS):
+            if isinstance(n, Call) and (n.object is not None or suspends(n.function)):
+                return True
+            if isinstance(n, Intrinsic) and n.name in BARRIERS:
                 return True
             if isinstance(n, Break | Return):
                 continue

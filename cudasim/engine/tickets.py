@@ -11,18 +11,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from cudasim.engine.survey import leaves, reachable, walk
+from cudasim.engine.survey import reachable, walk
+from cudasim.engine.waits import behind, deciding
 from cudasim.language.tree import (
-    Assign,
     Binary,
-    Declare,
-    Expression,
     Function,
-    If,
     Intrinsic,
     Loop,
-    Variable,
-    VariablePlace,
 )
 
 __all__ = ["tickets"]
@@ -38,7 +33,7 @@ def tickets(kernel: Function) -> frozenset[int]:
     others: set[int] = set()
     for function in reachable(kernel):
         nodes = list(walk(function.body))
-        waiting = {id(node) for loop in nodes if isinstance(loop, Loop) for node in _deciding(loop)}
+        waiting = {id(node) for loop in nodes if isinstance(loop, Loop) for node in deciding(loop)}
         compared = {id(node) for node in _compared(nodes)}
         for node in nodes:
             if isinstance(node, Intrinsic) and node.name.startswith("atomic"):
@@ -47,31 +42,6 @@ def tickets(kernel: Function) -> frozenset[int]:
     return frozenset(lines - others)
 
 
-def _deciding(loop: Loop) -> list[Any]:
-    """What a loop's tests are made of, and what the variables in them are set to within it."""
-    inside = list(walk(loop.body))
-    tests = [loop.test] if loop.test is not None else []
-    tests += [node.test for node in inside if isinstance(node, If) and leaves(node)]
-    return _behind(tests, inside)
-
-
 def _compared(nodes: list[Any]) -> list[Any]:
     """What is compared for being equal, or for which is larger."""
-    return _behind([n for n in nodes if isinstance(n, Binary) and n.op in COMPARES], nodes)
-
-
-def _behind(todo: list[Any], nodes: list[Any]) -> list[Any]:
-    """What some expressions are made of, and what `nodes` set the variables in them to."""
-    given: dict[Variable, list[Expression]] = {}
-    for node in nodes:
-        if isinstance(node, Declare) and isinstance(node.initial, Expression):
-            given.setdefault(node.variable, []).append(node.initial)
-        elif isinstance(node, Assign) and isinstance(node.place, VariablePlace):
-            given.setdefault(node.place.variable, []).append(node.value)
-    found: list[Any] = []
-    while todo:
-        for node in walk(todo.pop()):
-            found.append(node)
-            if isinstance(node, VariablePlace):
-                todo += given.pop(node.variable, [])
-    return found
+    return behind([n for n in nodes if isinstance(n, Binary) and n.op in COMPARES], nodes)

@@ -16,7 +16,7 @@ from cudasim.engine.watched import Watched
 from cudasim.language.types import Record, Scalar, Type
 from cudasim.reports.messages import element
 from cudasim.reports.recorder import Recorder
-from cudasim.reports.steps import Happening, Step, by_lane
+from cudasim.reports.steps import MORE, WAITS, Happening, Step, by_lane
 
 __all__ = ["run_traced"]
 
@@ -27,17 +27,18 @@ class _Enough(Exception):
 
 def run_traced(
     code: Code, launch: Launch, arguments: Sequence[Any], at: Triple, threads: list[int], most: int
-) -> tuple[list[Step], bool]:
-    """The steps of some threads of block `at`, which runs alone; and whether there are more than `most`."""
+) -> tuple[list[Step], str]:
+    """The steps of some threads of block `at`, which runs alone; and why these are not all, or ""."""
     launch.recorder = Recorder(launch.name, launch.source, (1, 1, 1), launch.block)
     launch.recorder.chunk(0, 1)
     lanes = Traced(launch, at, code.sharing, threads, most)
     try:
         with np.errstate(all="ignore"):
-            code.run(lanes, True, *arguments)
+            run = code.run(lanes, True, *arguments)
+            waits = code.suspends and next(run, None) is not None
     except _Enough:
-        return lanes.steps, True
-    return lanes.steps, False
+        return lanes.steps, MORE
+    return lanes.steps, WAITS if waits else ""
 
 
 class Traced(Watched):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from cudasim.engine.axes import BOOLEAN, INT64, Axes
 from cudasim.engine.elements import read
-from cudasim.engine.layouts import Blocks
+from cudasim.engine.lanes import Lanes
+from cudasim.engine.layouts import Blocks, Warp
 from cudasim.engine.memory import Index, LanePointer, Value
+from cudasim.engine.turns import Arrival
 from cudasim.engine.values import Mask, select, some, wide
 from cudasim.language.bfloat import bits_of, of_bits
 from cudasim.language.types import BFLOAT, USHORT, Record, Scalar
@@ -22,17 +25,14 @@ from cudasim.reports.recorder import Recorder
 ndarray = np.ndarray
 
 
-class Watched(Blocks):
-    """Blocks in lockstep, every access of which is recorded; a bad one reads 0 or is dropped.
-
-    What does not depend on a block's number along an axis is recorded once for the blocks along it: see
-    `reports.alike`.
-    """
+class Recording(Lanes):
+    """Lanes every access of which is recorded; a bad one reads 0 or is dropped."""
 
     recorder: Recorder
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self._volatile = False
         self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
         self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
         self._boxes: dict[tuple[bool, ...], _Box] = {}
@@ -108,19 +108,40 @@ class Watched(Blocks):
         offset = index * size + p.offset
         if mask is False:
             return 0, False
-        if kind != "atomic" and self._record_alike(memory, offset, size, mask, line, kind, value):
+        volatile = self._volatile
+        if (
+            kind != "atomic"
+            and not volatile
+            and self._record_alike(memory, offset, size, mask, line, kind, value)
+        ):
             element = offset // size
             return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
         rows = self.axes.rows(offset)
         value = value() if value else None
         fine = self.recorder.access(
-            line, kind, memory, rows, size, self.axes.active(mask), self.warp_numbers(), value, reads
+            line,
+            kind,
+            memory,
+            rows,
+            size,
+            self.axes.active(mask),
+            self.warp_numbers(),
+            value,
+            reads,
+            volatile,
         )
         good = self.axes.spread(fine)
         if mask is True and good.all():
             return offset // size, True
         low = -(-memory.low // size)
         return np.where(good, offset // size, low), good
+
+    @contextmanager
+    def volatile(self) -> Iterator[None]:
+        """What is loaded and stored meanwhile is volatile."""
+        self._volatile = True
+        yield
+        self._volatile = False
 
     def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
         if kind is BFLOAT:
@@ -201,12 +222,13 @@ class Watched(Blocks):
             return 0
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
 
-    def barrier(self, name: str, mask: Mask, line: int) -> None:
+    def barrier(self, name: str, mask: Mask, line: int) -> Any:
         if self._alike and mask is True and self.exited is False:
             self._alike.barrier_alike(line, self._rows_alike(True)[1])
-            return
+            return None
         active, exited = self.axes.active(mask), self.axes.active(self.exited)
         self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
+        return None
 
     def assertion(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> None:
         """Recorded; the thread goes on, and what comes of it is seen too."""
@@ -235,7 +257,7 @@ class Watched(Blocks):
 
     def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
         if mask is True:
-            lanes = self.axes.blocks * self.launch.threads
+            lanes = math.prod(self.axes.shape)
         else:
             lanes = int(np.count_nonzero(mask)) * (math.prod(self.axes.shape) // mask.size)
         self.recorder.count(line, flops, int_ops, lanes)
@@ -281,10 +303,25 @@ class Watched(Blocks):
         return bad if bad.any() else None
 
 
+class Watched(Recording, Blocks):
+    """Blocks in lockstep.
+
+    What does not depend on a block's number along an axis is recorded once for the blocks along it: see
+    `reports.alike`.
+    """
+
+
+class WatchedWarp(Recording, Warp):
+    """One warp, which comes to a barrier by itself."""
+
+    def barrier(self, name: str, mask: Mask, line: int) -> Arrival:
+        return Arrival(line, name, self.axes.active(mask), self.axes.active(self.exited))
+
+
 class _Box:
     """Some blocks of a chunk: along the axes z, y, x all that there are, or the first one."""
 
-    def __init__(self, lanes: Watched, kept: tuple[bool, ...]) -> None:
+    def __init__(self, lanes: Recording, kept: tuple[bool, ...]) -> None:
         self.kept, axes = kept, lanes.axes
         whole = tuple([axes.shape[axis] for axis in axes.order[:3]])
         z, y, x = [n if keep else 1 for n, keep in zip(whole, kept)]

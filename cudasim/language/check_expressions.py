@@ -16,7 +16,7 @@ from cudasim.language.check_members import MemberChecker
 from cudasim.language.check_names import NameChecker
 from cudasim.language.check_objects import ObjectChecker, own_assignment
 from cudasim.language.check_pointers import target_of
-from cudasim.language.check_types import TypeChecker
+from cudasim.language.check_types import TypeChecker, Written
 from cudasim.language.conversion import (
     Value,
     address,
@@ -26,7 +26,6 @@ from cudasim.language.conversion import (
     loses_qualifier,
     number,
     rvalue,
-    take,
 )
 from cudasim.language.operators import (
     arithmetic,
@@ -52,7 +51,6 @@ from cudasim.language.types import (
     Pointer,
     Record,
     Scalar,
-    Type,
     Void,
     common,
     is_scoped,

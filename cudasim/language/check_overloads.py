@@ -59,7 +59,9 @@ class OverloadChecker:
                 if one.target.definition.form == "constructor":
                     one.object = 0
                 elif callee.object is not None and callee.object.volatile:
-                    message = "the object has type qualifiers that are not compatible with the member function"
+                    message = (
+                        "the object has type qualifiers that are not compatible with the member function"
+                    )
                     raise Fault(function.at, f"{message} '{callee.name}'", "it is volatile")
         return result
 

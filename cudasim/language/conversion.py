@@ -75,7 +75,7 @@ def rvalue(value: Value) -> tree.Expression:
     if value.constant is not None:
         return tree.Literal(at, type_, value.constant)
     if value.volatile and isinstance(type_, Record):
-        message = f"class \"{type_}\" has no suitable copy constructor: this one is volatile"
+        message = f'class "{type_}" has no suitable copy constructor: this one is volatile'
         raise Fault(at, message, "read its members one by one")
     return tree.Load(at, type_, value.place)
 

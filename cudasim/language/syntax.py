@@ -156,7 +156,7 @@ class Specifiers(Node):
 @dataclass(eq=False)
 class PointerPart:
     const: bool
-    volatile: bool
+    volatile: bool = False
 
 
 @dataclass(eq=False)

@@ -221,9 +221,9 @@ class AlikeRecorder(Recorder):
 
     # ------------------------------------------------------------------------------------------------- chunks
 
-    def chunk(self, first_block: int, blocks: int) -> None:
+    def chunk(self, first_block: int, blocks: int, kept: Any = None) -> None:
         self._add_together()
-        super().chunk(first_block, blocks)
+        super().chunk(first_block, blocks, kept)
         self._in_step = True
 
     # --------------------------------------------------------------------------- barriers, warps and branches

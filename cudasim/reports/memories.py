@@ -56,22 +56,32 @@ class State:
     alike: bool = False  # one copy stands for all: see `alike`
 
 
+States = dict[tuple[str, int], State]
+
+
 class Memories:
     """The states of all memories, and what is found by them."""
 
     def __init__(
-        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None
-    ) -> None:
-        """`tickets`: the lines of atomics whose result is compared with a count (None: all of them)."""
+        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None,
+        polls: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
+        """`tickets`: the lines of atomics whose result is compared with a count (None: all of them); `polls`:
+        those of volatile loads that are repeated until they give what is waited for."""
         self._geometry, self._order, self._found = geometry, order, found
-        self._tickets = tickets
+        self._tickets, self._polls = tickets, polls
+        self._volatile: dict[int, bool] = {}  # the instants of volatile accesses, and whether each polls
         self.signals = Signals(order)
         self._made = 0  # how many states
-        self._states: dict[tuple[str, int], State] = {}
+        self._states: States = {}
 
-    def chunk(self) -> None:
-        """Other blocks begin; their shared and local memory is fresh."""
-        self._states = {key: state for key, state in self._states.items() if key[0] == "global"}
+    def chunk(self, states: States) -> None:
+        """Other blocks run, with the shared and local memory of `states`."""
+        self._states = {key: state for key, state in self._states.items() if key[0] == "global"} | states
+
+    def of_chunk(self) -> States:
+        """The shared and local memory of the blocks that run."""
+        return {key: state for key, state in self._states.items() if key[0] != "global"}
 
     # ----------------------------------------------------------------------------------- where an access goes
 
@@ -112,7 +122,7 @@ class Memories:
 
     def remember(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, allowed: Bools, warps: Ints,
-        value: Value, reads: bool, instant: int,
+        value: Value, reads: bool, instant: int, volatile: bool = False,
     ) -> None:  # fmt: skip
         """What an access does to the state of its memory: what has been written, and what races."""
         if memory.space == "constant":
@@ -130,20 +140,45 @@ class Memories:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
             data = bits(value, chosen, allowed.shape, size) if kind == "store" else None
-            if kind == "atomic":
-                self._tell(line, state.key, position, lanes, instant)
+            if volatile:
+                self._volatile[instant] = kind == "load" and line in self._polls
+            if volatile or kind == "atomic":
+                self._tell(line, kind, state.key, position, lanes, instant)
             found = state.shadow.access(kind, position, size, lanes, instant, data, state.key)
             if found is not None:
+                self._without_flags(kind, instant, found)
                 self._without_own(kind, state.key, position, lanes, found)
                 self.races(line, kind, memory, at, lanes, instant, found)
 
-    def _tell(self, line: int, key: Hashable, position: Ints, lanes: Ints, instant: int) -> None:
-        """An atomic may tell others of what was done before."""
-        self.signals.flag(instant, key, lanes, position, True, True, line in (self._tickets or ()))
+    def _tell(self, line: int, kind: str, key: Hashable, position: Ints, lanes: Ints, instant: int) -> None:
+        """An atomic or a volatile store may tell others of what was done before, and a volatile load learn
+        of it."""
+        reads, writes, atomic = kind != "store", kind != "load", kind == "atomic"
+        ticket = atomic and line in (self._tickets or ())
+        self.signals.flag(instant, key, lanes, position, reads, writes, ticket)
         if self._order.has_fences:
-            ticket = self._tickets is None or line in self._tickets
+            ticket = atomic and (self._tickets is None or line in self._tickets)
             cells = [(key, cell) for cell in position.tolist()]
-            self._order.atomic(instant, lanes, cells, ticket=ticket)
+            self._order.atomic(instant, lanes, cells, reads, writes, ticket)
+
+    def _without_flags(self, kind: str, instant: int, found: Conflicts) -> None:
+        """What is volatile may meet atomics, and other volatile accesses where one of the two polls: then it
+        is a flag. Else it may be data, of which nobody knows who comes first."""
+        if not self._volatile:
+            return
+        polls = self._volatile.get(instant)  # None: not volatile
+        old = (found.marks >> 32).tolist()
+        atomic = KINDS.index("atomic")
+        for i in np.flatnonzero(found.marks).tolist():
+            before = self._volatile.get(old[i])
+            if kind == "atomic":
+                flag = before is not None
+            elif found.kinds[i] == atomic:
+                flag = polls is not None
+            else:
+                flag = polls is not None and before is not None and (polls or before)
+            if flag:
+                found.marks[i] = 0
 
     def _without_own(self, kind: str, key: Hashable, position: Ints, lanes: Ints, found: Conflicts) -> None:
         """The last block may reset its counter: each cell is updated in one order, which all agree about."""

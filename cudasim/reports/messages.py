@@ -20,6 +20,7 @@ __all__ = [
     "row",
     "shift",
     "triple",
+    "waits_for_later",
 ]
 
 Triple = tuple[int, int, int]
@@ -215,3 +216,12 @@ def lanes_text(lanes: list[int]) -> str:
         else:
             runs.append([lane, lane])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def waits_for_later(who: Actor, blocks: int) -> str:
+    return (
+        f"{who} has to wait here for a block that begins later. CUDA does not promise that all {blocks:,} "
+        "blocks run at the same time: if they do not fit on the GPU together, this never ends. Launch no "
+        "more blocks than fit (a cooperative launch checks it), or let each block take its number from an "
+        "atomicAdd when it begins."
+    )

@@ -45,18 +45,18 @@ class Order:
         self.epoch = np.zeros(blocks, dtype=np.int64)  # a mark: the instant of the last barrier, lane 0
         self._lines = np.zeros(1024, dtype=np.int64)
         self._first_warp, self._chunk_warps = 0, blocks * warps_per_block
-        self._clocks: NDArray[np.int32] | None = None  # (warps of the chunk, lane, of lane)
+        self.clocks: NDArray[np.int32] | None = None  # (warps of the chunk, lane, of lane)
         self._in_grid, self._in_block = [
             Fences(blocks, self.lanes_per_block, within, self._known_by) for within in (False, True)
         ]
 
     # ------------------------------------------------------------------------------------------------- events
 
-    def chunk(self, first_block: int, blocks: int) -> None:
-        """The blocks that run from now on; those before have ended."""
+    def chunk(self, first_block: int, blocks: int, clocks: NDArray[np.int32] | None = None) -> None:
+        """The blocks that run from now on; `clocks`: theirs, if they have run before."""
         self._first_warp = first_block * self.warps_per_block
         self._chunk_warps = blocks * self.warps_per_block
-        self._clocks = None
+        self.clocks = clocks
 
     def tick(self, line: int) -> int:
         """The instant of an access on `line`."""
@@ -75,16 +75,16 @@ class Order:
 
     def syncwarp(self, warps: Ints, joined: Bools) -> None:
         """In each of `warps`, the lanes that are `joined` (warps, 32) meet."""
-        if self._clocks is None:
-            self._clocks = np.zeros((self._chunk_warps, 32, 32), dtype=np.int32)
+        if self.clocks is None:
+            self.clocks = np.zeros((self._chunk_warps, 32, 32), dtype=np.int32)
         rows, whole = warps - self._first_warp, joined.all(axis=1)
-        self._clocks[rows[whole]] = self.now
+        self.clocks[rows[whole]] = self.now
         if not whole.all():
             rows, part = rows[~whole], joined[~whole]
-            known = self._clocks[rows]
+            known = self.clocks[rows]
             most = np.where(part[:, :, None], known, 0).max(axis=1)  # (warps, of lane)
             most[part] = self.now
-            self._clocks[rows] = np.where(part[:, :, None], most[:, None, :], known)
+            self.clocks[rows] = np.where(part[:, :, None], most[:, None, :], known)
         self._in_grid.syncwarp(warps, joined)
         self._in_block.syncwarp(warps, joined)
 
@@ -105,7 +105,7 @@ class Order:
 
     def _known_by(self, lane: int) -> NDArray[np.int32] | None:
         """What a lane knows of each lane of its warp by `__syncwarp`; None where nobody has met."""
-        return None if self._clocks is None else self._clocks[lane // 32 - self._first_warp, lane % 32]
+        return None if self.clocks is None else self.clocks[lane // 32 - self._first_warp, lane % 32]
 
     # -------------------------------------------------------------------------------------------------- asked
 
@@ -123,16 +123,16 @@ class Order:
 
     @property
     def has_clocks(self) -> bool:
-        return self._clocks is not None
+        return self.clocks is not None
 
     def warp_before(self, marks: Ints, lanes: Ints) -> Bools:
         """Whether accesses happened before `lanes` now, as far as one warp or one thread decides it."""
         others = lane_of(marks)
         before: Bools = (others == lanes) & (marks != 0)
-        if self._clocks is not None:
+        if self.clocks is not None:
             same = (others >> 5 == lanes >> 5) & (marks != 0)
             mine = lanes[same]
-            known = self._clocks[(mine >> 5) - self._first_warp, mine & 31, others[same] & 31]
+            known = self.clocks[(mine >> 5) - self._first_warp, mine & 31, others[same] & 31]
             before[same] |= (marks[same] >> 32) < known
         return before
 

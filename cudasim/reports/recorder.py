@@ -34,31 +34,37 @@ class Recorder:
 
     def __init__(
         self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None,
-        tickets: frozenset[int] | None = None,
+        tickets: frozenset[int] | None = None, polls: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
-        """`tickets`: see `Memories`."""
+        """`tickets` and `polls`: see `Memories`."""
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._geometry = Geometry(grid, block)
         self._order = Order(self._geometry.blocks, self._geometry.per_block)
         self._found = Findings(source, grid, block)
         self._tally = Tally(self._geometry)
-        self._memories = Memories(self._geometry, self._order, self._found, tickets)
+        self._memories = Memories(self._geometry, self._order, self._found, tickets, polls)
         self._meetings = Meetings(self._geometry, self._found)
         self.seen = Seen()
         self._max_span, self._until_checked = max_span, max_span
 
-    def chunk(self, first_block: int, blocks: int) -> None:
-        """`blocks` blocks from `first_block` on begin; their shared and local memory is fresh."""
+    def chunk(self, first_block: int, blocks: int, kept: Any = None) -> None:
+        """`blocks` blocks from `first_block` on begin, with fresh shared and local memory; or they go on, and
+        `kept` is what `leave` has given for them."""
+        clocks, states, shared = kept or (None, {}, {})
         self._geometry.first, self._geometry.count = first_block, blocks
-        self._order.chunk(first_block, blocks)
-        self._memories.chunk()
-        self._tally.chunk()
+        self._order.chunk(first_block, blocks, clocks)
+        self._memories.chunk(states)
+        self._tally.chunk(shared)
+
+    def leave(self) -> Any:
+        """Other blocks run for a while: what `chunk` needs to let these go on."""
+        return self._order.clocks, self._memories.of_chunk(), self._tally.shared
 
     # ----------------------------------------------------------------------------------------------- accesses
 
     def access(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
-        value: Value = None, reads: bool = True,
+        value: Value = None, reads: bool = True, volatile: bool = False,
     ) -> Bools:  # fmt: skip
         """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
         `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a
@@ -80,7 +86,9 @@ class Recorder:
         conflicts = self._tally.count(here, kind, memory, offset, size, allowed, at)
         self._tally.touch(here, kind, memory, at, size)
         self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
-        self._memories.remember(line, kind, memory, offset, size, allowed, warps, value, reads, instant)
+        self._memories.remember(
+            line, kind, memory, offset, size, allowed, warps, value, reads, instant, volatile
+        )
         return allowed
 
     def _draw(
@@ -227,6 +235,13 @@ class Recorder:
         _, who = self._found.example(bad, warps)
         text = f"{who}: the assertion `{condition}` failed."
         return self._found.find("asserts", "assert", line, text, who, bad, other=condition)
+
+    def waits_for_later(self, line: int, active: Bools, warps: Ints) -> None:
+        """Threads have waited on `line` for blocks that began after them."""
+        if self._geometry.blocks > 1:
+            _, who = self._found.example(active, warps)
+            text = messages.waits_for_later(who, self._geometry.blocks)
+            self._found.find("notes", "resident", line, text, who, active)
 
     # -------------------------------------------------------------------------------------------------- steps
 

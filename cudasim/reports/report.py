@@ -157,7 +157,7 @@ class Report(Counters):
         if self.rerun is None:
             raise ValueError("trace: only a report that `profile` has made can run a block again")
         found, more = self.rerun(number, threads, steps)
-        return Steps(f"{self.program}: {name} of block {triple(at)}", found, not more)
+        return Steps(f"{self.program}: {name} of block {triple(at)}", found, more)
 
     # ------------------------------------------------------------------------------------- what it looks like
 

@@ -13,11 +13,17 @@ __all__ = ["Happening", "Rerun", "Step", "Steps", "place_of_block", "threads_of"
 Triple = tuple[int, int, int]
 
 
+MORE = "and more: these are the first {:,} steps (steps=...)"
+WAITS = (
+    "and from here on it waits for another block, or for the other side of a branch: a trace shows neither"
+)
+
+
 class Rerun(Protocol):
     """Runs one block of a launch again."""
 
-    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], bool]:
-        """The first `most` steps of some of its threads, and whether there are more."""
+    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], str]:
+        """The first `most` steps of some of its threads, and why these are not all, or ""."""
 
     def alone(self, block: int) -> Any:
         """What it asks of memory, as `reports.reuse.ReuseRecorder` has it; None where it cannot run alone."""
@@ -89,14 +95,18 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Steps:
-    """The steps of one thread, or of one warp, in order; `complete`: all of them, and not only the first.
+    """The steps of one thread, or of one warp, in order; `missing`: why there are not all of them, or "".
 
     The block runs alone, with the arguments as they were before the launch: it sees nothing of other blocks.
     """
 
     title: str
     steps: list[Step]
-    complete: bool
+    missing: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -114,7 +124,7 @@ class Steps:
 
     @property
     def _end(self) -> str:
-        return "" if self.complete else f"and more: these are the first {len(self.steps):,} steps (steps=...)"
+        return self.missing.format(len(self.steps))
 
     def __str__(self) -> str:
         head = ("step", "line", "source", "what happens")

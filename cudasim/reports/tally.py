@@ -62,13 +62,14 @@ class Tally:
         self._geometry = geometry
         self._lines: dict[tuple[int, str, str], Tallied] = {}  # by line, space and array
         self.bytes = geometry.table(np.int64)
-        self._shared: dict[int, int] = {}  # the arrays of this chunk
-        self._shared_bytes = 0
+        self.shared: dict[int, int] = {}  # the bytes of each array of this chunk
+        self._most_shared = 0
 
-    def chunk(self) -> None:
-        """Other blocks begin, or there are no more: those before have had so much shared memory."""
-        self._shared_bytes = max(self._shared_bytes, sum(self._shared.values()))
-        self._shared = {}
+    def chunk(self, shared: dict[int, int] | None = None) -> None:
+        """Other blocks run, or there are no more: those before have had so much shared memory. `shared`: what
+        those that go on have."""
+        self._most_shared = max(self._most_shared, sum(self.shared.values()))
+        self.shared = shared or {}
 
     def line(self, line: int, memory: MemoryLike | None = None) -> Tallied:
         key = (line, memory.space, memory.name) if memory is not None else (line, "", "")
@@ -127,7 +128,7 @@ class Tally:
         """Note that a line uses a memory."""
         if memory.space == "shared":
             here.shared[memory.name] = memory.nbytes
-            self._shared[id(memory)] = memory.nbytes
+            self.shared[id(memory)] = memory.nbytes
 
     def touch(self, here: Tallied, kind: str, memory: MemoryLike, at: Ints, size: int) -> None:
         """Keep which bytes of global memory a line loads and stores."""
@@ -172,7 +173,7 @@ class Tally:
         geometry = self._geometry
         total.threads = geometry.blocks * geometry.threads
         total.warps = geometry.blocks * geometry.per_block
-        total.shared_bytes, total.unique_bytes = self._shared_bytes, _bytes_of(everything)
+        total.shared_bytes, total.unique_bytes = self._most_shared, _bytes_of(everything)
         for name, one in arrays.items():
             one.unique_bytes, one.threads, one.warps = _bytes_of(by_array[name]), 0, 0
             one.shared_bytes = max(

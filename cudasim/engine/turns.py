@@ -1,0 +1,166 @@
+"""Blocks whose threads wait for each other take turns: a warp that waits gives way to all others.
+
+Warps run one by one, each until it ends, comes to a barrier or waits. What waits goes on when memory has
+changed. When all that are left wait, and nothing changes any more, they wait for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cudasim.engine.launch import Launch
+from cudasim.engine.values import Mask
+
+if TYPE_CHECKING:
+    from cudasim.engine.lanes import Lanes
+
+__all__ = ["Arrival", "Resident", "Wait", "take_turns"]
+
+FOR_EVER = (
+    "every other thread has ended or waits as well, so it never ends "
+    "(here the lanes of a warp take the two sides of a branch one after the other)"
+)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Lanes that have gone round a loop on `line` and found nothing new: they wait. `still`: nothing but
+    memory can bring them out, and it had changed `changes` times when they looked."""
+
+    lanes: Lanes
+    line: int
+    live: Mask
+    still: bool
+    changes: int
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A warp at a barrier, where it is recorded; `active` and `exited` are rows (1, 32)."""
+
+    line: int
+    name: str
+    active: Any
+    exited: Any
+
+
+_END = object()
+
+
+class _Turn:
+    """One warp on its way."""
+
+    def __init__(self, lanes: Lanes, run: Iterator[Any]) -> None:
+        self.lanes, self._run = lanes, run
+        self.at: Any = None  # what it has stopped at: a wait, or a barrier
+
+    @property
+    def waits(self) -> bool:
+        return isinstance(self.at, Wait)
+
+    @property
+    def ended(self) -> bool:
+        return self.at is _END
+
+    @property
+    def at_barrier(self) -> bool:
+        return not (self.at is None or self.waits or self.ended)
+
+    def go_on(self) -> None:
+        self.at = next(self._run, _END)
+
+
+class Resident:
+    """A block of a launch that is on its way; `turns` are its warps, in the order in which they run."""
+
+    def __init__(self, launch: Launch, warps: Iterable[tuple[Lanes, Iterator[Any]]]) -> None:
+        self.launch = launch
+        self.turns = [_Turn(*warp) for warp in warps]
+        self._kept: Any = None
+
+    @property
+    def ended(self) -> bool:
+        return all(turn.ended for turn in self.turns)
+
+    @property
+    def waits(self) -> list[Wait]:
+        return [turn.at for turn in self.turns if turn.waits]
+
+    def go_on(self) -> bool:
+        """Each warp as far as it comes; whether any came further."""
+        recorder = self.launch.recorder
+        if all(wait.still and wait.changes == self.launch.changes for wait in self.waits) and self.waits:
+            return False  # and all others are at a barrier, or have ended
+        if recorder is not None:
+            recorder.chunk(self.turns[0].lanes.first_block, 1, self._kept)
+        further = False
+        tried: set[_Turn] = set()
+        while self._round(tried):
+            further = True
+        if recorder is not None:
+            self._kept = None if self.ended else recorder.leave()
+        return further
+
+    def _round(self, tried: set[_Turn]) -> bool:
+        launch, further = self.launch, False
+        for turn in self.turns:
+            if turn.ended or turn.at_barrier:
+                continue
+            if turn.waits:
+                if turn.at.changes == launch.changes if turn.at.still else turn in tried:
+                    continue
+                tried.add(turn)
+            before = launch.changes
+            turn.go_on()
+            further |= not turn.waits or launch.changes != before
+        if not self.ended and all(turn.ended or turn.at_barrier for turn in self.turns):
+            self._meet()
+            further = True
+        return further
+
+    def _meet(self) -> None:
+        """All warps that have not ended are at a barrier: they may go on."""
+        recorder = self.launch.recorder
+        if recorder is not None:
+            warps = np.concatenate([turn.lanes.warp_numbers() for turn in self.turns])
+            arrivals = [turn.at for turn in self.turns if turn.at_barrier]
+            exited = np.concatenate(
+                [np.ones((1, 32), bool) if turn.ended else turn.at.exited for turn in self.turns]
+            )
+            for line, name in dict.fromkeys((arrival.line, arrival.name) for arrival in arrivals):
+                active = [
+                    turn.at.active
+                    if turn.at_barrier and (turn.at.line, turn.at.name) == (line, name)
+                    else np.zeros((1, 32), bool)
+                    for turn in self.turns
+                ]
+                recorder.barrier(line, np.concatenate(active), warps, exited, name)
+        for turn in self.turns:
+            if turn.at_barrier:
+                turn.at = None
+
+
+def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
+    """Begin each block in its order, and then let those that wait go on in turn, until all have ended."""
+    held: list[Resident] = []
+    for block in blocks:
+        block.go_on()
+        if not block.ended:
+            held.append(block)
+    early = [wait for block in held for wait in block.waits]
+    while held:
+        held.reverse()  # whoever waits for a neighbour gets what it waits for in one of two rounds
+        further = any([block.go_on() for block in held])
+        held = [block for block in held if not block.ended]
+        waiting = [wait for block in held for wait in block.waits]
+        if held and not further and all(wait.still for wait in waiting):
+            first = min(waiting, key=lambda wait: wait.lanes.first_block)
+            first.lanes.endless(first.line, first.live, FOR_EVER)
+    if launch.recorder is not None:
+        for wait in early:
+            active = wait.lanes.axes.active(wait.live)
+            launch.recorder.waits_for_later(wait.line, active, wait.lanes.warp_numbers())

@@ -1,0 +1,191 @@
+"""Loops that wait for another thread: for a flag that it sets, a lock that it gives back, a count that grows.
+
+while (*(volatile int*)flag == 0);                  // a volatile load decides when it ends
+while (atomicCAS(lock, 0, 1) != 0);                 // an atomic that would do the same each time
+
+A loop that tries to change a cell from what it has just read, or that takes the next piece of work by adding
+to a counter, waits for nobody: each round brings one thread forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from cudasim.engine.survey import leaves, reachable, walk
+from cudasim.language.tree import (
+    Assign,
+    Call,
+    Decay,
+    Declare,
+    Deref,
+    Expression,
+    Function,
+    If,
+    Increment,
+    Intrinsic,
+    Literal,
+    Load,
+    Loop,
+    MemberPlace,
+    Place,
+    PointerAdd,
+    Variable,
+    VariablePlace,
+)
+
+__all__ = ["Waits", "behind", "deciding", "reads_once", "waits"]
+
+ADDS = ("atomicAdd", "atomicSub", "atomicInc", "atomicDec")
+
+
+@dataclass(frozen=True)
+class Waits:
+    """`loops` (by `id`) in which a thread may wait, `functions` with such a loop in them or in what they
+    call: none where no loop waits. `polls`: the lines of volatile loads on which the end of a loop hangs."""
+
+    loops: frozenset[int]
+    functions: frozenset[Function]
+    polls: frozenset[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.loops)
+
+
+@lru_cache(maxsize=256)
+def waits(kernel: Function) -> Waits:
+    loops: set[int] = set()
+    holders: set[Function] = set()
+    polls: set[int] = set()
+    found = False
+    for function in reachable(kernel):
+        for loop in walk(function.body):
+            if not isinstance(loop, Loop):
+                continue
+            inside = list(_all(loop))
+            asked = [n for part in deciding(loop) for n in _all(part)]
+            polls |= {n.at.line for n in asked if _is_volatile(n)}
+            found |= _is_wait(asked, inside)
+            if any(_is_volatile(n) or _is_atomic(n) for n in inside):
+                loops.add(id(loop))
+                holders.add(function)
+    if not found:
+        return Waits(frozenset(), frozenset(), frozenset(polls))
+    callers = [f for f in reachable(kernel) if not holders.isdisjoint(reachable(f))]
+    return Waits(frozenset(loops), frozenset(callers), frozenset(polls))
+
+
+def reads_once(loop: Loop) -> bool:
+    """Whether the end of a loop hangs on memory that a compiler may read before it, once."""
+    asked = [n for part in deciding(loop) for n in _all(part)]
+    return any(isinstance(n, Load) and not n.place.volatile and _is_memory(_root(n.place)) for n in asked)
+
+
+def _is_wait(asked: list[Any], inside: list[Any]) -> bool:
+    """Whether the end of a loop hangs on what others do: `asked` is what decides about it."""
+    if any(_is_volatile(n) for n in asked):
+        return True
+    stores = (Assign, Increment)
+    if any(isinstance(n, stores) and not isinstance(_root(n.place), VariablePlace) for n in inside):
+        return False
+    return any(_is_atomic(n) and _same_each_time(n, inside) for n in asked)
+
+
+def _same_each_time(node: Intrinsic, inside: list[Any]) -> bool:
+    """Whether an atomic of a loop does the same in each round, and not what would bring it forward."""
+    values = node.arguments[1:]
+    if node.name in ADDS and not (isinstance(values[0], Literal) and values[0].value == 0):
+        return False
+    changed = {n.place.variable for n in inside if _sets(n)}
+    for n in behind(list(values), inside):
+        if isinstance(n, Load) and not isinstance(_root(n.place), VariablePlace):
+            return False
+        if isinstance(n, Intrinsic | Call) or (isinstance(n, VariablePlace) and n.variable in changed):
+            return False
+    return True
+
+
+def _sets(node: Any) -> bool:
+    return isinstance(node, Assign | Increment) and isinstance(node.place, VariablePlace)
+
+
+def _root(place: Place) -> Place:
+    while isinstance(place, MemberPlace):
+        place = place.record
+    return place
+
+
+def _is_volatile(node: Any) -> bool:
+    """Whether it is a load that others may meet."""
+    return isinstance(node, Load) and node.place.volatile and _is_memory(_root(node.place))
+
+
+def _is_memory(place: Place) -> bool:
+    """Whether other threads may touch a place."""
+    while isinstance(place, Deref) and isinstance(place.pointer, PointerAdd | Decay):
+        pointer: Expression = place.pointer
+        while isinstance(pointer, PointerAdd):
+            pointer = pointer.pointer
+        if not isinstance(pointer, Decay):
+            return True
+        place = _root(pointer.place)
+    if isinstance(place, VariablePlace):
+        return place.variable.storage in ("shared", "dynamic", "device")
+    return isinstance(place, Deref)
+
+
+def _is_atomic(node: Any) -> bool:
+    return isinstance(node, Intrinsic) and node.name.startswith("atomic")
+
+
+def _all(node: Any) -> Iterator[Any]:
+    """All nodes below one, and those of the functions that are called there."""
+    seen: set[Function] = set()
+    for n in walk(node):
+        yield n
+        if isinstance(n, Call):
+            for function in reachable(n.function):
+                if function not in seen:
+                    seen.add(function)
+                    yield from walk(function.body)
+
+
+# ---------------------------------------------------------------------------- what the end of a loop hangs on
+
+
+def deciding(loop: Loop) -> list[Any]:
+    """What a loop's tests are made of, what the variables in them are set to within it, and whether."""
+    inside = list(walk(loop.body))
+    branches = [node for node in inside if isinstance(node, If)]
+    tests = [loop.test] if loop.test is not None else []
+    tests += [node.test for node in branches if leaves(node)]
+    while True:
+        found = behind(list(tests), inside)
+        variables = {node.variable for node in found if isinstance(node, VariablePlace)}
+        more = [node.test for node in branches if node.test not in tests and _set_in(node) & variables]
+        if not more:
+            return found
+        tests += more
+
+
+def _set_in(node: If) -> set[Variable]:
+    return {n.place.variable for n in walk(node) if _sets(n)}
+
+
+def behind(todo: list[Any], nodes: list[Any]) -> list[Any]:
+    """What some expressions are made of, and what `nodes` set the variables in them to."""
+    given: dict[Variable, list[Expression]] = {}
+    for node in nodes:
+        if isinstance(node, Declare) and isinstance(node.initial, Expression):
+            given.setdefault(node.variable, []).append(node.initial)
+        elif isinstance(node, Assign) and isinstance(node.place, VariablePlace):
+            given.setdefault(node.place.variable, []).append(node.value)
+    found: list[Any] = []
+    while todo:
+        for node in walk(todo.pop()):
+            found.append(node)
+            if isinstance(node, VariablePlace):
+                todo += given.pop(node.variable, [])
+    return found
