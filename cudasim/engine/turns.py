@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrival", "Resident", "Wait", "take_turns"]
 
-FOR_EVER = (
-    "every other thread has ended or waits as well, so it never ends "
-    "(here the lanes of a warp take the two sides of a branch one after the other)"
+FOR_EVER = "every other thread has ended or waits as well, so it never ends"
+IN_WARP = (
+    ". If it waits for another lane of its own warp: the lanes of a warp wait for each other behind a loop and "
+    "a branch, here and on GPUs before Volta, so what it waits for must be done within the loop or before it"
 )
 
 
@@ -36,6 +37,13 @@ class Wait:
     live: Mask
     still: bool
     changes: int
+
+    @property
+    def is_part(self) -> bool:
+        """Whether other lanes of the warp are elsewhere."""
+        axes = self.lanes.axes
+        alive = axes.active(True) & ~axes.active(self.lanes.exited)
+        return bool((alive & ~axes.active(self.live)).any())
 
 
 @dataclass(frozen=True)
@@ -147,11 +155,13 @@ class Resident:
 def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
     """Begin each block in its order, and then let those that wait go on in turn, until all have ended."""
     held: list[Resident] = []
+    last = 0
     for block in blocks:
+        last = block.turns[0].lanes.first_block
         block.go_on()
         if not block.ended:
             held.append(block)
-    early = [wait for block in held for wait in block.waits]
+    early = [wait for block in held for wait in block.waits if wait.lanes.first_block != last]
     while held:
         held.reverse()  # whoever waits for a neighbour gets what it waits for in one of two rounds
         further = any([block.go_on() for block in held])
@@ -159,7 +169,7 @@ def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
         waiting = [wait for block in held for wait in block.waits]
         if held and not further and all(wait.still for wait in waiting):
             first = min(waiting, key=lambda wait: wait.lanes.first_block)
-            first.lanes.endless(first.line, first.live, FOR_EVER)
+            first.lanes.endless(first.line, first.live, FOR_EVER + IN_WARP * first.is_part)
     if launch.recorder is not None:
         for wait in early:
             active = wait.lanes.axes.active(wait.live)
