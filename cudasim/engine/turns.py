@@ -22,8 +22,8 @@ __all__ = ["Arrival", "Resident", "Wait", "take_turns"]
 
 FOR_EVER = "every other thread has ended or waits as well, so it never ends"
 IN_WARP = (
-    ". If it waits for another lane of its own warp: the lanes of a warp wait for each other behind a loop and "
-    "a branch, here and on GPUs before Volta, so what it waits for must be done within the loop or before it"
+    ". If it waits for another lane of its own warp: the lanes of a warp wait for each other behind a loop "
+    "and a branch, here and on GPUs before Volta, so what it waits for must be done within the loop or before"
 )
 
 
