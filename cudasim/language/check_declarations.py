@@ -23,6 +23,7 @@ from cudasim.language.scope import (
     TypeMeaning,
     VariableName,
 )
+from cudasim.language.templates import key
 from cudasim.language.tree import Variable
 from cudasim.language.types import (
     INT,
@@ -133,7 +134,7 @@ class DeclarationChecker:
                 raise unsupported(one.declarator.at, "typedefs of references")
             old = self.context.scope.names.get(one.declarator.name)
             meaning = TypeMeaning(written.type, written.const, written.volatile)
-            if old != meaning:
+            if not (isinstance(old, TypeMeaning) and key(old) == key(meaning)):
                 self.context.declare(one.declarator.name, meaning, one.declarator.at)
 
     def alias(self, node: syntax.Alias) -> None:

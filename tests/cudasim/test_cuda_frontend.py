@@ -271,6 +271,13 @@ def test_what_is_refused_of_enums_operators_and_instances(source: str, message: 
     assert message in str(refused(source))
 
 
+def test_a_typedef_may_stand_twice_if_it_says_the_same() -> None:
+    twice = "typedef unsigned int uint; typedef unsigned int uint; __global__ void k(uint* p) { p[0] = 1; }"
+    assert compile_source(twice).kernels
+    other = twice.replace("typedef unsigned int uint;", "typedef volatile unsigned int uint;", 1)
+    assert "'uint' has already been declared" in str(refused(other))
+
+
 def test_a_name_expression_may_use_macros_of_the_source() -> None:
     source = "#define N 4\ntemplate <int M> __global__ void k(int* p) { p[0] = M; }"
     assert list(compile_source(source, name_expressions=["k<N>", "k<N * 2>"]).kernels) == ["k<N>", "k<N * 2>"]
