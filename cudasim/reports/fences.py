@@ -234,18 +234,29 @@ class Fences:
         """Whether accesses of `others` at `instants` happened before `lanes` now. `atomics`: the cells, where
         they are atomics. `tickets`: also what is known by tickets alone, with no fence behind them."""
         result = np.zeros(len(lanes), dtype=bool)
-        for lane in np.unique(lanes).tolist():
-            mine = lanes == lane
-            for cell, count in self._learnt(lane, tickets).items():
+        for who, known in self._alike(np.unique(lanes).tolist(), tickets):
+            mine = lanes == who[0] if len(who) == 1 else np.isin(lanes, who)
+            for cell, count in known.items():
                 releases = self._releases[cell]
                 accesses, own = releases.until(count)
                 there = others[mine] - releases.first
                 result[mine] |= instants[mine] < accesses[there]
                 if atomics is not None:
-                    same = (self._key(lane, at) == cell for at in atomics)
+                    same = (self._key(who[0], at) == cell for at in atomics)
                     here = mine & np.fromiter(same, dtype=bool, count=len(mine))
                     result[here] |= instants[here] < own[others[here] - releases.first]
         return result
+
+    def _alike(self, lanes: list[int], tickets: bool) -> list[tuple[list[int], Known]]:
+        """Lanes one after the other that know the same, as they do behind a barrier, and what that is."""
+        found: list[tuple[list[int], Known]] = []
+        for lane in lanes:
+            known = self._learnt(lane, tickets)
+            if found and found[-1][1] == known:
+                found[-1][0].append(lane)
+            else:
+                found.append(([lane], known))
+        return found
 
     def _learnt(self, lane: int, tickets: bool) -> Known:
         known: Known = {}
