@@ -87,13 +87,15 @@ def reads_once(loop: Loop) -> list[Load]:
 
 @lru_cache(maxsize=256)
 def plain_waits(kernel: Function) -> dict[int, int]:
-    """The lines of loads on which the end of a loop hangs that neither changes memory nor reads elsewhere in
-    the next round: with the line of the loop."""
+    """The lines of loads on which the end of a loop hangs, with its line, where it neither changes memory,
+    nor polls, nor reads elsewhere in the next round."""
     found: dict[int, int] = {}
     for function in reachable(kernel):
         for loop in walk(function.body):
             if isinstance(loop, Loop) and (loads := reads_once(loop)):
                 inside = list(_all(loop))
+                if any(_is_volatile(n) or _is_atomic(n) for n in inside):
+                    continue
                 changed = {n.place.variable for n in inside if _sets(n)}
                 if any(_stores(n) or (isinstance(n, Intrinsic) and n.name in BARRIERS) for n in inside):
                     continue

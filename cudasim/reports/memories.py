@@ -155,7 +155,8 @@ class Memories:
             if found is not None:
                 self._without_flags(kind, instant, state, position, found)
                 self._without_own(kind, state.key, position, lanes, found)
-                self.races(line, kind, memory, at, lanes, instant, found)
+                flags = None if state.flags is None else state.flags[position]
+                self.races(line, kind, memory, at, lanes, instant, found, flags=flags)
 
     def _tell(self, line: int, kind: str, key: Hashable, position: Ints, lanes: Ints, instant: int) -> None:
         """An atomic or a volatile store may tell others of what was done before, and a volatile load learn
@@ -205,9 +206,9 @@ class Memories:
 
     def races(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, lanes: Ints, instant: int,
-        found: Conflicts, times: int = 1,
+        found: Conflicts, times: int = 1, flags: Bools | None = None,
     ) -> None:  # fmt: skip
-        """Report what races with an access, which `times` blocks make alike."""
+        """Report what races with an access, which `times` blocks make alike; `flags`: which are to flags."""
         racing = np.flatnonzero(found.marks)
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
         others = lane_of(marks)
@@ -232,6 +233,9 @@ class Memories:
                     int(mine[first]), int(others[first]), int(marks[first]) >> 32, self._order.now
                 ),
             )  # fmt: skip
+            volatile = [when in self._volatile for when in (instant, int(marks[first]) >> 32)]
+            if flags is not None and flags[i] and volatile[0] != volatile[1]:
+                text += messages.HALF_VOLATILE
             if name == "last-block":
                 text += messages.LAST_BLOCK
             race = Race(

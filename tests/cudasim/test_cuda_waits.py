@@ -283,6 +283,15 @@ def test_a_plain_wait_is_named_where_it_races() -> None:
     assert not any("read it once" in race.message for race in report.races if race.line > 12)
 
 
+def test_a_flag_that_is_volatile_on_one_side_is_told_so() -> None:
+    made = kernel(CHAIN.replace("flag[b] = 1", "a[b] = 1"))
+    told = [race for race in profile(made, (4,), (64,), given()).races if "volatile" in race.message]
+    assert [(race.line, race.other_line, race.access) for race in told] == [(8, 11, "load")]
+    assert told[0].message.endswith(
+        "One of the two is volatile, and the other is not: for a flag both must be."
+    )
+
+
 def test_a_search_is_no_plain_wait() -> None:
     body = "if (threadIdx.x == 0) { int i = 0; while (data[i] != 3) ++i; data[i + blockIdx.x] = 3; }"
     report = profile(kernel(body), (2,), (64,), given())
