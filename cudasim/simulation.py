@@ -112,9 +112,9 @@ def recorded(
         values = arguments.values(copies)
         code.variables.update(pointers(kernel.variables, copies))
         known = launch.name, launch.source, launch.grid, launch.block, max_span
-        signs = tickets(kernel.function), waits(kernel.function).polls
+        signs = tickets(kernel.function)
         recorder = (
-            Recorder(*known, *signs) if code.waits else AlikeRecorder(*known, *signs, only_read=only_read)
+            Recorder(*known, signs) if code.waits else AlikeRecorder(*known, signs, only_read=only_read)
         )
         launch.waits = code.waits
         again = Again(

@@ -113,7 +113,7 @@ def atomic(
         given = [v[chosen] if v.strides[0] else v[: len(places)] for v in given]
     if launch.reverse:
         places, given = places[::-1], [v[::-1] for v in given]
-    before = view[places] if launch.waits else None
+    before = view[places] if launch.waits or name in ("atomicCAS", "atomicExch") else None
     if wanted or name not in AT:
         old = one_by_one(name, view, places, given)
     else:

@@ -99,6 +99,8 @@ def decisions(node: Loop, places: PlaceWriter) -> Decisions | None:
     for n in nodes:
         if isinstance(n, Assign | Increment) and (found := places.register(n.place)):
             written.setdefault(found[0], []).append(n)
+        elif isinstance(n, Call) and n.object is not None and (found := places.register(n.object)):
+            written.setdefault(found[0], []).append(n)  # a method may change its object
         elif isinstance(n, Declare):
             written.setdefault(n.variable, []).append(n.initial)
     todo: list[Any] = [*([] if always(node.test) else [node.test]), *(asked if leaves else [])]

@@ -13,6 +13,7 @@ from typing import Any
 
 from cudasim.engine import values
 from cudasim.engine.emitter import Emitter
+from cudasim.engine.endless import same
 from cudasim.engine.memory import NULL, LanePointer, element_of
 from cudasim.engine.places import in_memory
 from cudasim.engine.pointers import load_pointer, store_pointer
@@ -114,6 +115,7 @@ class Code:
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},
             **made.constants,
             "NULL": NULL,
+            "same": same,
             "load_pointer": load_pointer,
             "store_pointer": store_pointer,
             "G": self.variables,

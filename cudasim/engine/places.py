@@ -212,9 +212,10 @@ class PlaceWriter:
 
     @contextmanager
     def _marked(self, place: Place) -> Iterator[None]:
-        """An access, which is marked where it is recorded and volatile."""
+        """An access, which is marked where it is recorded and volatile: whether it polls."""
         code = self.code
-        with code.indented("with L.volatile():") if code.watched and place.volatile else nullcontext():
+        marked = f"with L.volatile({id(place) in code.waits.polls}):"
+        with code.indented(marked) if code.watched and place.volatile else nullcontext():
             yield
 
     def load_field(self, pointer: str, kind: Type, offset: int, line: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cudasim.engine.survey import reachable, walk
+from cudasim.engine.waits import plain_waits
 from cudasim.engine.writes import roots
 from cudasim.language.tree import Assign, Deref, Function, Increment, Load, Loop
 from cudasim.language.types import Scalar
@@ -18,10 +19,12 @@ ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"
 @dataclass(frozen=True)
 class Rounds:
     """`loops`: the line of each loop with the lines that it repeats, the smallest first. `updates`: lines
-    that do `a[i] += v`, with the atomic that does the same, or "" where v is made of elements of a."""
+    that do `a[i] += v`, with the atomic that does the same, or "" where v is made of elements of a. `waits`:
+    lines that read what a loop may wait for, with its line."""
 
     loops: tuple[tuple[int, range], ...]
     updates: dict[int, str]
+    waits: dict[int, int]
 
     def loop(self, *lines: int) -> int | None:
         """The innermost loop that repeats all of the lines."""
@@ -41,7 +44,8 @@ def rounds(kernel: Function) -> Rounds:
                 updates.setdefault(node.at.line, []).append(_update(node))
     loops.sort(key=lambda loop: len(loop[1]))
     alone = {line: found[0] for line, found in updates.items() if len(found) == 1}
-    return Rounds(tuple(loops), {line: update for line, update in alone.items() if update is not None})
+    told = {line: update for line, update in alone.items() if update is not None}
+    return Rounds(tuple(loops), told, plain_waits(kernel))
 
 
 def _update(node: Assign | Increment) -> str | None:

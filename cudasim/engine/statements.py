@@ -204,11 +204,16 @@ class StatementWriter:
         code.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
         gives_way = id(node) in code.waits.loops
+        found = decisions(node, self.places) if gives_way and not still else None
+        registers = ", ".join([live, *(code.name(v) for v in found.registers)]) if found else ""
         code.region, code.mask = inside, live
         with code.indented("while True:"):
             if still or gives_way:
                 changes = code.fresh("n")
                 code.emit(f"{changes} = L.launch.changes")
+            if registers:
+                began = code.fresh("t")
+                code.emit(f"{began} = ({registers},)")
             if node.test_comes == "before":
                 self.loop_test(node, live, done if returns else "")
             continued = code.fresh("m")
@@ -233,16 +238,21 @@ class StatementWriter:
                 code.flush()
             if node.test_comes == "after":
                 self.loop_test(node, live, done if returns else "")
-            code.emit(f"{steps} += 1")
             if gives_way:
                 with code.indented(f"if L.launch.changes == {changes}:"):
-                    code.emit(f"yield L.waits({node.at.line}, {live}, {still})")
-            elif still:
+                    unmoved = code.temp(f"same({began}, ({registers},))" if registers else str(still))
+                    code.emit(f"yield L.waits({node.at.line}, {live}, {unmoved})")
+                    with code.indented(f"if {unmoved}:"):  # others decide, however long it takes
+                        code.emit("continue")
+            code.emit(f"{steps} += 1")
+            if still and not gives_way:
                 why = f", {code.constant(READ_ONCE, 's')}" if reads_once(node) else ""
                 with code.indented(f"if L.launch.changes == {changes}:"):
                     code.emit(f"L.endless({node.at.line}, {live}{why})")
             with code.indented(f"if {steps} >= {next_look}:"):
-                looked = ["None", "0", "None"] if gives_way else self.looked_at(node)
+                looked = self.looked_at(node)
+                if gives_way:  # its registers prove nothing
+                    looked[:2] = "None", "0"
                 known = ", ".join([str(node.at.line), steps, seen, live, *looked])
                 code.emit(f"{next_look}, {seen} = L.look({known})")
                 if gives_way:

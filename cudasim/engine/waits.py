@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cudasim.engine.survey import leaves, reachable, walk
+from cudasim.engine.survey import BARRIERS, leaves, reachable, walk
 from cudasim.language.tree import (
     Assign,
     Call,
@@ -32,11 +32,12 @@ from cudasim.language.tree import (
     MemberPlace,
     Place,
     PointerAdd,
+    Switch,
     Variable,
     VariablePlace,
 )
 
-__all__ = ["Waits", "behind", "deciding", "reads_once", "waits"]
+__all__ = ["Waits", "behind", "deciding", "plain_waits", "reads_once", "waits"]
 
 ADDS = ("atomicAdd", "atomicSub", "atomicInc", "atomicDec")
 
@@ -44,7 +45,8 @@ ADDS = ("atomicAdd", "atomicSub", "atomicInc", "atomicDec")
 @dataclass(frozen=True)
 class Waits:
     """`loops` (by `id`) in which a thread may wait, `functions` with such a loop in them or in what they
-    call: none where no loop waits. `polls`: the lines of volatile loads on which the end of a loop hangs."""
+    call: none where no loop waits. `polls`: the places (by `id`) whose volatile loads decide about the end of
+    a loop."""
 
     loops: frozenset[int]
     functions: frozenset[Function]
@@ -66,7 +68,7 @@ def waits(kernel: Function) -> Waits:
                 continue
             inside = list(_all(loop))
             asked = [n for part in deciding(loop) for n in _all(part)]
-            polls |= {n.at.line for n in asked if _is_volatile(n)}
+            polls |= {id(n.place) for n in asked if _is_volatile(n)}
             found |= _is_wait(asked, inside)
             if any(_is_volatile(n) or _is_atomic(n) for n in inside):
                 loops.add(id(loop))
@@ -77,18 +79,37 @@ def waits(kernel: Function) -> Waits:
     return Waits(frozenset(loops), frozenset(callers), frozenset(polls))
 
 
-def reads_once(loop: Loop) -> bool:
-    """Whether the end of a loop hangs on memory that a compiler may read before it, once."""
+def reads_once(loop: Loop) -> list[Load]:
+    """What the end of a loop hangs on in memory, which a compiler may read before it, once."""
     asked = [n for part in deciding(loop) for n in _all(part)]
-    return any(isinstance(n, Load) and not n.place.volatile and _is_memory(_root(n.place)) for n in asked)
+    return [n for n in asked if isinstance(n, Load) and not n.place.volatile and _is_memory(_root(n.place))]
+
+
+@lru_cache(maxsize=256)
+def plain_waits(kernel: Function) -> dict[int, int]:
+    """The lines of loads on which the end of a loop hangs, with its line, where it neither changes memory,
+    nor polls, nor reads elsewhere in the next round."""
+    found: dict[int, int] = {}
+    for function in reachable(kernel):
+        for loop in walk(function.body):
+            if isinstance(loop, Loop) and (loads := reads_once(loop)):
+                inside = list(_all(loop))
+                if any(_is_volatile(n) or _is_atomic(n) for n in inside):
+                    continue
+                changed = {n.place.variable for n in inside if _sets(n)}
+                if any(_stores(n) or (isinstance(n, Intrinsic) and n.name in BARRIERS) for n in inside):
+                    continue
+                for load in loads:
+                    if changed.isdisjoint(n.variable for n in walk(load) if isinstance(n, VariablePlace)):
+                        found[load.at.line] = loop.at.line
+    return found
 
 
 def _is_wait(asked: list[Any], inside: list[Any]) -> bool:
     """Whether the end of a loop hangs on what others do: `asked` is what decides about it."""
     if any(_is_volatile(n) for n in asked):
         return True
-    stores = (Assign, Increment)
-    if any(isinstance(n, stores) and not isinstance(_root(n.place), VariablePlace) for n in inside):
+    if any(_stores(n) for n in inside):
         return False
     return any(_is_atomic(n) and _same_each_time(n, inside) for n in asked)
 
@@ -97,7 +118,7 @@ def _same_each_time(node: Intrinsic, inside: list[Any]) -> bool:
     """Whether an atomic of a loop does the same in each round, and not what would bring it forward."""
     values = node.arguments[1:]
     if node.name in ADDS and not (isinstance(values[0], Literal) and values[0].value == 0):
-        return False
+        return any(_undoes(n, node) for n in inside)
     changed = {n.place.variable for n in inside if _sets(n)}
     for n in behind(list(values), inside):
         if isinstance(n, Load) and not isinstance(_root(n.place), VariablePlace):
@@ -107,8 +128,24 @@ def _same_each_time(node: Intrinsic, inside: list[Any]) -> bool:
     return True
 
 
+def _undoes(node: Any, other: Intrinsic) -> bool:
+    """Whether an atomic may take back what another one does, as where a semaphore is tried."""
+    if not (isinstance(node, Intrinsic) and node.name in ADDS and node is not other):
+        return False
+    return _names(node.arguments[0]) == _names(other.arguments[0])
+
+
+def _names(pointer: Expression) -> list[Any]:
+    kinds = {VariablePlace: "variable", Literal: "value", MemberPlace: "field"}
+    return [getattr(n, kinds[type(n)]) for n in walk(pointer) if type(n) in kinds]
+
+
 def _sets(node: Any) -> bool:
     return isinstance(node, Assign | Increment) and isinstance(node.place, VariablePlace)
+
+
+def _stores(node: Any) -> bool:
+    return isinstance(node, Assign | Increment) and not isinstance(_root(node.place), VariablePlace)
 
 
 def _root(place: Place) -> Place:
@@ -158,19 +195,23 @@ def _all(node: Any) -> Iterator[Any]:
 def deciding(loop: Loop) -> list[Any]:
     """What a loop's tests are made of, what the variables in them are set to within it, and whether."""
     inside = list(walk(loop.body))
-    branches = [node for node in inside if isinstance(node, If)]
+    branches = [node for node in inside if isinstance(node, If | Switch)]
     tests = [loop.test] if loop.test is not None else []
-    tests += [node.test for node in branches if leaves(node)]
+    tests += [_asked(node) for node in branches if leaves(node)]
     while True:
         found = behind(list(tests), inside)
         variables = {node.variable for node in found if isinstance(node, VariablePlace)}
-        more = [node.test for node in branches if node.test not in tests and _set_in(node) & variables]
+        more = [_asked(n) for n in branches if _asked(n) not in tests and _set_in(n) & variables]
         if not more:
             return found
         tests += more
 
 
-def _set_in(node: If) -> set[Variable]:
+def _asked(node: If | Switch) -> Expression:
+    return node.test if isinstance(node, If) else node.value
+
+
+def _set_in(node: If | Switch) -> set[Variable]:
     return {n.place.variable for n in walk(node) if _sets(n)}
 
 

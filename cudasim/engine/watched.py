@@ -32,7 +32,7 @@ class Recording(Lanes):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._volatile = False
+        self._volatile: bool | None = None  # whether a volatile access polls
         self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
         self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
         self._boxes: dict[tuple[bool, ...], _Box] = {}
@@ -111,7 +111,7 @@ class Recording(Lanes):
         volatile = self._volatile
         if (
             kind != "atomic"
-            and not volatile
+            and volatile is None
             and self._record_alike(memory, offset, size, mask, line, kind, value)
         ):
             element = offset // size
@@ -137,11 +137,11 @@ class Recording(Lanes):
         return np.where(good, offset // size, low), good
 
     @contextmanager
-    def volatile(self) -> Iterator[None]:
+    def volatile(self, polls: bool) -> Iterator[None]:
         """What is loaded and stored meanwhile is volatile."""
-        self._volatile = True
+        self._volatile = polls
         yield
-        self._volatile = False
+        self._volatile = None
 
     def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
         if kind is BFLOAT:

@@ -29,6 +29,7 @@ class _Release:
     first: int
     until: Ints
     atomics: dict[int, int]  # by lane: when
+    number: int = 0  # among those of its cell
 
 
 @dataclass
@@ -41,29 +42,37 @@ class _Releases:
     entries: list[_Release] = field(default_factory=list)
     by_block: dict[int, list[_Release]] = field(default_factory=dict)
     known: Known = field(default_factory=dict)  # what those who released knew of other cells
-    seen: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    seen: tuple[int, Ints, Ints] | None = None  # how many have been put together, and what `until` gives
     EACH = 4  # releases of one block that are told apart; more count as one, so that a race may be missed
 
     def full(self, block: int) -> bool:
         return len(self.by_block.get(block, ())) == self.EACH
 
     def add(self, block: int, release: _Release) -> None:
+        release.number = len(self.entries)
         self.entries.append(release)
         self.by_block.setdefault(block, []).append(release)
 
     def until(self, count: int) -> tuple[Ints, Ints]:
         """By lane, before which instant the first `count` releases publish all its accesses, and all its
         atomics on this cell."""
-        if count not in self.seen:
-            accesses, atomics = np.zeros(self.lanes, np.int64), np.zeros(self.lanes, np.int64)
-            for release in self.entries[:count]:
-                start = release.first - self.first
-                mine = slice(start, start + len(release.until))
-                accesses[mine] = np.maximum(accesses[mine], release.until)
-                for lane, instant in release.atomics.items():
-                    atomics[lane - self.first] = instant + 1
-            self.seen = {count: (accesses, atomics)}
-        return self.seen[count]
+        if self.seen is None or self.seen[0] > count:
+            self.seen = 0, np.zeros(self.lanes, np.int64), np.zeros(self.lanes, np.int64)
+        known, accesses, atomics = self.seen
+        self.seen = count, accesses, atomics
+        for release in self.entries[known:count]:
+            self.grown(release)
+        return accesses, atomics
+
+    def grown(self, release: _Release) -> None:
+        """A release is new, or publishes more than before."""
+        if self.seen is not None and release.number < self.seen[0]:
+            _, accesses, atomics = self.seen
+            start = release.first - self.first
+            mine = accesses[start : start + len(release.until)]
+            np.maximum(mine, release.until, out=mine)
+            for lane, instant in release.atomics.items():
+                atomics[lane - self.first] = instant + 1
 
 
 @dataclass
@@ -194,14 +203,15 @@ class Fences:
         warp = slice(lane // 32 * 32 - first, lane // 32 * 32 - first + 32)
         if full:
             np.maximum(until, settled, out=until)
-            releases.seen = {}
         release.atomics[lane] = instant
         for other in self._fences_before(lane):
             np.maximum(until, self._fence_epoch[other], out=until)
             until[other - first] = max(int(until[other - first]), int(self._fenced[other]))
             if other in self._fence_clocks:
                 until[warp] = np.maximum(until[warp], self._fence_clocks[other])
-        if not full and until.any():
+        if full:
+            releases.grown(release)
+        elif until.any():
             releases.add(block, release)
         if until.any() and block in self._acquired:
             _add(releases.known, self._acquired[block].knows(lane))
@@ -234,18 +244,29 @@ class Fences:
         """Whether accesses of `others` at `instants` happened before `lanes` now. `atomics`: the cells, where
         they are atomics. `tickets`: also what is known by tickets alone, with no fence behind them."""
         result = np.zeros(len(lanes), dtype=bool)
-        for lane in np.unique(lanes).tolist():
-            mine = lanes == lane
-            for cell, count in self._learnt(lane, tickets).items():
+        for who, known in self._alike(np.unique(lanes).tolist(), tickets):
+            mine = lanes == who[0] if len(who) == 1 else np.isin(lanes, who)
+            for cell, count in known.items():
                 releases = self._releases[cell]
                 accesses, own = releases.until(count)
                 there = others[mine] - releases.first
                 result[mine] |= instants[mine] < accesses[there]
                 if atomics is not None:
-                    same = (self._key(lane, at) == cell for at in atomics)
+                    same = (self._key(who[0], at) == cell for at in atomics)
                     here = mine & np.fromiter(same, dtype=bool, count=len(mine))
                     result[here] |= instants[here] < own[others[here] - releases.first]
         return result
+
+    def _alike(self, lanes: list[int], tickets: bool) -> list[tuple[list[int], Known]]:
+        """Lanes one after the other that know the same, as they do behind a barrier, and what that is."""
+        found: list[tuple[list[int], Known]] = []
+        for lane in lanes:
+            known = self._learnt(lane, tickets)
+            if found and found[-1][1] == known:
+                found[-1][0].append(lane)
+            else:
+                found.append(([lane], known))
+        return found
 
     def _learnt(self, lane: int, tickets: bool) -> Known:
         known: Known = {}

@@ -97,6 +97,9 @@ def tell_rounds(report: Report, rounds: Rounds) -> None:
 
 def _round(race: Race, rounds: Rounds) -> str:
     within = race.block == race.other_block
+    waiting = race.line if race.access == "load" else race.other_line
+    if waiting in rounds.waits:
+        return messages.PLAIN_WAIT.format(rounds.waits[waiting])
     update = rounds.updates.get(race.line) if race.line == race.other_line else None
     if update:
         return messages.UPDATE.format(update)

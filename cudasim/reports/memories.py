@@ -53,7 +53,14 @@ class State:
     stride: int
     written: NDArray[np.uint8] | None
     key: Hashable  # its name to those who tell cells apart
+    size: int  # of all copies
     alike: bool = False  # one copy stands for all: see `alike`
+    flags: Bools | None = None  # where somebody polls, or updates by an atomic
+
+    def flag(self, position: Ints) -> None:
+        if self.flags is None:
+            self.flags = np.zeros(self.size, dtype=bool)
+        self.flags[position] = True
 
 
 States = dict[tuple[str, int], State]
@@ -63,14 +70,12 @@ class Memories:
     """The states of all memories, and what is found by them."""
 
     def __init__(
-        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None,
-        polls: frozenset[int] = frozenset(),
+        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None
     ) -> None:  # fmt: skip
-        """`tickets`: the lines of atomics whose result is compared with a count (None: all of them); `polls`:
-        those of volatile loads that are repeated until they give what is waited for."""
+        """`tickets`: the lines of atomics whose result is compared with a count (None: all of them)."""
         self._geometry, self._order, self._found = geometry, order, found
-        self._tickets, self._polls = tickets, polls
-        self._volatile: dict[int, bool] = {}  # the instants of volatile accesses, and whether each polls
+        self._tickets = tickets
+        self._volatile: set[int] = set()  # the instants of volatile accesses
         self.signals = Signals(order)
         self._made = 0  # how many states
         self._states: States = {}
@@ -122,7 +127,7 @@ class Memories:
 
     def remember(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, allowed: Bools, warps: Ints,
-        value: Value, reads: bool, instant: int, volatile: bool = False,
+        value: Value, reads: bool, instant: int, polls: bool | None = None,
     ) -> None:  # fmt: skip
         """What an access does to the state of its memory: what has been written, and what races."""
         if memory.space == "constant":
@@ -140,15 +145,18 @@ class Memories:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
             data = bits(value, chosen, allowed.shape, size) if kind == "store" else None
-            if volatile:
-                self._volatile[instant] = kind == "load" and line in self._polls
-            if volatile or kind == "atomic":
+            if polls is not None:
+                self._volatile.add(instant)
+            if polls or kind == "atomic":
+                state.flag(position)
+            if polls is not None or kind == "atomic":
                 self._tell(line, kind, state.key, position, lanes, instant)
             found = state.shadow.access(kind, position, size, lanes, instant, data, state.key)
             if found is not None:
-                self._without_flags(kind, instant, found)
+                self._without_flags(kind, instant, state, position, found)
                 self._without_own(kind, state.key, position, lanes, found)
-                self.races(line, kind, memory, at, lanes, instant, found)
+                flags = None if state.flags is None else state.flags[position]
+                self.races(line, kind, memory, at, lanes, instant, found, flags=flags)
 
     def _tell(self, line: int, kind: str, key: Hashable, position: Ints, lanes: Ints, instant: int) -> None:
         """An atomic or a volatile store may tell others of what was done before, and a volatile load learn
@@ -161,23 +169,15 @@ class Memories:
             cells = [(key, cell) for cell in position.tolist()]
             self._order.atomic(instant, lanes, cells, reads, writes, ticket)
 
-    def _without_flags(self, kind: str, instant: int, found: Conflicts) -> None:
-        """What is volatile may meet atomics, and other volatile accesses where one of the two polls: then it
-        is a flag. Else it may be data, of which nobody knows who comes first."""
-        if not self._volatile:
+    def _without_flags(self, kind: str, instant: int, state: State, position: Ints, found: Conflicts) -> None:
+        """What is volatile may meet atomics, and where anybody polls or updates a cell by atomics, also what
+        else is volatile: it is a flag. Else it may be data, of which nobody knows who comes first."""
+        if not self._volatile or state.flags is None:
             return
-        polls = self._volatile.get(instant)  # None: not volatile
-        old = (found.marks >> 32).tolist()
-        atomic = KINDS.index("atomic")
         for i in np.flatnonzero(found.marks).tolist():
-            before = self._volatile.get(old[i])
-            if kind == "atomic":
-                flag = before is not None
-            elif found.kinds[i] == atomic:
-                flag = polls is not None
-            else:
-                flag = polls is not None and before is not None and (polls or before)
-            if flag:
+            both = (kind, instant), (KINDS[found.kinds[i]], int(found.marks[i]) >> 32)
+            strong = all(name == "atomic" or when in self._volatile for name, when in both)
+            if strong and state.flags[position[i]]:
                 found.marks[i] = 0
 
     def _without_own(self, kind: str, key: Hashable, position: Ints, lanes: Ints, found: Conflicts) -> None:
@@ -206,9 +206,9 @@ class Memories:
 
     def races(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, lanes: Ints, instant: int,
-        found: Conflicts, times: int = 1,
+        found: Conflicts, times: int = 1, flags: Bools | None = None,
     ) -> None:  # fmt: skip
-        """Report what races with an access, which `times` blocks make alike."""
+        """Report what races with an access, which `times` blocks make alike; `flags`: which are to flags."""
         racing = np.flatnonzero(found.marks)
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
         others = lane_of(marks)
@@ -233,6 +233,9 @@ class Memories:
                     int(mine[first]), int(others[first]), int(marks[first]) >> 32, self._order.now
                 ),
             )  # fmt: skip
+            volatile = [when in self._volatile for when in (instant, int(marks[first]) >> 32)]
+            if flags is not None and flags[i] and volatile[0] != volatile[1]:
+                text += messages.HALF_VOLATILE
             if name == "last-block":
                 text += messages.LAST_BLOCK
             race = Race(
@@ -266,6 +269,7 @@ class Memories:
     def _copy_out(self, memory: MemoryLike, state: State) -> None:
         state.alike = False
         copies = self._copies(memory)
+        state.size = state.stride * copies
         if state.written is not None:
             state.written = np.tile(state.written, copies)
         if state.shadow is not None:
@@ -289,7 +293,7 @@ class Memories:
             written = np.zeros(stride * copies, dtype=np.uint8)
         self._made += 1
         key = ("global", memory.base) if memory.space == "global" else (memory.space, self._made)
-        return State(memory, shadow, stride, written, key)
+        return State(memory, shadow, stride, written, key, stride * copies)
 
     def _copy(self, memory: MemoryLike, state: State, lanes: Ints) -> Ints | int:
         """Where each lane's copy of the memory begins in its state."""

@@ -37,6 +37,11 @@ LAST_BLOCK = (
 )
 UPDATE = " Reading, adding and writing back are three steps; {} does them as one."
 IN_PLACE = " All must have read before anyone writes: read into a variable, wait, and then write."
+HALF_VOLATILE = " One of the two is volatile, and the other is not: for a flag both must be."
+PLAIN_WAIT = (
+    " If the loop at line {} waits for that: the compiler may read it once and not again, so read it through "
+    "a volatile pointer, or by an atomic."
+)
 ROUND = " Line {} comes again in the next round of the loop at line {}: wait at the end of its body too."
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {

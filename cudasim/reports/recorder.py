@@ -34,15 +34,15 @@ class Recorder:
 
     def __init__(
         self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None,
-        tickets: frozenset[int] | None = None, polls: frozenset[int] = frozenset(),
+        tickets: frozenset[int] | None = None,
     ) -> None:  # fmt: skip
-        """`tickets` and `polls`: see `Memories`."""
+        """`tickets`: see `Memories`."""
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._geometry = Geometry(grid, block)
         self._order = Order(self._geometry.blocks, self._geometry.per_block)
         self._found = Findings(source, grid, block)
         self._tally = Tally(self._geometry)
-        self._memories = Memories(self._geometry, self._order, self._found, tickets, polls)
+        self._memories = Memories(self._geometry, self._order, self._found, tickets)
         self._meetings = Meetings(self._geometry, self._found)
         self.seen = Seen()
         self._max_span, self._until_checked = max_span, max_span
@@ -64,11 +64,12 @@ class Recorder:
 
     def access(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
-        value: Value = None, reads: bool = True, volatile: bool = False,
+        value: Value = None, reads: bool = True, polls: bool | None = None,
     ) -> Bools:  # fmt: skip
         """One instruction: `kind` is "load", "store" or "atomic"; each active lane touches `size` bytes from
         `offset` on, counted from the base of `memory`. `value` is what a store writes, a list for a
         vector (None: unknown). Not `reads`: an atomic that wants nothing of what was there.
+        `polls`: of what is volatile, whether it is repeated until it gives what is waited for.
         Returns the active lanes that may go on: in bounds and aligned."""
         active = matrix(active, warps)
         if offset.shape != active.shape:
@@ -87,7 +88,7 @@ class Recorder:
         self._tally.touch(here, kind, memory, at, size)
         self._draw(line, kind, memory, offset, size, allowed, warps, conflicts)
         self._memories.remember(
-            line, kind, memory, offset, size, allowed, warps, value, reads, instant, volatile
+            line, kind, memory, offset, size, allowed, warps, value, reads, instant, polls
         )
         return allowed
 

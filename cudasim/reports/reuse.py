@@ -42,9 +42,9 @@ class ReuseRecorder(Recorder):
 
     def access(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, active: Bools, warps: Ints,
-        value: Any = None, reads: bool = True, volatile: bool = False,
+        value: Any = None, reads: bool = True, polls: bool | None = None,
     ) -> Bools:  # fmt: skip
-        allowed = super().access(line, kind, memory, offset, size, active, warps, value, reads, volatile)
+        allowed = super().access(line, kind, memory, offset, size, active, warps, value, reads, polls)
         if allowed.any():
             at = np.broadcast_to(offset, allowed.shape)
             if memory.space == "global" and kind != "store":

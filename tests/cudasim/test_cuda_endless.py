@@ -120,13 +120,16 @@ ENDS = {
     "a counter of an atomic": "while (atomicAdd(out, 1) < 20000) { }",
     "a pointer that walks": "int v = 0;\nfor (int* p = out; p != out + 500; ++p) v += *p;\nout[0] = v;",
     "a field that counts": "int2 p = make_int2(0, 400);\nwhile (p.x < p.y) ++p.x;\nout[0] = p.x;",
+    "an object whose method counts": "C c;\nc.i = 0;\nwhile (c.more()) { }\nout[0] = c.i;",
     "a local array that counts": "int a[2] = {0, 400};\nwhile (a[0] < a[1]) ++a[0];\nout[0] = a[0];",
 }
 
 
 @pytest.mark.parametrize("what", ENDS)
 def test_a_loop_that_ends_is_left_alone(what: str) -> None:
-    made = kernel(ENDS[what], before="__device__ bool g(int* p, int n) { return atomicAdd(p, 1) < n; }")
+    counts = "struct C { int i; __device__ bool more() { return ++i < 400; } };"
+    adds = "__device__ bool g(int* p, int n) { return atomicAdd(p, 1) < n; }"
+    made = kernel(ENDS[what], before=f"{counts} {adds}")
     for schedule in ("lockstep", "forward", "reverse"):
         simulate(made, (2,), (64,), given(), schedule=schedule)
     assert not profile(made, (2,), (64,), given()).endless
