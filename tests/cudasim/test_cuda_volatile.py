@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from cuda_snippets import SNIPPETS
 from cuda_volatile import ACCEPTED, REFUSED, source
 
 from cudasim import CompileError, RawKernel, cp, profile, simulate
@@ -44,3 +46,13 @@ def test_a_function_waits_for_what_its_parameter_refers_to(kind: str, schedule: 
     assert report.ok, str(report)
     simulate(RawKernel(text, "k"), (2,), (32,), (flag, x, out), schedule=schedule)
     assert out.get().tolist() == [7]
+
+
+@pytest.mark.parametrize("name", [name for name in SNIPPETS if "volatile" in name or "wait" in name])
+def test_a_report_finds_nothing_in_a_snippet_with_volatile(name: str) -> None:
+    body, before = SNIPPETS[name]
+    head = 'extern "C" __global__ void k(const int* x, int* out, float* f) {\n    int t = threadIdx.x;'
+    numbers = cp.asarray(np.arange(64, dtype=np.int32) * 3 % 64)
+    args = numbers, cp.zeros(64, dtype=cp.int32), cp.zeros(64, dtype=cp.float32)
+    report = profile(RawKernel(f"{before}\n{head}{body}\n}}\n", "k"), (1,), (64,), args)
+    assert report.ok and not report.races, str(report)
