@@ -27,9 +27,7 @@ from cudasim.language.types import (
     ULONG,
     VECTORS,
     VOID,
-    Array,
     Enum,
-    Group,
     Pointer,
     Record,
     Scalar,
@@ -227,11 +225,10 @@ class CallChecker:
     def passed(self, value: Value, parameter: ParameterType) -> tree.Expression:
         """An argument as the function gets it."""
         at = (value.place or value.expression).at  # type: ignore[union-attr]
-        if parameter.reference == "plain" and not isinstance(parameter.type, Group):
-            return address(value, at)
-        if parameter.reference == "const" and isinstance(parameter.type, Array):
+        if parameter.by_address:
             assert value.place is not None
-            return address(Value(place=value.place, const=True), at)
+            const = value.const or parameter.reference == "const"
+            return address(Value(place=value.place, const=const), at)
         result = self.expressions.objects.converted(value, parameter.type, at)
         assert result is not None
         return result

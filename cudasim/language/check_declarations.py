@@ -327,8 +327,9 @@ class DeclarationChecker:
         if len(record.fields) != len(node.names):
             message = f"'{record}' has {len(record.fields)} members, and here are {len(node.names)} names"
             raise Fault(at, message, "one name for each member")
-        kind: Type = Pointer(record, value.const, value.volatile) if node.reference else record
-        variable = Variable("<parts>", kind, "register", at)
+        volatile = value.volatile or node.volatile
+        kind: Type = Pointer(record, value.const, volatile) if node.reference else record
+        variable = Variable("<parts>", kind, "register", at, volatile=node.volatile and not node.reference)
         place: tree.Place = tree.VariablePlace(at, kind, variable)
         if node.reference:
             if value.place is None:
@@ -369,6 +370,9 @@ class DeclarationChecker:
                 name, VariableName(variable, written.type, written.const, reference=True), at
             )
             return tree.Declare(at, variable, address(target, at))
+        if written.const and written.volatile:
+            message = "initial value of reference to const volatile must be an lvalue"
+            raise Fault(at, message, f"of the type '{written.type}'")
         if not written.const:
             hint = f"'{name}' could change it; write const before the type"
             if value.lost:

@@ -25,6 +25,7 @@ from cudasim.language.conversion import (
     index_value,
     loses_qualifier,
     number,
+    only_copied,
     rvalue,
 )
 from cudasim.language.operators import (
@@ -36,6 +37,7 @@ from cudasim.language.operators import (
     compound,
     dereferenced,
     modifiable,
+    no_volatile_class,
 )
 from cudasim.language.types import (
     BFLOAT2,
@@ -153,6 +155,7 @@ class ExpressionChecker:
             if own := self.calls.operator(op, [value], [node.operand], at):
                 return own
             value = self.objects.truth(value, at) if op == "!" else self.objects.plain(value, at)
+            no_volatile_class(op, value, at)
             if op == "*" and value.function is None and target_of(value.type) is not None:
                 return value
             if op == "!":
@@ -207,6 +210,7 @@ class ExpressionChecker:
         if own is not None:
             return own
         place = modifiable(value, first_at(node.operand))
+        no_volatile_class(node.op, value, node.at)
         if place.type == BOOL:
             raise Fault(node.at, f"'{node.op}' of a bool is not allowed")
         if place.type in PAIRS:
@@ -237,6 +241,9 @@ class ExpressionChecker:
             raise unsupported(
                 node.at, "a choice between functions", "choose with if, and call each by its name"
             )
+        if (only_copied(yes) or only_copied(no)) and (yes.place is None or no.place is None):
+            message = f'class "{a.type}" has no suitable copy constructor: one of these is volatile'
+            raise Fault(node.at, message, f"copy it first: {a.type}(x)")
         lost = yes.place is not None and no.place is not None and a.type == b.type
         if a.type == b.type:
             null = yes.null and no.null
@@ -287,7 +294,8 @@ class ExpressionChecker:
         right = self.operand(node.right)
         changed = self.objects.converted(right, place.type, at) if place.type not in NARROW else None
         return Value(
-            tree.Assign(at, place.type, place, changed or assigned(right, place.type, at)), lost=True
+            tree.Assign(at, place.type, place, changed or assigned(right, place.type, at, place.volatile)),
+            lost=True,
         )
 
     def _compound(self, node: syntax.Assignment, value: Value, right: Value) -> Value:

@@ -8,7 +8,7 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_context import Context
 from cudasim.language.check_expressions import ExpressionChecker
-from cudasim.language.check_heads import by_address, check_words, head, method_operator_takes, operator_takes
+from cudasim.language.check_heads import check_words, head, method_operator_takes, operator_takes
 from cudasim.language.check_pointers import as_template
 from cudasim.language.check_statements import StatementChecker
 from cudasim.language.intrinsics import INTRINSICS
@@ -180,7 +180,7 @@ class FunctionChecker:
         context = Context(self.file, Scope(name.scope), name)
         for variable, kind in zip(function.parameters, name.parameters):
             if variable.name:
-                meaning = VariableName(variable, kind.type, kind.const, by_address(kind))
+                meaning = VariableName(variable, kind.type, kind.const, kind.by_address)
                 context.declare(variable.name, meaning, variable.at)
         checker = StatementChecker(context)
         first = checker.declarations.objects.first_values(name) if node.form == "constructor" else []

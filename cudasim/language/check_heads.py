@@ -22,13 +22,6 @@ _OF_VARIABLES = (
 )  # fmt: skip
 
 
-def by_address(kind: ParameterType) -> bool:
-    """Whether the function gets the address of its argument."""
-    if isinstance(kind.type, Group):
-        return False
-    return kind.reference == "plain" or (kind.reference == "const" and isinstance(kind.type, Array))
-
-
 def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str) -> FunctionName:
     """A function whose body is not checked yet; `name` is what it is called in messages."""
     checker = ExpressionChecker(Context(file, scope))
@@ -42,9 +35,9 @@ def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str
     variables: list[Variable] = []
     for written in part.parameters:
         kind = _parameter(checker, written, kernel)
-        stored = Pointer(kind.type, kind.const, kind.volatile) if by_address(kind) else kind.type
+        stored = Pointer(kind.type, kind.const, kind.volatile) if kind.by_address else kind.type
         parameters.append(kind)
-        declarator, volatile = written.declarator, kind.volatile and not by_address(kind)
+        declarator, volatile = written.declarator, kind.volatile and not kind.by_address
         variables.append(
             Variable(declarator.name, stored, "param", declarator.at, kind.const, volatile=volatile)
         )

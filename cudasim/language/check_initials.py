@@ -8,7 +8,7 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax, tree
 from cudasim.language.check_hints import first_at, type_hint
 from cudasim.language.check_objects import has_constructors, members_of, needs_making
-from cudasim.language.conversion import Value, implicit, rvalue
+from cudasim.language.conversion import Value, implicit, only_copied, rvalue
 from cudasim.language.types import DIM3, PAIRS, UINT, Array, Group, Record, Type, Void
 
 if TYPE_CHECKING:
@@ -102,6 +102,10 @@ class InitialChecker:
                 value = self.expressions.operand(parts[0])
                 if value.type == to:
                     return rvalue(value)
+            written = [part for part in parts if to in PAIRS and not isinstance(part, syntax.Braces)]
+            if any(only_copied(self.expressions.operand(part)) for part in written):
+                message = f"no instance of constructor '{to}' matches: one of its parts is volatile"
+                raise Fault(node.at, message, "copy it first")
             result = self._record(to, parts, node.at)
             self._none_left(parts)
             return result

@@ -45,6 +45,9 @@ class LambdaChecker:
             parts.append(part)
             offset, align = offset + kind.size, max(align, kind.align)
             members.scope.names[name] = FieldName(record, [name])
+            meaning = self.context.scope.find(name)
+            if not by_reference and isinstance(meaning, VariableName) and meaning.variable.volatile:
+                members.volatile.add(name)
             if by_reference:
                 assert isinstance(kind, Pointer)
                 members.scope.names[name] = CapturedName(record, name, kind.to, kind.const)

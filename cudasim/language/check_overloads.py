@@ -9,11 +9,11 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import syntax
 from cudasim.language.check_context import Context
 from cudasim.language.check_hints import type_hint
-from cudasim.language.conversion import Value, quality, rvalue
+from cudasim.language.conversion import Value, decayed, quality, rvalue
 from cudasim.language.intrinsics import INTRINSICS, Signature
 from cudasim.language.scope import FunctionName, ParameterType
 from cudasim.language.templates import deduced
-from cudasim.language.types import NARROW, PAIRS
+from cudasim.language.types import NARROW, PAIRS, Pointer
 
 if TYPE_CHECKING:
     from cudasim.language.check_expressions import ExpressionChecker
@@ -92,15 +92,19 @@ class OverloadChecker:
         best = [
             one for one in fitting if all(self._beats(one, other) for other in fitting if other is not one)
         ]
-        types = [rvalue(argument).type for argument in arguments]
+        types = [decayed(argument) for argument in arguments]
         if len(best) == 1 and not any(type_ in NARROW and rank for type_, rank in zip(types, best[0][1][1:])):
             return best[0][0]
         for of in (*NARROW, *PAIRS):
             if any(of in (type_, getattr(type_, "to", None)) for type_ in types):
                 hint = "convert it first: (float)x"
                 raise unsupported(at, f"'{name}', which is overloaded, of a {of}", hint)
-        given = ", ".join(f"'{rvalue(argument).type}'" for argument in arguments)
+        given = ", ".join(f"'{type_}'" for type_ in types)
         if fitting:
+            rivals = [one for one in fitting if not any(self._beats(other, one) for other in fitting)]
+            if all(candidate.template for candidate, _ in rivals):
+                hint = f"of the templates '{name}' more than one fits: give one of them another name"
+                raise unsupported(at, "a choice between templates by which is the more special one", hint)
             message = f"more than one instance of overloaded function '{name}' matches the argument list"
             raise Fault(at, message, f"the argument types are ({given}); cast them to one type")
         counts = {count for c in candidates for count in range(c.least, len(c.parameters) + 1)}
@@ -126,21 +130,18 @@ class OverloadChecker:
     def _rank(self, value: Value, parameter: ParameterType) -> int | None:
         if parameter.reference and value.volatile and not parameter.volatile and value.type == parameter.type:
             return None
+        if parameter.reference == "const" and parameter.volatile:
+            return 0 if value.place is not None and value.type == parameter.type else None
         rank = quality(value, parameter.type, parameter.reference)
         if rank is None and parameter.reference != "plain":
             return 6 if self.expressions.objects.converts(value, parameter.type) else None
         return rank
 
     def _beats(self, one: tuple[Candidate, list[int]], other: tuple[Candidate, list[int]]) -> bool:
-        if any(a > b for a, b in zip(one[1], other[1])):
-            return False
-        if one[1] != other[1]:
-            return True
-        kinds = [(a.reference, b.reference) for a, b in zip(one[0].parameters, other[0].parameters)]
-        if ("plain", "const") in kinds and ("const", "plain") not in kinds:
-            return True  # what may be changed goes to the one that may change it
-        if ("const", "plain") in kinds:
-            return False
+        pairs = zip(one[1][1:], other[1][1:], one[0].parameters, other[0].parameters)
+        found = {_compared(*pair) for pair in pairs} | {(one[1][0] > other[1][0]) - (one[1][0] < other[1][0])}
+        if found & {-1, 1}:
+            return 1 not in found
         return other[0].template and not one[0].template
 
     def check_single(
@@ -164,6 +165,9 @@ class OverloadChecker:
         if parameter.reference and value.volatile and not parameter.volatile:
             message = f"qualifiers dropped in binding reference of type '{parameter.type} &'"
             return Fault(at, message, "it is volatile: copy its value into a variable")
+        if parameter.reference == "const" and parameter.volatile:
+            message = "initial value of reference to const volatile must be an lvalue"
+            return Fault(at, message, "put it into a variable first")
         if parameter.reference == "plain":
             if value.type == parameter.type and (value.const or value.place is None):
                 hint = "the function may change it, so it must be a variable that is not const"
@@ -174,3 +178,24 @@ class OverloadChecker:
         source = rvalue(value).type
         message = f"argument of type '{source}' is incompatible with parameter of type '{parameter.type}'"
         return Fault(at, message, type_hint(source, parameter.type))
+
+
+def _compared(one: int, other: int, to: ParameterType, to_other: ParameterType) -> int:
+    """-1 where an argument fits the first parameter better, 1 the second one, 0 both alike: by rank, and by
+    which of them points or refers to less of const and volatile."""
+    if one != other:
+        return -1 if one < other else 1
+    few, more = _qualifiers(to), _qualifiers(to_other)
+    if few is None or more is None:
+        return 0
+    return (more < few) - (few < more)
+
+
+def _qualifiers(parameter: ParameterType) -> set[str] | None:
+    """Of what a parameter points or refers to; None where it does neither."""
+    kind: ParameterType | Pointer = parameter
+    if not parameter.reference:
+        if not isinstance(parameter.type, Pointer):
+            return None
+        kind = parameter.type
+    return {word for word in ("const", "volatile") if getattr(kind, word)}

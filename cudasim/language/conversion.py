@@ -71,13 +71,40 @@ def rvalue(value: Value) -> tree.Expression:
         raise AssertionError("a function is no value")
     at, type_ = value.place.at, value.place.type
     if isinstance(type_, Array):
-        return tree.Decay(at, Pointer(type_.of, value.const, value.volatile), value.place)
+        kind = decayed(value)
+        assert isinstance(kind, Pointer)
+        return tree.Decay(at, kind, value.place)
     if value.constant is not None:
         return tree.Literal(at, type_, value.constant)
     if value.volatile and isinstance(type_, Record):
         message = f'class "{type_}" has no suitable copy constructor: this one is volatile'
         raise Fault(at, message, "read its members one by one")
+    if isinstance(type_, Record) and _has_volatile_object(type_):
+        raise unsupported(at, f"a copy of a '{type_}', which has a volatile object", "copy its members")
     return tree.Load(at, type_, value.place)
+
+
+def _has_volatile_object(record: Record) -> bool:
+    """Whether a class has a volatile member of a class, so that C++ does not copy it."""
+    for field in record.fields:
+        kind = field.type.element if isinstance(field.type, Array) else field.type
+        volatile = record.members is not None and field.name in record.members.volatile
+        if (volatile and kind in NARROW) or (
+            isinstance(kind, Record) and (volatile or _has_volatile_object(kind))
+        ):
+            return True
+    return False
+
+
+def decayed(value: Value) -> Type:
+    """The type of the value itself, which is not copied."""
+    type_ = value.type
+    return Pointer(type_.of, value.const, value.volatile) if isinstance(type_, Array) else type_
+
+
+def only_copied(value: Value) -> bool:
+    """Whether it is a volatile half or __nv_bfloat16, whose class has no other operators for it."""
+    return value.volatile and value.type in NARROW
 
 
 def take(place: tree.Place) -> None:
@@ -117,18 +144,16 @@ NULL_TYPE = Void()
 
 def points_alike(source: Pointer, to: Pointer) -> bool:
     """Whether a pointer becomes the other by adding const or volatile, or by forgetting what it points to."""
-    if loses_qualifier(source, to):
-        return False
-    if isinstance(to.to, Void) or source.to == to.to:
-        return True
-    inner, outer = source.to, to.to
-    return (
-        isinstance(inner, Pointer)
-        and isinstance(outer, Pointer)
-        and to.const
-        and inner.to == outer.to
-        and not loses_qualifier(inner, outer)
-    )
+    return (isinstance(to.to, Void) and not loses_qualifier(source, to)) or _more_qualified(source, to)
+
+
+def _more_qualified(source: Type, to: Type) -> bool:
+    """Whether two types are one but for const and volatile, of which the other has no less."""
+    if isinstance(source, Pointer) and isinstance(to, Pointer):
+        return not loses_qualifier(source, to) and _more_qualified(source.to, to.to)
+    if isinstance(source, Array) and isinstance(to, Array) and source.length == to.length:
+        return _more_qualified(source.of, to.of)
+    return source == to
 
 
 def loses_qualifier(source: Type, to: Type) -> bool:
@@ -146,8 +171,8 @@ def implicit(value: Value, to: Type) -> tree.Expression | None:
         return groups.converted(node, to)
     if isinstance(to, Enum) or is_scoped(source):
         return node if source == to else None
-    if source != to and source in NARROW and to in NARROW:
-        return None  # one of the other: by a cast
+    if source != to and source in NARROW and (to in NARROW or value.volatile):
+        return None  # one of the other: by a cast; a volatile one is only copied
     if isinstance(to, Scalar) and isinstance(source, Scalar) and not (value.null and value.name == "nullptr"):
         return number(node, to)
     if isinstance(to, Pointer):
@@ -205,7 +230,7 @@ def as_bool(value: Value, at: At) -> tree.Expression:
     node = rvalue(value)
     if node.type == BOOL:
         return node
-    if isinstance(node.type, Scalar) and not is_scoped(node.type):
+    if isinstance(node.type, Scalar) and not is_scoped(node.type) and not only_copied(value):
         return number(node, BOOL) if isinstance(node, tree.Literal) else tree.Convert(node.at, BOOL, node)
     if isinstance(node.type, Pointer):
         return tree.Convert(node.at, BOOL, node)

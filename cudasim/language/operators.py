@@ -6,7 +6,16 @@ from cudasim.errors import At, Fault, unsupported
 from cudasim.language import bfloat, half, tree
 from cudasim.language.check_hints import type_hint
 from cudasim.language.check_pointers import target_of
-from cudasim.language.conversion import Value, has_effect, implicit, index_value, number, points_alike, rvalue
+from cudasim.language.conversion import (
+    Value,
+    has_effect,
+    implicit,
+    index_value,
+    number,
+    only_copied,
+    points_alike,
+    rvalue,
+)
 from cudasim.language.types import (
     BFLOAT2,
     BOOL,
@@ -97,14 +106,25 @@ def modifiable(value: Value, at: At) -> tree.Place:
         raise Fault(at, "expression must be a modifiable lvalue", "an array is changed element by element")
     if isinstance(value.place.type, Group):
         raise unsupported(at, "a group that is changed", "declare another one")
+    if isinstance(value.place.type, Record) and value.place.type.name.startswith("<lambda"):
+        raise Fault(at, "a lambda cannot be changed: its operator= is a deleted function")
     if value.volatile and isinstance(value.place.type, Record):
         message = f"no operator \"=\" matches these operands: this '{value.type}' is volatile"
         raise Fault(at, message, "write its members one by one")
     return value.place
 
 
+def no_volatile_class(op: str, value: Value, at: At) -> None:
+    """Raise where an operator gets a volatile half, which its class has none for."""
+    if only_copied(value):
+        message = f"no operator '{op}' matches these operands: this '{value.type}' is volatile"
+        raise Fault(at, message, f"copy it first: {value.type}(x)")
+
+
 def binary(op: str, left: Value, right: Value, at: At) -> Value:
     """`left op right`, for all operators but `,` `&&` and `||`."""
+    no_volatile_class(op, left, at)
+    no_volatile_class(op, right, at)
     a, b = rvalue(left), rvalue(right)
     if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
         if op in COMPARISONS:
@@ -198,9 +218,12 @@ def _pointer_arithmetic(op: str, a: tree.Expression, b: tree.Expression, at: At)
     return tree.PointerAdd(at, a.type, a, index_value(Value(b), b.at), op == "-")
 
 
-def assigned(value: Value, to: Type, at: At) -> tree.Expression:
+def assigned(value: Value, to: Type, at: At, volatile: bool = False) -> tree.Expression:
     """A value in the type of what it is assigned to."""
     result = implicit(value, to)
+    if volatile and to in NARROW and rvalue(value).type != to:
+        message = f"no operator '=' matches these operands: this '{to}' is volatile"
+        raise Fault(at, message, f"convert it: {to}(x)")
     if result is not None and to in NARROW and rvalue(value).type in (LONG, ULONG):
         message = f"more than one operator '=' matches: {to} is not made of a long"
         raise Fault(at, message, "convert it: (float)n")
@@ -213,6 +236,8 @@ def assigned(value: Value, to: Type, at: At) -> tree.Expression:
 
 def compound(op: str, place: tree.Place, right: Value, at: At) -> tree.Expression:
     """`place op= right`."""
+    no_volatile_class(f"{op}=", Value(place=place), at)
+    no_volatile_class(f"{op}=", right, at)
     type_ = place.type
     if isinstance(type_, Pointer):
         if op not in ("+", "-") or isinstance(type_.to, Void):

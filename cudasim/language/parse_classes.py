@@ -299,6 +299,7 @@ def declarator_returns(types: object, node: FunctionDefinition) -> None:
     if node.specifiers.base == "auto" and tokens.takes("->"):
         written = types.type_name()  # type: ignore[attr-defined]
         node.specifiers.base, node.specifiers.const = written.specifiers.base, written.specifiers.const
+        node.specifiers.volatile = written.specifiers.volatile
         node.declarator.parts += written.declarator.parts
 
 

@@ -24,6 +24,7 @@ from cudasim.language.syntax import (
     Node,
     Nothing,
     ReturnOf,
+    Specifiers,
     SwitchOf,
     Unroll,
     While,
@@ -162,7 +163,7 @@ class StatementParser:
             raise unsupported(at, "a declaration that declares nothing", "a name is missing")
         after = tokens.ahead().text if tokens.sees("&", "&&") else tokens.token.text
         if specifiers.base == "auto" and after == "[":
-            return self._bindings(at, specifiers.const)
+            return self._bindings(at, specifiers)
         declarator = self.types.declarator()
         if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
             if tokens.sees("{"):
@@ -171,7 +172,7 @@ class StatementParser:
             raise unsupported(declarator.at, "declaring a function inside a function")
         return self.declarations.rest(at, specifiers, declarator)
 
-    def _bindings(self, at: At, const: bool) -> Node:
+    def _bindings(self, at: At, specifiers: Specifiers) -> Node:
         """auto [a, b] = value;"""
         tokens = self.tokens
         if tokens.sees("&&"):
@@ -190,7 +191,7 @@ class StatementParser:
         self.declarations.end()
         for _, text in names:
             tokens.declare(text)
-        return Bindings(at, names, value, const, reference)
+        return Bindings(at, names, value, specifiers.const, specifiers.volatile, reference)
 
     # --------------------------------------------------------------------------------- with statements inside
 

@@ -352,7 +352,7 @@ class TypeParser:
 def function_pointer(declarator: Declarator) -> Declarator:
     """`int f(int)` as a parameter is a pointer to a function."""
     if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
-        declarator.parts.insert(0, PointerPart(False))
+        declarator.parts.insert(0, PointerPart())
     return declarator
 
 

@@ -14,7 +14,7 @@ from cudasim.language.syntax import (
     StructDefinition,
 )
 from cudasim.language.tree import Call, Function, Place, Variable
-from cudasim.language.types import Record, Type
+from cudasim.language.types import Array, Group, Record, Type
 
 
 @dataclass(eq=False)
@@ -89,6 +89,14 @@ class ParameterType:
     const: bool = False
     reference: str = ""
     volatile: bool = False
+
+    @property
+    def by_address(self) -> bool:
+        """Whether the function gets the address of its argument."""
+        if isinstance(self.type, Group):
+            return False
+        whole = self.volatile or isinstance(self.type, Array)
+        return self.reference == "plain" or (self.reference == "const" and whole)
 
 
 @dataclass(eq=False)

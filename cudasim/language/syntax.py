@@ -155,7 +155,7 @@ class Specifiers(Node):
 
 @dataclass(eq=False)
 class PointerPart:
-    const: bool
+    const: bool = False
     volatile: bool = False
 
 
@@ -226,6 +226,7 @@ class Bindings(Node):
     names: list[tuple[At, str]]
     value: Node
     const: bool
+    volatile: bool
     reference: bool
 
 

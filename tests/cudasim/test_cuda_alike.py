@@ -13,7 +13,7 @@ import pytest
 from cuda_agree import compiled, on_device
 from cuda_bugs import BUGS, CORRECT, Empty, Launch
 from cuda_cases import CASES, Case
-from cuda_random_third import usual
+from cuda_random_fourth import usual
 from cuda_reports import assert_same, every_lane
 from cuda_snippets import SNIPPETS
 

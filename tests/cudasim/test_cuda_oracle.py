@@ -61,6 +61,35 @@ def test_what_cannot_go_on_is_an_error(body: str, message: str) -> None:
         run(body, seconds=0.5)
 
 
+WAITS = """
+extern "C" __global__ void k(volatile int* flag, int* sum, int* out) {
+    __shared__ int own[32];
+    int mine = gridDim.x - 1 - blockIdx.x, t = threadIdx.x;
+    own[t] = 100 * mine + t;
+    __syncthreads();
+    if (t == 0) {
+        while (*flag != mine) {}
+        out[blockIdx.x] = *sum = 2 * *sum + own[t ^ 1];
+        *flag = NEXT;
+    }
+}"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_blocks_wait_for_each_other_and_keep_their_shared_memory(schedule: str) -> None:
+    kernel = Library([(WAITS.replace("NEXT", "mine + 1"), ["k"])])["k"]
+    numbers = [np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(3, np.int32)]
+    out = kernel((3,), (32,), numbers, schedule=schedule)[2]
+    assert out is not None and out.tolist() == [2 * 103 + 201, 2 * 1 + 101, 1]
+
+
+def test_a_wait_for_ever_ends_with_the_time() -> None:
+    kernel = Library([(WAITS.replace("NEXT", "mine"), ["k"])])["k"]
+    numbers = [np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(3, np.int32)]
+    with pytest.raises(OracleError, match="still running"):
+        kernel((3,), (32,), numbers, seconds=0.5)
+
+
 def test_threads_that_returned_are_not_waited_for() -> None:
     out = run(
         "if (t >= 20) return;\n__syncthreads();\nout[t] = __popc(__ballot_sync(0xffffffff, 1));", block=40

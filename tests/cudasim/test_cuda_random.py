@@ -13,7 +13,8 @@ from cuda_agree import SCHEDULES, by_oracle, compiled, difference, on_device, si
 from cuda_oracle import SCHEDULES as ORDERS
 from cuda_oracle import Library, why_not
 from cuda_random import RandomKernel, make, shrink, smaller, statement_count
-from cuda_random_third import make_third, usual
+from cuda_random_fourth import make_fourth, usual
+from cuda_random_third import make_third
 
 from cudasim import profile
 from cudasim.engine import endless
@@ -99,16 +100,19 @@ def test_a_difference_is_seen() -> None:
     assert "argument 2 at (0, 0, 1)" in (difference(random, got, want) or "")
 
 
-@pytest.mark.parametrize("made", [make, make_third])
+@pytest.mark.parametrize("made", [make, make_third, make_fourth])
 def test_a_seed_gives_the_same_kernel_again(made: Callable[[int], RandomKernel]) -> None:
     assert made(7).source == made(7).source != made(8).source
 
 
-def test_of_every_fifth_seed_the_kernel_is_of_the_third_generation() -> None:
-    assert [usual(seed).source for seed in range(6)] == [
-        *(make(seed, seed % 3 == 0).source for seed in range(4)),
+def test_of_every_fifth_seed_the_kernel_is_of_the_third_generation_and_of_the_fourth() -> None:
+    assert [usual(seed).source for seed in range(8)] == [
+        *(make(seed, seed % 3 == 0).source for seed in range(2)),
+        make_fourth(2).source,
+        make(3, True).source,
         make_third(4).source,
-        make(5).source,
+        *(make(seed, seed % 3 == 0).source for seed in range(5, 7)),
+        make_fourth(7).source,
     ]
 
 
@@ -125,7 +129,23 @@ def test_the_third_generation_has_all_that_is_new() -> None:
         assert sum(word in source for source in sources) >= 2, word
 
 
-@pytest.mark.parametrize(("made", "word"), [(make, "atomicXor"), (make_third, "cg::reduce(")])
+def test_the_fourth_generation_has_volatile_everywhere_and_waits() -> None:
+    sources = [usual(seed).source for seed in range(2, 500, 5)]
+    for word in (
+        "while (*(volatile int*)&", "do { __nanosleep(", "for (;;) { if (", "atomicAdd(&gate[",
+        "atomicOr(&gate[", "__ldcv(&gate[", " wait_", " spin_", "atomicAdd(&lamp, 0)", "flag = ",
+        "const_cast<volatile int&>", "(blocks - 1 - own_block)", "= mail[", "((volatile int*)mail)",
+        "if (t / 32 == 1) {", "    Kept_", "volatile double v", "const volatile int& c",
+        "volatile int* volatile", "= sh_i;", "sh_u[t] = ", "sh_v[t] = ", "volatile Kept_",
+    ):  # fmt: skip
+        assert sum(word in source for source in sources) >= 2, word
+    waiting = [source for source in sources if "gate[" in source or "lamp" in source.split("int lamp;")[-1]]
+    assert len(waiting) > 40
+
+
+@pytest.mark.parametrize(
+    ("made", "word"), [(make, "atomicXor"), (make_third, "cg::reduce("), (make_fourth, "gate[")]
+)
 def test_shrink_keeps_what_fails_and_little_else(made: Callable[[int], RandomKernel], word: str) -> None:
     random = next(r for r in map(made, range(100)) if word in r.source)
     small = shrink(random, lambda r: word in r.source)
@@ -138,7 +158,12 @@ def test_shrink_keeps_what_fails_and_little_else(made: Callable[[int], RandomKer
     ("made", "seed"),
     [
         pytest.param(made, seed, marks=needs_oracle)
-        for made, seed in [(partial(make, second=True), 1), (partial(make, second=True), 2), (make_third, 3)]
+        for made, seed in [
+            (partial(make, second=True), 1),
+            (partial(make, second=True), 2),
+            (make_third, 3),
+            (make_fourth, 3),
+        ]
     ],
 )
 def test_every_smaller_kernel_compiles(made: Callable[[int], RandomKernel], seed: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cuda_agree import compiled, on_device, on_host
 from cuda_bugs import BUGS, CORRECT, Empty, Launch
 from cuda_cases import CASES, Case
-from cuda_random_third import usual
+from cuda_random_fourth import usual
 
 from cudasim import KernelFault, RawKernel, RawModule, simulate
 from cudasim.engine import run

@@ -9,6 +9,9 @@ from pathlib import Path
 import nvrtc
 import pytest
 from cuda_class_refusals import PAIR, REFUSED
+from cuda_volatile import ACCEPTED as VOLATILE
+from cuda_volatile import REFUSED as NOT_VOLATILE
+from cuda_volatile import source as of_snippet
 from cuda_whole_file import FILE
 
 from cudasim.errors import CompileError
@@ -126,4 +129,17 @@ def test_mutations_are_judged_as_nvrtc_judges_them(count: int) -> None:
 @pytest.mark.parametrize(("source", "words"), REFUSED)
 def test_nvrtc_refuses_what_we_call_a_mistake_around_classes(source: str, words: str) -> None:
     log = nvrtc.compile_ptx(source.replace("@", PAIR), 80)
+    assert log is not None or words.startswith("unsupported"), words
+
+
+@pytest.mark.parametrize("snippet", VOLATILE)
+def test_nvrtc_accepts_what_we_accept_of_volatile(snippet: str) -> None:
+    if "#include" in of_snippet(snippet) and nvrtc.headers() is None:
+        pytest.skip("no headers: pip install nvidia-cuda-runtime-cu12")
+    assert nvrtc.compile_ptx(of_snippet(snippet), 80) is None
+
+
+@pytest.mark.parametrize(("snippet", "words"), NOT_VOLATILE)
+def test_nvrtc_refuses_what_we_call_a_mistake_around_volatile(snippet: str, words: str) -> None:
+    log = nvrtc.compile_ptx(of_snippet(snippet), 80)
     assert log is not None or words.startswith("unsupported"), words

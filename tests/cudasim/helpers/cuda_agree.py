@@ -1,7 +1,7 @@
 """One random kernel in the simulator and in the oracle: where they differ, and the shortest kernel that does.
 
 `python tests/cudasim/helpers/cuda_agree.py SEED` shows that kernel, of the generation that the tests run for
-the seed; `--first`, `--second` and `--third` name another one.
+the seed; `--first`, `--second`, `--third` and `--fourth` name another one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from cuda_oracle import Kernel, OracleError, load
 from cuda_random import RandomKernel, make, shrink
-from cuda_random_third import make_third, usual
+from cuda_random_fourth import make_fourth, usual
+from cuda_random_third import make_third
 
 from cudasim import RawKernel, cp, simulate
 
@@ -84,11 +85,17 @@ def failure(random: RandomKernel, schedules: Sequence[str] = SCHEDULES) -> str |
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
-    for generation in ("first", "second", "third"):
+    for generation in ("first", "second", "third", "fourth"):
         parser.add_argument(f"--{generation}", action="store_const", const=generation, dest="generation")
     parser.add_argument("--tries", type=int, default=300)
     options = parser.parse_args()
-    makers = {"first": make, "second": partial(make, second=True), "third": make_third, None: usual}
+    makers = {
+        None: usual,
+        "fourth": make_fourth,
+        "first": make,
+        "second": partial(make, second=True),
+        "third": make_third,
+    }
     random = makers[options.generation](options.seed)
     first = failure(random)
     if first is None:

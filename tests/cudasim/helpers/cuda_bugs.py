@@ -168,6 +168,68 @@ def last_block_args() -> list[Any]:
     return [floats(32), zeros(4), zeros(1), zeros(1, np.uint32)]
 
 
+HAND_ON = """
+    int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        BEFORE
+        data[t] = 2.0f * x[t];STORE
+        FENCE1
+        __syncthreads();
+        if (t == 0) RAISED
+    } else {
+        if (t == 0) {
+            WAITED
+            FENCE2
+        }
+        __syncthreads();
+        out[t] = data[t];LOAD
+    }"""
+
+
+def hand_on(
+    fence: tuple[str, str] = ("__threadfence();", "__threadfence();"),
+    raised: str = "*(volatile int*)flag = 1;",
+    waited: str = "while (*(volatile int*)flag == 0) {}",
+    before: str = "",
+    marks: tuple[str, str] = ("", ""),
+) -> str:
+    """A block waits for a flag, and reads what another block has written before it set the flag."""
+    words = {"BEFORE": before, "FENCE1": fence[0], "FENCE2": fence[1], "RAISED": raised, "WAITED": waited}
+    words |= {"STORE": marks[0] and f"  {marks[0]}", "LOAD": marks[1] and f"  {marks[1]}"}
+    body = HAND_ON
+    for word, text in words.items():
+        body = body.replace(word, text)
+    return kernel("const float* x, float* data, float* out, int* flag", body)
+
+
+def hand_on_args() -> list[Any]:
+    return [floats(64), zeros(64), zeros(64), zeros(1, np.int32)]
+
+
+WARPS = """
+    __shared__ float s[64];
+    __shared__ volatile int flag;
+    int t = threadIdx.x;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t < 32) {
+        s[t] = x[t];STORE
+        FENCE
+        __syncwarp();
+        if (t == 0) flag = 1;
+        out[t] = 0.0f;
+    } else {
+        while (flag == 0) {}
+        __threadfence_block();
+        out[t] = s[63 - t];LOAD
+    }"""
+
+
+def hand_on_in_a_block(fence: bool = True, store: str = "", load: str = "") -> str:
+    body = WARPS.replace("FENCE", "__threadfence_block();" * fence)
+    return kernel(X_OUT, body.replace("STORE", store and "  " + store).replace("LOAD", load and "  " + load))
+
+
 BUGS = [
     # ---- what a kernel says of itself
     Bug(
@@ -585,6 +647,61 @@ BUGS = [
         last_block_args,
         kind="global",
         array="sums",
+    ),
+    Bug(
+        "flag: the writer's fence is missing",
+        hand_on(("", "__threadfence();"), marks=("// OTHER", "// BUG")),
+        (2,),
+        (64,),
+        hand_on_args,
+        kind="global",
+        array="data",
+    ),
+    Bug(
+        "flag: the reader's fence is missing",
+        hand_on(("__threadfence();", ""), marks=("// OTHER", "// BUG")),
+        (2,),
+        (64,),
+        hand_on_args,
+        kind="global",
+        array="data",
+    ),
+    Bug(
+        "flag: the fence is one for a block",
+        hand_on(("__threadfence_block();", "__threadfence();"), marks=("// OTHER", "// BUG")),
+        (2,),
+        (64,),
+        hand_on_args,
+        kind="global",
+        array="data",
+    ),
+    Bug(
+        "flag: set before the data",
+        hand_on(raised=";", before="if (t == 0) *(volatile int*)flag = 1;", marks=("// OTHER", "// BUG")),
+        (2,),
+        (64,),
+        hand_on_args,
+        kind="global",
+        array="data",
+    ),
+    Bug(
+        "flag: set by a plain store",
+        hand_on(raised="flag[0] = 1;  // BUG", waited="while (*(volatile int*)flag == 0) {}  // OTHER"),
+        (2,),
+        (64,),
+        hand_on_args,
+        kind="global",
+        array="flag",
+        index=0,
+    ),
+    Bug(
+        "flag of a warp: the fence is missing",
+        hand_on_in_a_block(False, "// OTHER", "// BUG"),
+        (1,),
+        (64,),
+        x_out(64),
+        kind="shared",
+        array="s",
     ),
     Bug(
         "a row too long runs into the next",
@@ -1451,6 +1568,43 @@ BUGS = [
 # Kernels that never end: the error names the marked line.
 ENDLESS = [
     Bug(
+        "a flag that a compiler reads once",
+        kernel(
+            "int* flag, int* out",
+            """
+    if (threadIdx.x < 32) {
+        while (flag[0] == 0) {}  // BUG
+        out[threadIdx.x] = 1;
+    } else {
+        flag[0] = 1;
+    }""",
+        ),
+        (1,),
+        (64,),
+        lambda: [zeros(1, np.int32), zeros(32, np.int32)],
+    ),
+    Bug(
+        "a flag that nobody sets",
+        hand_on(raised=";", waited="while (*(volatile int*)flag == 0) {}  // BUG"),
+        (2,),
+        (64,),
+        hand_on_args,
+    ),
+    Bug(
+        "two blocks wait for each other",
+        kernel(
+            "volatile int* flag",
+            """
+    if (threadIdx.x == 0) {
+        while (flag[1 - blockIdx.x] == 0) {}  // BUG
+        flag[blockIdx.x] = 1;
+    }""",
+        ),
+        (2,),
+        (32,),
+        lambda: [zeros(2, np.int32)],
+    ),
+    Bug(
         "waits for what nobody writes",
         kernel(
             "int* flag, int* out",
@@ -1523,6 +1677,23 @@ ENDLESS = [
 
 
 CORRECT = [
+    Correct("flag between two fences", hand_on(), (2,), (64,), hand_on_args),
+    Correct(
+        "flag of a block that begins later",
+        hand_on().replace("blockIdx.x == 0", "blockIdx.x == 1"),
+        (2,),
+        (64,),
+        hand_on_args,
+        note="resident",
+    ),
+    Correct(
+        "flag by atomics, with a pause",
+        hand_on(raised="atomicExch(flag, 1);", waited="while (atomicAdd(flag, 0) == 0) __nanosleep(50);"),
+        (2,),
+        (64,),
+        hand_on_args,
+    ),
+    Correct("flag of a warp", hand_on_in_a_block(), (1,), (64,), x_out(64)),
     Correct(
         "last block: the reader's fence is missing",
         last_block(reader=False),

@@ -78,8 +78,10 @@ def cache_folder() -> Path:
 
 
 def as_cpp(source: str) -> str:
-    """`extern __shared__ float tile[];` as a pointer to the launch's memory, without the includes."""
+    """`extern __shared__ float tile[];` as a pointer to the launch's memory, without the includes; a loop
+    without a body lets others go on, for which it may wait."""
     source = re.sub(r"#include\s*[<\"](cuda_[fb][pf]16|cooperative_groups(/\w+)?).h[>\"]", "", source)
+    source = re.sub(r"^(\s*while \(.*\)) \{\}$", r"\1 fibers::pause();", source, flags=re.MULTILINE)
     pattern = r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
     return re.sub(pattern, r"\1 *const \2 = (\1 *)fibers::dynamic_shared;", source)
 

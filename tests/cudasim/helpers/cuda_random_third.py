@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cuda_random import INTEGERS, SHARED, Maker, Node, RandomKernel, Scope, make
+from cuda_random import INTEGERS, SHARED, Maker, Node, RandomKernel, Scope
 
 INTEGER_OPERATIONS = ("plus", "less", "greater", "bit_and", "bit_or", "bit_xor")
 FLOAT_OPERATIONS = ("plus", "plus", "less", "greater")
@@ -417,11 +417,6 @@ class ThirdMaker(Maker):
             ]
         )
         return Node(body=(Node(f"{name} = {call};"), Node("__syncthreads();", fixed=True)))
-
-
-def usual(seed: int) -> RandomKernel:
-    """The kernel that the tests run for a seed: of every fifth one the third generation."""
-    return ThirdMaker(seed).kernel() if seed % 5 == 4 else make(seed, seed % 3 == 0)
 
 
 def make_third(seed: int) -> RandomKernel:

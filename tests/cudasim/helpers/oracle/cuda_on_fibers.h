@@ -1,9 +1,11 @@
-// CUDA C as C++: threads are fibers of one operating-system thread, blocks run one after the other.
+// CUDA C as C++: threads are fibers of one operating-system thread, blocks run one after the other, unless one
+// waits for another.
 //
 // A second implementation beside cudasim, which shares no code with it. A fiber runs until it waits: at a
 // barrier for every thread of the block that has not returned, at a warp intrinsic for every such lane of the
-// mask, in coalesced_threads() for all that can come there before it leaves. If nobody can go on, that is an
-// error. Shared memory is poisoned before each block.
+// mask, in coalesced_threads() for all that can come there before it leaves, in __nanosleep and in a loop without
+// a body for all others to have their turn. If nobody can go on, that is an error. Shared memory is poisoned
+// before each block.
 // What the source may say beyond this header: see cuda_oracle.py, which includes it before the source.
 #pragma once
 
@@ -91,6 +93,7 @@ inline sigjmp_buf launch;
 inline char *message;
 inline void (*body)();
 inline bool moved;  // somebody's wait has ended since the last look
+inline bool paused;  // somebody gave way to all others since the last look
 
 alignas(512) inline char dynamic_shared[232 << 10];
 
@@ -123,6 +126,12 @@ template <typename... A> int print(const char *format, A... arguments) {
 
 inline void wait() {
     if (!_setjmp(self->here)) _longjmp(scheduler, 1);
+}
+
+// In a loop that waits for another thread: all others have their turn.
+inline void pause() {
+    paused = true;
+    wait();
 }
 
 inline void pass_barrier() {
@@ -272,8 +281,7 @@ inline void arrange(unsigned *order, unsigned count, int schedule) {
         for (unsigned i = count; i > 1; i--) std::swap(order[i - 1], order[random_number() % i]);
 }
 
-inline void run_block(int schedule) {
-    static unsigned order[MOST_THREADS];
+inline void begin_block() {
     unsigned count = block_size.x * block_size.y * block_size.z;
     if (__start_cuda_shared) poison(__start_cuda_shared, __stop_cuda_shared);
     poison(dynamic_shared, dynamic_shared + sizeof dynamic_shared);
@@ -287,12 +295,19 @@ inline void run_block(int schedule) {
         f.barrier = 0, f.meeting = nullptr, f.gathers = 0;
         block.live_lanes[f.warp] |= 1u << f.lane;
     }
+}
+
+// Until all of its threads have ended; or, with false, until all that can go on only wait for something.
+inline bool run_block(int schedule) {
+    static unsigned order[MOST_THREADS];
+    unsigned count = block.threads;
     while (block.live) {
-        moved = false;
+        moved = paused = false;
         arrange(order, count, schedule);
         for (unsigned i = 0; i < count; i++)
             if (can_run(fiber[order[i]])) resume(fiber[order[i]], order[i]);
         if (moved || let_gathered_go()) continue;
+        if (paused) return false;
         for (unsigned i = 0; i < count; i++)
             if (Meeting *m = fiber[i].done ? nullptr : fiber[i].meeting) {
                 self = &fiber[i];
@@ -301,6 +316,70 @@ inline void run_block(int schedule) {
             }
         fail("deadlock at the barrier of line %u: %u of %u threads wait", block.line, block.waiting, block.live);
     }
+    return true;
+}
+
+// A block that gives way to the others: what the variables above hold of it, and its memory.
+struct Held {
+    uint3 index;
+    Block block;
+    char *stacks, *shared;
+    Fiber fiber[MOST_THREADS];
+    char dynamic[sizeof dynamic_shared];
+    Held *next;
+};
+inline Held *held;
+inline char **regions;  // of memory for stacks: one for each block that is held, and one more
+inline unsigned regions_used;
+
+inline char *new_stacks() {
+    void *region = mmap(nullptr, size_t(STACK) * MOST_THREADS, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return regions[regions_used++] = (char *)region;
+}
+
+// Between the variables and what is held of a block.
+inline void exchange(Held &h, bool back) {
+    auto copy = [back](void *kept, void *used, size_t size) {
+        back ? memcpy(used, kept, size) : memcpy(kept, used, size);
+    };
+    copy(&h.index, &block_index, sizeof block_index);
+    copy(&h.block, &block, sizeof block);
+    copy(&h.stacks, &stacks, sizeof stacks);
+    copy(h.fiber, fiber, sizeof(Fiber) * h.block.threads);
+    copy(h.dynamic, dynamic_shared, sizeof dynamic_shared);
+    if (__start_cuda_shared) copy(h.shared, __start_cuda_shared, __stop_cuda_shared - __start_cuda_shared);
+}
+
+inline void hold() {
+    Held *h = (Held *)malloc(sizeof(Held)), **last = &held;
+    h->shared = (char *)malloc(__start_cuda_shared ? __stop_cuda_shared - __start_cuda_shared : 1);
+    h->next = nullptr;
+    exchange(*h, false);
+    stacks = nullptr;
+    while (*last) last = &(*last)->next;
+    *last = h;
+}
+
+inline void forget(Held *h) {
+    free(h->shared);
+    free(h);
+}
+
+// Those that wait go on in turn, until all have ended.
+inline void run_held(int schedule) {
+    while (held)
+        for (Held **place = &held; *place;) {
+            Held *h = *place;
+            exchange(*h, true);
+            if (run_block(schedule)) {
+                *place = h->next;
+                forget(h);
+            } else {
+                exchange(*h, false);
+                place = &h->next;
+            }
+        }
 }
 
 inline void out_of_time(int) { fail("still running when its time was up"); }
@@ -309,13 +388,14 @@ inline int run_grid(const unsigned *size, int schedule, double seconds, char *te
     static struct sigaction before;
     static itimerval timer, none;
     static unsigned *order;
+    static Held *last;
     grid_size = {size[0], size[1], size[2]};
     block_size = {size[3], size[4], size[5]};
     message = text, body = kernel, self = nullptr, random_state = 2463534242u;
     printed_size = 0, printed[0] = 0;
     unsigned blocks = grid_size.x * grid_size.y * grid_size.z;
-    stacks = (char *)mmap(nullptr, size_t(STACK) * MOST_THREADS, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stacks = nullptr, held = nullptr, regions_used = 0;
+    regions = (char **)malloc(sizeof(char *) * (blocks + 1));
     order = (unsigned *)malloc(sizeof(unsigned) * blocks);
     arrange(order, blocks, schedule);
     struct sigaction limit = {};
@@ -329,12 +409,17 @@ inline int run_grid(const unsigned *size, int schedule, double seconds, char *te
         for (unsigned i = 0; i < blocks; i++) {
             unsigned b = order[i];
             block_index = {b % grid_size.x, b / grid_size.x % grid_size.y, b / grid_size.x / grid_size.y};
-            run_block(schedule);
+            if (!stacks) stacks = new_stacks();
+            begin_block();
+            if (!run_block(schedule)) hold();
         }
+        run_held(schedule);
     }
     setitimer(ITIMER_VIRTUAL, &none, nullptr);
     sigaction(SIGVTALRM, &before, nullptr);
-    munmap(stacks, size_t(STACK) * MOST_THREADS);
+    for (; held; forget(last)) last = held, held = held->next;
+    while (regions_used) munmap(regions[--regions_used], size_t(STACK) * MOST_THREADS);
+    free(regions);
     free(order);
     return failed;
 }
@@ -440,7 +525,7 @@ constexpr int warpSize = 32;
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
-inline void __nanosleep(unsigned) {}
+inline void __nanosleep(unsigned) { fibers::pause(); }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) { fibers::leave(fibers::meet("__syncwarp", mask, 0)); }
 template <typename T> T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
@@ -683,6 +768,10 @@ template <int P, int LEAST> class two_bytes {
 
 public:
     two_bytes() = default;
+    two_bytes(const two_bytes &) = default;
+    two_bytes &operator=(const two_bytes &) = default;
+    two_bytes(const volatile two_bytes &h) : bits(h.bits) {}
+    void operator=(two_bytes h) volatile { bits = h.bits; }
     template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>> two_bytes(T x) : bits(rounded(x)) {}
     template <int Q, int M> explicit two_bytes(two_bytes<Q, M> x) : bits(rounded((float)x)) {}
     static two_bytes of_bits(uint16_t b) { two_bytes h; h.bits = b; return h; }
