@@ -84,7 +84,7 @@ BY_HAND = [
     (22, "atomicAdd y[0], 1.0"),
     (22, "break"),
     (25, "end = &x[64]"),
-    (26, "writes y[65] = 64.0 (not there: out of bounds or misaligned)"),
+    (26, "writes y[65] = 64.0 (not there: out of bounds)"),
 ]
 
 
@@ -108,9 +108,38 @@ def test_events_are_plain_values(report: Report) -> None:
     assert (read.kind, read.name, read.index, read.value, read.ok) == ("read", "x", 3, 3.0, True)
     assert (write.kind, write.name, write.index, write.where) == ("write", "tile", 3, "tile[0][3]")
     last = report.trace(0, 3).steps[-1].events[0]
-    assert (last.index, last.ok) == (65, False)
+    assert (last.index, last.ok, last.wrong) == (65, False, "out of bounds")
     printed = [e.value for e in events(report.trace(0, 5)) if e.kind == "print"]
     assert printed == ["t 5\n"]
+
+
+ASTRAY = """extern "C" __global__ void k(float* x) {
+    int t = threadIdx.x;
+    float2 v = *(float2*)(x + t);
+    x[t] = v.x;
+    float* none = nullptr;
+    none[t] = 1;
+}"""
+
+
+def test_an_access_says_why_there_is_nothing() -> None:
+    """float2 at x + t is aligned where t is even; of x[5] and what comes behind it there is no whole one."""
+    report = profile(RawKernel(ASTRAY, "k"), (1,), (8,), (cp.zeros(6, cp.float32),))
+    wrong = {
+        t: [e.wrong for e in events(report.trace(0, t)) if e.kind in ("read", "write")] for t in range(8)
+    }
+    null = "a null pointer"
+    assert wrong == {
+        **{t: ["", "", null] for t in (0, 2, 4)},
+        **{t: ["misaligned", "", null] for t in (1, 3)},
+        5: ["out of bounds", "", null],
+        **{t: ["out of bounds", "out of bounds", null] for t in (6, 7)},
+    }
+    read, write, nowhere = [e for e in events(report.trace(0, warp=0)) if e.kind in ("read", "write")]
+    assert str(read).endswith("(not there: lanes 1, 3 misaligned, lanes 5-7 out of bounds)")
+    assert str(write).endswith("(not there: lanes 6-7 out of bounds)")
+    assert str(nowhere).endswith("(not there: a null pointer)")
+    assert read.wrong == {t: wrong[t][0] for t in range(8)} and not (read.ok or write.ok or nowhere.ok)
 
 
 def test_the_variables_after_a_step(report: Report) -> None:
