@@ -246,6 +246,7 @@ def test_the_steps_of_a_block_are_those_of_softmax():
     assert (frames[-1][1].ravel()[13:] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_block_has_a_slider_and_a_still_picture_and_words_beside_it():
     data, metadata = draw_block(range(10))._repr_mimebundle_()
     assert {"text/html", "image/png", "text/plain"} == set(data)

@@ -12,6 +12,7 @@ import pytest
 from cuda_agree import compiled, on_device
 from cuda_cases import CASES
 from cuda_random import make
+from thinned import slow_where
 
 from cudasim import RawKernel, cp, profile
 from cudasim.reports.report import Report
@@ -173,6 +174,7 @@ def test_it_is_bounded_and_says_so(report: Report) -> None:
     assert "and more" not in str(report.trace(0, 3, steps=len(BY_HAND)))
 
 
+@pytest.mark.slow
 def test_it_stops_an_endless_kernel_after_its_steps() -> None:
     source = """extern "C" __global__ void k(int* x, int n) {
         for (int i = 0; i < n; i++) x[threadIdx.x] += i;
@@ -279,10 +281,11 @@ def check_counts(report: Report, threads: list[int]) -> list[Steps]:
     return traces
 
 
+LONG = {"selective_scan.cu", "matmul_registers.cu", "bitonic_sort.cu", "matmul_tiled.cu", "conv2d.cu"}
 ONCE = [case for case in {case.file: case for case in CASES}.values() if case.file != "reduce_last_block.cu"]
 
 
-@pytest.mark.parametrize("case", ONCE, ids=lambda case: case.file)
+@pytest.mark.parametrize("case", slow_where(ONCE, lambda case: case.file in LONG), ids=lambda case: case.file)
 def test_every_kernel_is_traced_as_it_was_counted(case: Any) -> None:
     kernel = compiled_case(case)
     report = profile(kernel, case.grid, case.block, on_device(case.args), shared_mem=case.shared_mem)
@@ -298,6 +301,7 @@ def compiled_case(case: Any) -> Any:
     return RawKernel(case.source, case.kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 4, 7])  # none of which reads memory as another type
 def test_random_kernels_read_what_they_have_written(seed: int) -> None:
     """Every thread of the first block is followed; an element that one alone writes holds what it wrote."""
