@@ -26,10 +26,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What collecting has made stays: the garbage collector, which tests call, looks no more through it."""
+    """What collecting has made stays: the garbage collector, which tests call, looks at it no more."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)  # where xdist is
