@@ -11,7 +11,7 @@ from cudasim.engine.survey import BARRIERS
 from cudasim.language import bfloat, half
 from cudasim.language.intrinsics import COPIES
 from cudasim.language.tree import Function, Intrinsic, TextLiteral
-from cudasim.language.types import BFLOAT, UCHAR, UINT, ULLONG, USHORT, Record, Scalar
+from cudasim.language.types import BFLOAT, BOOL, UCHAR, UINT, ULLONG, USHORT, Record, Scalar
 from cudasim.language.types import Pointer as PointerType
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ SHUFFLES = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_syn
 VOTES = {"__ballot_sync", "__any_sync", "__all_sync", "__activemask"}
 ELEMENTS = {kind.size: kind for kind in (UCHAR, USHORT, UINT, ULLONG)}  # in which memcpy moves bytes
 FENCES = {"__threadfence", "__threadfence_block", "__threadfence_system"}
+LARGER_OR_SMALLER = {"max", "min", "fmax", "fmin", "fmaxf", "fminf", "__hmax", "__hmin", "__hmax2", "__hmin2"}
 NO_EFFECT = {"__nanosleep"}  # how long a thread takes, no result depends on
 
 
@@ -78,15 +79,17 @@ class IntrinsicWriter:
         if function is None:
             raise code.unsupported(name, node)
         operand = node.arguments[0].type if node.arguments else node.type
-        if (pair := name.removesuffix(bfloat.MARK)) in half.OF_PAIRS:
-            code.tally(node, 4 if pair == "__hfma2" else 2)
+        plain = name.removesuffix(bfloat.MARK)
+        compares = plain in LARGER_OR_SMALLER or node.type == BOOL
+        if plain in half.OF_PAIRS and not compares:
+            code.tally(node, 4 if plain == "__hfma2" else 2)
         if isinstance(node.type, Record):
             return code.temp(f"{code.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})")
         assert isinstance(node.type, Scalar)
         floating = isinstance(operand, Scalar) and operand.is_float
         flops = 2 if name.strip("_").partition("_")[0] in ("fma", "fmaf", "hfma") else 1  # and __fmaf_rn
         if name not in half.CONVERSIONS and name not in bfloat.CONVERSIONS:  # conversions cost nothing
-            code.tally(node, *((flops, 0) if floating else (0, 1)))
+            code.tally(node, *((0 if compares else flops, 0) if floating else (0, 1)))
         call = f"{code.constant(function, 'math_' + name.strip('_'))}({', '.join(arguments)})"
         return call if node.type == BFLOAT else code.wrapped(call, node.type)
 
@@ -96,8 +99,10 @@ class IntrinsicWriter:
         rest = [code.mask, str(node.at.line), *arguments]
         if name in groups.COMBINED:
             assert isinstance(node.type, Scalar)
-            steps = (int(node.text.partition(":")[2]) or 32).bit_length() - 1
-            code.tally(node, *((steps, 0) if node.type.is_float else (0, steps)))
+            how, _, size = node.text.partition(":")
+            steps = (int(size) or 32).bit_length() - 1
+            flops = 0 if how in ("less", "greater") else steps  # the larger of two is a comparison
+            code.tally(node, *((flops, 0) if node.type.is_float else (0, steps)))
             rest += [code.constant(node.text, "s"), code.constant(node.type, "k")]
         return code.temp(f"{code.constant(groups.FUNCTIONS[name], 'group')}(L, {', '.join(rest)})")
 

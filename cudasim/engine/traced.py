@@ -14,6 +14,7 @@ from cudasim.engine.printing import Format
 from cudasim.engine.values import Mask
 from cudasim.engine.watched import Watched
 from cudasim.language.types import Record, Scalar, Type
+from cudasim.reports.counters import alignment
 from cudasim.reports.messages import element
 from cudasim.reports.recorder import Recorder
 from cudasim.reports.steps import MORE, WAITS, Happening, Step, by_lane
@@ -183,24 +184,24 @@ class Traced(Watched):
         old: Value = None,
     ) -> None:  # fmt: skip
         memory: Any = p.memory
-        item, fine = memory.dtype.itemsize, True
+        item = memory.dtype.itemsize
         name, atomic = memory.name, kind not in ("read", "write")
 
         def there(place: tuple[int, ...]) -> tuple[Any, ...]:
-            nonlocal fine
             pick = self._value(place)
             offset = int(pick(p.offset)) + int(pick(index)) * size
-            fine &= (
-                memory.low <= offset <= memory.high - size
-                and (offset + memory.base) % min(16, size & -size) == 0
-            )
+            wrong = ""
+            if not memory.low <= offset <= memory.high - size:
+                wrong = "a null pointer" if memory.space == "null" else "out of bounds"
+            elif (offset + memory.base) % alignment(size):
+                wrong = "misaligned"
             number = (offset - memory.low) // item
             shape = getattr(memory, "shape", None)
             where = name if memory.single and number == 0 else element(name, number, shape)
             told = _plain(pick(value)) if atomic and type(value) is not tuple else _of(value, of, pick)
-            return where, number, told, None if old is None else _plain(pick(old))
+            return where, number, told, None if old is None else _plain(pick(old)), wrong
 
-        self._note(mask, there, "atomic" if atomic else kind, kind if atomic else name, lambda: fine)
+        self._note(mask, there, "atomic" if atomic else kind, kind if atomic else name)
 
     def _note(
         self,
@@ -208,9 +209,9 @@ class Traced(Watched):
         there: Callable[[tuple[int, ...]], tuple[Any, ...]],
         kind: str,
         name: str = "",
-        ok: Callable[[], bool] = lambda: True,
     ) -> None:
-        """An event: `there` gives the element, its number and the value of the lane at a place."""
+        """An event: `there` gives the element, its number and the value of the lane at a place; of an access
+        what was there before as well, and what is wrong with it."""
         taking = self._taking(mask)
         if not taking:
             return
@@ -218,16 +219,17 @@ class Traced(Watched):
             self.at(*self._awaited)
         found = [there(self._places[t]) for t in taking]
         where, index, value, *more = found[0]
-        old = more[0] if more else None
+        old, wrong = more or (None, "")
         if not self._single:
             lanes = [t % 32 for t in taking]
             columns = [by_lane(zip(lanes, column)) for column in zip(*found)]
             index = columns[1] if index is not None else None
             where, value = columns[0] if where else "", columns[2]
             old = columns[3] if old is not None else None
+            wrong = columns[4] if more else ""
         if there is _nothing:
             value = None
-        self.steps[-1].events.append(Happening(kind, name, index, value, old, where, ok()))
+        self.steps[-1].events.append(Happening(kind, name, index, value, old, where, wrong))
 
 
 def _nothing(place: tuple[int, ...]) -> tuple[str, None, None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Protocol
 
-from cudasim.reports.messages import triple
+from cudasim.reports.messages import lanes_text, triple
 
 __all__ = ["Happening", "Rerun", "Step", "Steps", "place_of_block", "threads_of"]
 
@@ -49,8 +49,9 @@ class Happening:
     (of the array `name`), "atomic" (`name` is the function, `value` its operand, `old` what was there, if
     that is used), "test" (True or False), "barrier", "call" (a function of warps gives `value`), "print",
     "enter" (a function `name`), "leave" (by break or continue).
-    `where` is the element as the source would write it, and `ok` is False where there is none: out of
-    bounds or misaligned. In the trace of a warp, `index`, `value`, `old` and `where` are dicts by lane.
+    `where` is the element as the source would write it. `wrong` says why there is none: "out of bounds",
+    "misaligned" or "a null pointer"; it is "" where all is well, and then the event is `ok`.
+    In the trace of a warp, `index`, `value`, `old`, `where` and `wrong` are dicts by lane.
     """
 
     kind: str
@@ -59,7 +60,11 @@ class Happening:
     value: Any = None
     old: Any = None
     where: Any = ""
-    ok: bool = True
+    wrong: Any = ""
+
+    @property
+    def ok(self) -> bool:
+        return not any(self.wrong.values()) if isinstance(self.wrong, dict) else not self.wrong
 
     def __str__(self) -> str:
         where, value = _told(self.where), _told(self.value)
@@ -78,7 +83,7 @@ class Happening:
             text = f"waits at {self.name}()"
         else:
             text = f"calls {self.name}" if self.kind == "enter" else self.name
-        return text if self.ok else f"{text} (not there: out of bounds or misaligned)"
+        return text if self.ok else f"{text} (not there: {_reasons(self.wrong)})"
 
 
 @dataclass
@@ -169,6 +174,23 @@ def _told(value: Any) -> str:
     if len(set(shown)) == 1:
         return shown[0]
     return ", ".join(shown if len(shown) <= 4 else [*shown[:3], "...", shown[-1]])
+
+
+def _reasons(wrong: Any) -> str:
+    """Why there is nothing; of which lanes, where not of all of them."""
+    if not isinstance(wrong, _ByLane):
+        return str(wrong)
+    by_reason: dict[str, list[int]] = {}
+    for lane, reason in wrong.items():
+        by_reason.setdefault(reason, []).append(lane)
+    if len(by_reason) == 1:
+        return next(iter(by_reason))
+    told = [
+        f"lane{'s' if len(lanes) > 1 else ''} {lanes_text(lanes)} {reason}"
+        for reason, lanes in by_reason.items()
+        if reason
+    ]
+    return ", ".join(told)
 
 
 class _ByLane(dict[int, Any]):

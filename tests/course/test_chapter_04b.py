@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
-from sklearn.datasets import load_digits
 
 from cudasim.reports.pictures import POOR, WRONG
 from minilib.cuda import RawKernel, cp, profile, simulate
@@ -243,7 +242,10 @@ def test_what_waits_at_a_bank_is_orange_and_what_misses_a_barrier_red():
     assert re.findall("fill='([^']+)' stroke='([^']+)'", bars) == [(WRONG, WRONG), ("#ffffff", WRONG)]
 
 
+@pytest.mark.slow
 def test_pixels_are_lost_without_atomics_and_few_of_them_need_global_memory():
+    from sklearn.datasets import load_digits  # takes two seconds, and one slow test needs it
+
     pixels = load_digits().data.astype(np.uint8).ravel()
     args = cp.asarray(pixels), zeros(17, np.uint32), np.int32(pixels.size)
     lost = profile(LESSON["count_plain"], (450,), (256,), args)

@@ -279,11 +279,12 @@ def test_online_softmax_reads_a_row_twice(name, reads):
     e = np.exp(x.get().astype(np.float64))
     np.testing.assert_allclose(report.outputs[1], e / e.sum(1, keepdims=True), rtol=1e-4)
     # Of a row: numbers, and 32 lanes in each of 5 steps; x - m, exp and / of the last walk.
+    # The larger of two is no flop.
     merges, last = 1000 + 5 * 32, 3 * 1000
-    flops = {"softmax_three": merges + (3 * 1000 + 5 * 32) + last, "softmax_online": 8 * merges + last}
+    flops = {"softmax_three": (3 * 1000 + 5 * 32) + last, "softmax_online": 7 * merges + last}
     assert report.flops == 6 * flops[name]
     if name == "softmax_online":
-        assert (report.flops, round(report.flops_per_byte, 2)) == (73680, 1.02)
+        assert (report.flops, round(report.flops_per_byte, 2)) == (66720, 0.93)
 
 
 @pytest.mark.parametrize("name", ["softmax_three", "softmax_online"])

@@ -219,7 +219,7 @@ def lesson_kernel(cell: str, instance: str):
     return RawModule(code=found.source, name_expressions=(instance,)).get_function(instance)
 
 
-@pytest.mark.parametrize(("threads", "flops", "span"), [(1024, 25.6, 77), (256, 10.2, 125), (32, 5.8, 573)])
+@pytest.mark.parametrize(("threads", "flops", "span"), [(1024, 14.3, 77), (256, 6.7, 125), (32, 4.4, 573)])
 def test_more_threads_shuffle_more_and_fewer_take_more_steps(threads, flops, span):
     x = cp.asarray(np.random.default_rng(0).normal(size=(8, 1000)).astype(np.float32))
     kernel = lesson_kernel("softmax", f"softmax<{1024 // threads}>")
@@ -246,6 +246,7 @@ def test_the_steps_of_a_block_are_those_of_softmax():
     assert (frames[-1][1].ravel()[13:] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_block_has_a_slider_and_a_still_picture_and_words_beside_it():
     data, metadata = draw_block(range(10))._repr_mimebundle_()
     assert {"text/html", "image/png", "text/plain"} == set(data)
@@ -265,4 +266,4 @@ def test_pictures_say_in_words_what_they_show():
     kernel = lesson_kernel("softmax", "softmax<1>")
     report = profile(kernel, (2,), (64,), (x, cp.zeros_like(x), np.int32(2), np.int32(64)))
     assert "one walk: 1 read, 1 written" in draw_moves({"one walk": [report]}, 512, 2).alt
-    assert "32 threads: 5.76 flops, 573 steps" in draw_threads({32: (5.76, 573), 64: (6, 300)}).alt
+    assert "32 threads: 4.42 flops, 573 steps" in draw_threads({32: (4.42, 573), 64: (6, 300)}).alt

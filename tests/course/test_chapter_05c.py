@@ -235,6 +235,7 @@ def test_the_table_of_the_recap_is_what_the_lesson_counted():
     assert "fours  0.125 loads" in printed and "8 x 8  0.250 loads" in printed
 
 
+@pytest.mark.slow
 def test_a_slider_shows_one_register_tile_at_a_time():
     picture = draw_registers((1, 2, 8))
     assert (

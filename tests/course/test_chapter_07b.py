@@ -218,6 +218,7 @@ def test_a_tree_of_other_sizes_is_refused(a, b):
         draw_tree(a, b)
 
 
+@pytest.mark.slow
 def test_pictures_say_in_words_what_they_show():
     alt = draw_waits(4, 2).alt
     assert "loop: 0, 1, 2, 3; chunks of 2: 0, 1, 2, 2; tree: 0, 1, 3, 2" in alt

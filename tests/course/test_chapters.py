@@ -67,6 +67,7 @@ def test_prose_keeps_its_measure(chapter):
     assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in CHAPTERS if p.stem >= "05"], ids=lambda path: path.stem)
 def test_a_lesson_tells_honest_minutes(path):
     told = minutes.told(notebooks.cells(path, notebooks.read(path)))

@@ -50,11 +50,13 @@ def test_every_file_that_notebooks_export_to_says_so(modules: dict[str, str]) ->
     assert sorted(modules) == with_lessons()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", made_by_exercises())
 def test_a_notebook_is_what_solutions_say(name: str, notebooks: dict[str, str]) -> None:
     assert name in notebooks, f"{name} has no solution any more; delete it"
     check(COURSE.root / name, notebooks[name], "exercises")
 
 
+@pytest.mark.slow
 def test_every_solution_has_its_exercises(notebooks: dict[str, str]) -> None:
     assert sorted(notebooks) == made_by_exercises()

@@ -71,6 +71,7 @@ def test_no_two_notebooks_of_a_learner_have_one_name(work: Path) -> None:
     assert len(names) == len(set(names))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COURSE.solutions.is_dir(), reason="links are written where solutions are")
 def test_links_are_what_the_titles_say() -> None:
     wrong = {path.name for path, text in links.made(COURSE).items() if drift.text_of(path) != text}

@@ -25,12 +25,14 @@ def test_a_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
     assert outcome["error"] == "" and outcome["megabytes"] > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["import no_such_module", "1 +", "raise SystemExit"])
 def test_the_first_cell_that_fails_is_named(tmp_path: Path, wrong: str) -> None:
     outcome = roads.run(Path(sys.executable), saved(tmp_path / "01.ipynb", "1", wrong, "2"))
     assert outcome["error"].startswith("cell 2: ")
 
 
+@pytest.mark.slow
 def test_a_notebook_that_ends_its_process_is_told(tmp_path: Path) -> None:
     assert roads.run(Path(sys.executable), saved(tmp_path / "01.ipynb", "import os; os._exit(3)"))["error"]
 

@@ -137,6 +137,7 @@ def test_promotion_reads_past_a_first_cell_that_installs(course: Course) -> None
     assert [export.cell.source.splitlines()[-1] for export in found] == ["import math"]
 
 
+@pytest.mark.slow
 def test_every_notebook_of_the_course_has_the_first_cell_of_this_version() -> None:
     assert badges.plan(Course(ROOT)) == {}
 
@@ -198,5 +199,6 @@ def test_a_pyproject_without_the_setting_is_told(course: Course) -> None:
         badges.run(course, options("ada/course"))
 
 
+@pytest.mark.slow
 def test_readme_and_chapters_of_this_repository_say_what_pyproject_says() -> None:
     assert badges.plan(Course(ROOT)) == {}

@@ -214,6 +214,7 @@ def test_forged_data_is_wrong_and_breaks_nothing(expected: Any, forged: Any) -> 
     assert compare.difference(encode(expected), forged, 1e-9)
 
 
+@pytest.mark.slow
 def test_deeply_nested_data_breaks_nothing() -> None:
     deep: Any = {"list": []}
     for _ in range(100_000):

@@ -63,6 +63,7 @@ def test_the_check_sees_each_kind_of_call() -> None:
     assert not list(without_encoding(ast.parse(right)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["doctor"], ["test", "--list"], ["build", "--help"]], ids=" ".join)
 def test_commands_speak_to_a_console_of_few_letters(words: list[str]) -> None:
     environment = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
@@ -86,6 +87,7 @@ def test_a_checkout_with_crlf_makes_the_same_bytes(tmp_path: Path) -> None:
     assert made == {path.name: text for path, text in exercises.made(original).items()}
 
 
+@pytest.mark.slow
 def test_every_import_of_a_notebook_is_in_its_extra() -> None:
     """Else the first cell of a notebook in Colab would install too little."""
     import tomllib

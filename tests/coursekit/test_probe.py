@@ -49,6 +49,7 @@ def test_what_lives_after_an_action_counts_wherever_it_is_kept(action: Any, expe
     assert expected <= found <= expected + 4096
 
 
+@pytest.mark.slow
 def test_what_is_kept_in_a_list_of_numbers_counts() -> None:
     x = np.random.default_rng(1).normal(size=N)
     result, found = held(x.tolist)

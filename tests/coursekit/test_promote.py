@@ -317,6 +317,7 @@ def test_a_property_that_lost_its_setter_loses_it_in_the_module(tmp_path: Path) 
     assert "return 2" in made and "setter" not in made
 
 
+@pytest.mark.slow
 def test_each_definition_goes_to_its_file_of_a_package(tmp_path: Path) -> None:
     course = new_course(tmp_path)
     folder = course.library / "pack"

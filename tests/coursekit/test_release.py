@@ -140,6 +140,7 @@ def error(course: Course, target: Path, capsys: pytest.CaptureFixture[str]) -> s
     return err
 
 
+@pytest.mark.slow
 def test_an_empty_folder_is_used(course: Course, tmp_path: Path) -> None:
     target = tmp_path / "empty"
     target.mkdir()
@@ -147,6 +148,7 @@ def test_an_empty_folder_is_used(course: Course, tmp_path: Path) -> None:
     assert (target / "README.md").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_with_something_in_it_is_refused(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_folder_with_something_in_it_is_refused(
     assert "is there already" in error(course, target / "thesis.txt", capsys)
 
 
+@pytest.mark.slow
 def test_what_is_out_of_date_is_refused(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,11 +174,13 @@ def test_what_is_out_of_date_is_refused(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_named(course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (course.root / "LICENSE").unlink()
     assert "LICENSE: is missing" in error(course, tmp_path / "x", capsys)
 
 
+@pytest.mark.slow
 def test_a_chapter_that_shows_an_answer_is_refused(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +188,7 @@ def test_a_chapter_that_shows_an_answer_is_refused(
     assert "chapters/02_x.ipynb holds `### BEGIN SOLUTION`" in error(course, tmp_path / "x", capsys)
 
 
+@pytest.mark.slow
 def test_a_target_below_a_file_is_one_line(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +196,7 @@ def test_a_target_below_a_file_is_one_line(
     assert "file/x" in error(course, tmp_path / "file" / "x", capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failure", "code"), [(OSError(28, "No space left on device"), 2), (KeyboardInterrupt(), 130)]
 )
@@ -206,6 +213,7 @@ def test_a_copy_that_stops_in_the_middle_leaves_nothing(
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_one_line(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from cuda_agree import compiled, on_device
 from cuda_cases import CASES
 from cuda_random import make
+from thinned import slow_where
 
 from cudasim import RawKernel, RawModule, cp, profile
 from cudasim.reports.report import Report
@@ -161,6 +162,7 @@ for (int k = r; k < 32; k += 8) y[k * 32 + t] = tile[t][k ^ (t & MASK)];"""
     assert swizzled(31, 32).costs == []
 
 
+@pytest.mark.slow
 def test_a_launch_of_one_thread_or_of_one_long_block() -> None:
     body = """for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x)
     y[i] = x[i];"""
@@ -306,7 +308,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", [*GOOD, *BAD])
+@pytest.mark.parametrize("name", slow_where([*GOOD, *BAD], "matmul_registers".__eq__))
 def test_good_kernels_are_left_alone_and_bad_ones_are_not(name: str) -> None:
     case = [case for case in CASES if case.file == f"{name}.cu"][-1]
     kernel: Any = (
@@ -322,7 +324,7 @@ def test_good_kernels_are_left_alone_and_bad_ones_are_not(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(0, 24, 3))
+@pytest.mark.parametrize("seed", slow_where(range(0, 24, 3), lambda seed: seed > 6))
 def test_every_report_can_be_shown(seed: int) -> None:
     random = make(seed, seed % 2 == 0)
     kernel, args = compiled(random.source, random.name), on_device(random.arguments())

@@ -11,11 +11,12 @@ from unittest import mock
 import numpy as np
 import pytest
 from cuda_agree import compiled, on_device
-from cuda_bugs import BUGS, CORRECT, Empty, Launch
+from cuda_bugs import BUGS, CORRECT, SOME, Empty, Launch
 from cuda_cases import CASES, Case
 from cuda_random_fourth import usual
 from cuda_reports import assert_same, every_lane
 from cuda_snippets import SNIPPETS
+from thinned import slow_where
 
 import cudasim.engine.run
 from cudasim import CompileError, RawKernel, RawModule, Report, cp, profile
@@ -41,7 +42,11 @@ def launched(launch: Launch) -> Callable[[], Report]:
     return lambda: profile(kernel, launch.grid, launch.block, args, shared_mem=launch.shared_mem)
 
 
-@pytest.mark.parametrize("launch", (*BUGS, *CORRECT), ids=lambda one: one.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "launch",
+    slow_where([*BUGS, *CORRECT], lambda launch: launch.name not in SOME),
+    ids=lambda one: one.name.replace(" ", "-"),
+)
 def test_of_planted_bugs_and_correct_kernels(launch: Launch) -> None:
     both(launched(launch))
 
@@ -71,7 +76,12 @@ def test_of_snippets(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(10), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 300))]
+    "seed",
+    [
+        *range(3),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 10)),
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 300)),
+    ],
 )
 def test_of_random_kernels(seed: int) -> None:
     random = usual(seed)
@@ -136,7 +146,9 @@ APART = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("block", [(64,), (8, 9)], ids=["64", "8x9"])
+@pytest.mark.parametrize(
+    "block", [pytest.param((64,), id="64"), pytest.param((8, 9), id="8x9", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in APART.items()])
 def test_of_blocks_that_differ(body: str, block: tuple[int, ...]) -> None:
     source = f"""

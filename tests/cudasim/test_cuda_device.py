@@ -895,6 +895,7 @@ def test_every_name_that_the_library_takes_from_an_array_module_is_here() -> Non
     assert sorted(name for name in names if not hasattr(cp, name)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize(
     "case",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thinned import slow_where
 
 from cudasim import KernelFault, RawKernel, cp, profile, simulate
 from cudasim.kernel import Kernel
@@ -69,7 +70,7 @@ def test_a_launch_is_stopped_in_seconds_on_its_line(what: str, schedule: str) ->
     assert "max_steps" not in str(error.value)
 
 
-@pytest.mark.parametrize("what", ENDLESS)
+@pytest.mark.parametrize("what", slow_where(ENDLESS, "the outer one of two".__eq__))
 def test_a_report_of_what_ran_names_the_line(what: str) -> None:
     body, line = ENDLESS[what]
     begun = time.process_time()
@@ -125,7 +126,9 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("what", ENDS)
+@pytest.mark.parametrize(
+    "what", slow_where(ENDS, ["many iterations of one thread", "a countdown in memory"].__contains__)
+)
 def test_a_loop_that_ends_is_left_alone(what: str) -> None:
     counts = "struct C { int i; __device__ bool more() { return ++i < 400; } };"
     adds = "__device__ bool g(int* p, int n) { return atomicAdd(p, 1) < n; }"
@@ -142,6 +145,7 @@ GROWS = (
 )
 
 
+@pytest.mark.slow
 def test_a_loop_without_hope_is_stopped_by_the_clock() -> None:
     begun = time.process_time()
     report = profile(kernel(GROWS), (1,), (64,), given(), patience=0.5)
@@ -156,12 +160,14 @@ def test_a_loop_without_hope_is_stopped_by_the_clock() -> None:
         simulate(kernel(GROWS), (1,), (64,), given(), patience=0.5)
 
 
+@pytest.mark.slow
 def test_without_a_clock_a_number_of_steps_decides_and_the_report_is_the_same_each_time() -> None:
     reports = [profile(kernel(GROWS), (1,), (64,), given(), patience=None, max_steps=3000) for _ in range(2)]
     assert "it has run 3,000 times (max_steps)" in reports[0].endless[0].message
     assert str(reports[0]) == str(reports[1]) and reports[0].lines[4].global_store_requests == 2 * 3000
 
 
+@pytest.mark.slow
 def test_a_loop_that_comes_nearer_to_its_end_is_not_stopped_by_the_clock() -> None:
     nearer = kernel("for (int i = threadIdx.x; i < n; i += 2) out[threadIdx.x] += 1;")
     assert not profile(nearer, (1,), (64,), given(3000), patience=0.0).endless
@@ -170,6 +176,7 @@ def test_a_loop_that_comes_nearer_to_its_end_is_not_stopped_by_the_clock() -> No
     assert not profile(down, (1,), (64,), given(1500), patience=0.0).endless
 
 
+@pytest.mark.slow
 def test_a_loop_that_goes_the_wrong_way_is_stopped_by_the_clock() -> None:
     away = kernel("for (int i = n; i < 2000; --i) out[threadIdx.x] += 1;")
     assert profile(away, (1,), (64,), given(1500), patience=0.2).endless
@@ -184,6 +191,7 @@ def test_patience_is_a_number_of_seconds(patience: Any) -> None:
             call(kernel("out[0] = 1;"), (1,), (1,), given(), patience=patience)
 
 
+@pytest.mark.slow
 def test_a_thread_alone_may_take_many_steps() -> None:
     counts = kernel("for (int i = 0; i < n; ++i) out[0] += 1;")
     x = cp.zeros(1, cp.int32)

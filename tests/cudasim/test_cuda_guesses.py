@@ -44,6 +44,7 @@ def test_the_guess_of_a_cas_loop_is_a_note(source: str, line: int, wanted: int) 
     assert found.outputs[0].tolist() == [wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

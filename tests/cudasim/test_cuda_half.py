@@ -278,6 +278,15 @@ def test_an_operation_of_halves_is_a_flop() -> None:
     assert profile(run, (1,), (32,), (cp.zeros(32, f16), cp.zeros(32, f16))).flops == 32 * 4
 
 
+@pytest.mark.parametrize("call", ["__hmax2(x[i], x[i])", "__hmin2(x[i], x[i])"])
+def test_the_larger_of_two_halves_is_no_flop(call: str) -> None:
+    run = kernel(f"out[i] = {call};", "half2* out, const half2* x")
+    assert profile(run, (1,), (32,), (cp.zeros(64, f16), cp.zeros(64, f16))).flops == 0
+    single = call.replace("2(", "(")
+    run = kernel(f"if ({single} > x[i] || __hisnan(x[i])) out[i] = x[i];", "half* out, const half* x")
+    assert profile(run, (1,), (32,), (cp.zeros(32, f16), cp.zeros(32, f16))).flops == 0
+
+
 def test_a_pair_of_halves_is_moved_in_one_access_and_computed_with_in_two_flops() -> None:
     run = kernel("out[i] = __hfma2(x[i], x[i], x[i]) - x[i];", "half2* out, const half2* x")
     x = cp.arange(64).astype(f16)

@@ -138,6 +138,7 @@ def test_the_line_is_taken_as_it_stands(shell):
         shell.run_cell_magic("cuda", "{__import__('os').getcwd()}", ADD)
 
 
+@pytest.mark.slow
 def test_the_library_does_not_import_ipython_without_the_magic():
     told = "import sys, cudasim; cudasim.RawKernel; print('IPython' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)

@@ -320,13 +320,21 @@ def locked(acquire: str, release: str, grid: int, block: int, kernel: str = LOCK
     return report
 
 
-@pytest.mark.parametrize(("grid", "block"), [(1, 32), (1, 128), (3, 64), (4, 1)])
+@pytest.mark.parametrize(
+    ("grid", "block"),
+    [
+        (1, 32),
+        pytest.param(1, 128, marks=pytest.mark.slow),
+        pytest.param(3, 64, marks=pytest.mark.slow),
+        (4, 1),
+    ],
+)
 def test_a_lock_between_two_fences_has_no_finding(grid: int, block: int) -> None:
     report = locked(FENCE, FENCE, grid, block)
     assert report.ok and not report.notes
 
 
-@pytest.mark.parametrize(("grid", "block"), [(1, 8), (1, 96), (4, 1)])
+@pytest.mark.parametrize(("grid", "block"), [(1, 8), pytest.param(1, 96, marks=pytest.mark.slow), (4, 1)])
 @pytest.mark.parametrize(("acquire", "release"), [("", FENCE), (FENCE, ""), ("", "")])
 def test_a_lock_that_lacks_a_fence_races(acquire: str, release: str, grid: int, block: int) -> None:
     report = locked(acquire, release, grid, block)
@@ -345,6 +353,7 @@ def test_the_fence_of_a_block_orders_its_threads_and_no_others() -> None:
     assert not report.ok and "__threadfence() is missing" in report.races[0].message
 
 
+@pytest.mark.slow
 def test_a_lock_of_a_block_in_shared_memory() -> None:
     inside = LOCK.replace("__device__ int lock = 0;", "").replace("bool done", INIT)
     block = "__threadfence_block();"

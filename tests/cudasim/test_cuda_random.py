@@ -24,7 +24,7 @@ AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
-FEW, MORE = 20, 200  # in the quick tests, and by day
+FEW, MORE = 6, 200  # in the quick tests, and by day
 
 
 def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:
@@ -116,6 +116,7 @@ def test_of_every_fifth_seed_the_kernel_is_of_the_third_generation_and_of_the_fo
     ]
 
 
+@pytest.mark.slow
 def test_the_third_generation_has_all_that_is_new() -> None:
     sources = [usual(seed).source for seed in range(4, 500, 5)]
     for word in (

@@ -961,15 +961,34 @@ def _seconds(what):
     [
         ("fmaf(a, a, a)", 2),
         ("__fmaf_rn(a, a, a)", 2),
-        ("fmaxf(a, a)", 1),
-        ("fmaxf(a, a)", 1),
         ("fmodf(a, a)", 1),
+        ("fabsf(a)", 1),
+        ("fmaxf(a, a)", 0),
+        ("fminf(a, a)", 0),
+        ("fmax((double)a, 1.0)", 0),
+        ("max(a, a)", 0),
+        ("isnan(a)", 0),
+        ("a < 1.0f", 0),
+        ("a == a ? a : 1.0f", 0),
     ],
 )
-def test_only_a_fused_multiply_and_add_counts_twice(call, flops):
+def test_a_fused_multiply_and_add_counts_twice_and_a_comparison_not_at_all(call, flops):
     source = f'extern "C" __global__ void k(float* y) {{ float a = y[0]; y[threadIdx.x] = {call}; }}'
     kernel, y = RawKernel(source, "k"), cp.zeros(1, cp.float32)
     assert profile(kernel, (1,), (1,), (y,)).flops == flops
+
+
+@pytest.mark.parametrize(("how", "flops"), [("plus", 5 * 32), ("greater", 0)])
+def test_a_sum_of_a_tile_is_five_flops_of_each_lane_and_its_largest_is_none(how, flops):
+    source = f"""#include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void k(float* y) {{
+        auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+        y[threadIdx.x] = cg::reduce(warp, y[threadIdx.x], cg::{how}<float>());
+    }}"""
+    report = profile(RawKernel(source, "k"), (1,), (32,), (cp.zeros(32, cp.float32),))
+    assert report.flops == flops
 
 
 # ------------------------------------------------------------------------------------------ who does the work

@@ -382,6 +382,7 @@ def test_a_loop_without_end_is_stopped_at_its_line() -> None:
         simulate(counts, (1,), (1,), (cp.zeros(1, cp.int32),), max_steps=1000)
 
 
+@pytest.mark.slow
 def test_ctrl_c_works_within_a_second() -> None:
     program = """
         import _thread, threading, time

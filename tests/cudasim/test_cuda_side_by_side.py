@@ -8,9 +8,10 @@ from unittest import mock
 import numpy as np
 import pytest
 from cuda_agree import compiled, on_device, on_host
-from cuda_bugs import BUGS, CORRECT, Empty, Launch
+from cuda_bugs import BUGS, CORRECT, SOME, Empty, Launch
 from cuda_cases import CASES, Case
 from cuda_random_fourth import usual
+from thinned import slow_where
 
 from cudasim import KernelFault, RawKernel, RawModule, simulate
 from cudasim.engine import run
@@ -58,7 +59,11 @@ def test_of_real_kernels(case: Case, schedule: str) -> None:
 
 
 @by_schedule
-@pytest.mark.parametrize("launch", (*BUGS, *CORRECT), ids=lambda one: one.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "launch",
+    slow_where([*BUGS, *CORRECT], lambda launch: launch.name not in SOME),
+    ids=lambda one: one.name.replace(" ", "-"),
+)
 def test_of_planted_bugs_and_correct_kernels(launch: Launch, schedule: str) -> None:
     host = [np.zeros(v.size, v.dtype) if isinstance(v, Empty) else v for v in launch.args()]
     both(RawKernel(launch.source, "k"), launch, schedule, host)
@@ -66,7 +71,12 @@ def test_of_planted_bugs_and_correct_kernels(launch: Launch, schedule: str) -> N
 
 @by_schedule
 @pytest.mark.parametrize(
-    "seed", [*range(10), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 200))]
+    "seed",
+    [
+        *range(3),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 10)),
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 200)),
+    ],
 )
 def test_of_random_kernels(seed: int, schedule: str) -> None:
     random = usual(seed)
@@ -147,7 +157,13 @@ def test_blocks_that_do_not_meet_run_side_by_side(body: str, schedule: str) -> N
 
 
 @by_schedule
-@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in TOGETHER.items()])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(body, id=name, marks=[pytest.mark.slow] if "without end" in name else [])
+        for name, body in TOGETHER.items()
+    ],
+)
 def test_blocks_that_meet_run_one_by_one(body: str, schedule: str) -> None:
     assert not ran(body, schedule)
 

@@ -12,6 +12,7 @@ import pytest
 from cuda_agree import compiled, on_device
 from cuda_cases import CASES
 from cuda_random import make
+from thinned import slow_where
 
 from cudasim import RawKernel, cp, profile
 from cudasim.reports.report import Report
@@ -84,7 +85,7 @@ BY_HAND = [
     (22, "atomicAdd y[0], 1.0"),
     (22, "break"),
     (25, "end = &x[64]"),
-    (26, "writes y[65] = 64.0 (not there: out of bounds or misaligned)"),
+    (26, "writes y[65] = 64.0 (not there: out of bounds)"),
 ]
 
 
@@ -108,9 +109,38 @@ def test_events_are_plain_values(report: Report) -> None:
     assert (read.kind, read.name, read.index, read.value, read.ok) == ("read", "x", 3, 3.0, True)
     assert (write.kind, write.name, write.index, write.where) == ("write", "tile", 3, "tile[0][3]")
     last = report.trace(0, 3).steps[-1].events[0]
-    assert (last.index, last.ok) == (65, False)
+    assert (last.index, last.ok, last.wrong) == (65, False, "out of bounds")
     printed = [e.value for e in events(report.trace(0, 5)) if e.kind == "print"]
     assert printed == ["t 5\n"]
+
+
+ASTRAY = """extern "C" __global__ void k(float* x) {
+    int t = threadIdx.x;
+    float2 v = *(float2*)(x + t);
+    x[t] = v.x;
+    float* none = nullptr;
+    none[t] = 1;
+}"""
+
+
+def test_an_access_says_why_there_is_nothing() -> None:
+    """float2 at x + t is aligned where t is even; of x[5] and what comes behind it there is no whole one."""
+    report = profile(RawKernel(ASTRAY, "k"), (1,), (8,), (cp.zeros(6, cp.float32),))
+    wrong = {
+        t: [e.wrong for e in events(report.trace(0, t)) if e.kind in ("read", "write")] for t in range(8)
+    }
+    null = "a null pointer"
+    assert wrong == {
+        **{t: ["", "", null] for t in (0, 2, 4)},
+        **{t: ["misaligned", "", null] for t in (1, 3)},
+        5: ["out of bounds", "", null],
+        **{t: ["out of bounds", "out of bounds", null] for t in (6, 7)},
+    }
+    read, write, nowhere = [e for e in events(report.trace(0, warp=0)) if e.kind in ("read", "write")]
+    assert str(read).endswith("(not there: lanes 1, 3 misaligned, lanes 5-7 out of bounds)")
+    assert str(write).endswith("(not there: lanes 6-7 out of bounds)")
+    assert str(nowhere).endswith("(not there: a null pointer)")
+    assert read.wrong == {t: wrong[t][0] for t in range(8)} and not (read.ok or write.ok or nowhere.ok)
 
 
 def test_the_variables_after_a_step(report: Report) -> None:
@@ -144,6 +174,7 @@ def test_it_is_bounded_and_says_so(report: Report) -> None:
     assert "and more" not in str(report.trace(0, 3, steps=len(BY_HAND)))
 
 
+@pytest.mark.slow
 def test_it_stops_an_endless_kernel_after_its_steps() -> None:
     source = """extern "C" __global__ void k(int* x, int n) {
         for (int i = 0; i < n; i++) x[threadIdx.x] += i;
@@ -250,10 +281,11 @@ def check_counts(report: Report, threads: list[int]) -> list[Steps]:
     return traces
 
 
+LONG = {"selective_scan.cu", "matmul_registers.cu", "bitonic_sort.cu", "matmul_tiled.cu", "conv2d.cu"}
 ONCE = [case for case in {case.file: case for case in CASES}.values() if case.file != "reduce_last_block.cu"]
 
 
-@pytest.mark.parametrize("case", ONCE, ids=lambda case: case.file)
+@pytest.mark.parametrize("case", slow_where(ONCE, lambda case: case.file in LONG), ids=lambda case: case.file)
 def test_every_kernel_is_traced_as_it_was_counted(case: Any) -> None:
     kernel = compiled_case(case)
     report = profile(kernel, case.grid, case.block, on_device(case.args), shared_mem=case.shared_mem)
@@ -269,6 +301,7 @@ def compiled_case(case: Any) -> Any:
     return RawKernel(case.source, case.kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 4, 7])  # none of which reads memory as another type
 def test_random_kernels_read_what_they_have_written(seed: int) -> None:
     """Every thread of the first block is followed; an element that one alone writes holds what it wrote."""

@@ -189,6 +189,7 @@ def test_markup_in_names_and_operations_is_text():
 # Any machine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_no_text_leaves_its_box_or_the_page(engine, example):
     """Measured with the widest font that a reader may have."""

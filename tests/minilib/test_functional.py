@@ -42,16 +42,19 @@ def test_gradients_equal_difference_quotients(case: Case) -> None:
     shared.test_gradients_equal_difference_quotients(case)
 
 
+@pytest.mark.slow
 @each([*CASES, *OURS])
 def test_float32_stays_float32_forward_and_backward(case: Case) -> None:
     shared.test_float32_stays_float32_forward_and_backward(case)
 
 
+@pytest.mark.slow
 @each([*CASES, *OURS])
 def test_no_operation_gives_an_input_away_as_its_own_memory(case: Case) -> None:
     shared.test_no_operation_gives_an_input_away_as_its_own_memory(case)
 
 
+@pytest.mark.slow
 def test_every_operation_is_in_the_table() -> None:
     """A class that others derive from counts as seen where one of them is."""
     seen = set().union(*[operations_of(case) for case in (*CASES, *OURS)])
@@ -65,6 +68,7 @@ def test_every_operation_is_in_the_table() -> None:
     assert len(operations) >= 15
 
 
+@pytest.mark.slow
 @each([*CASES, *OURS])
 def test_pieces_of_a_few_numbers_on_three_threads_change_nothing(case: Case) -> None:
     """The whole table again, cut into pieces of three numbers."""

@@ -74,6 +74,7 @@ def test_several_tokens_at_once_may_join_the_cache(model):
     np.testing.assert_allclose(np.concatenate(parts, 1), model(idx)[0].numpy(), atol=1e-5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 3), st.integers(1, 2 * BLOCK), st.integers(0, 2 * BLOCK), st.integers(0, 99))
 def test_generated_tokens_are_those_of_working_all_out_anew(batch, length, new, seed):

@@ -249,6 +249,7 @@ def trainer(shards):
     return Trainer(model, optimizer, loader, next_token, schedule, callbacks=[], clip=1.0, shards=shards)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2])
 def test_resumed_training_equals_uninterrupted_training_bit_for_bit(shards, tmp_path):
     whole = trainer(shards).fit(steps=20)

@@ -230,6 +230,7 @@ def in_a_new_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_without_the_module_the_message_says_how_to_have_the_device() -> None:
     done = in_a_new_process("import minilib.tensor as t\nt.tensor(1.0).to('cuda')")
     said = "there is no device 'cuda' yet: `import minilib.gpu` brings it, simulated where there is no GPU"
@@ -238,6 +239,7 @@ def test_without_the_module_the_message_says_how_to_have_the_device() -> None:
     assert "there is no device 'cuda:1' here; there is: cpu, cuda" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(backend() == "gpu", reason="there is a GPU")
 def test_a_simulated_device_says_so_once() -> None:
     code = "import minilib.gpu, minilib.tensor as t\nfor _ in range(3): t.tensor(1.0).to('cuda')"

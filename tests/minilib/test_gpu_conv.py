@@ -129,6 +129,7 @@ def test_convolutions_move_what_their_tiles_need(
     assert to_weight.bytes_moved <= 1.1 * more * ideal
 
 
+@pytest.mark.slow
 def test_shares_of_the_weight_gradient_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many images, of which each block takes some; and several blocks of channels."""
     arrays = [floats(7, 40, 3, 3), floats(3, 40, 3, 3, seed=1), floats(3)]

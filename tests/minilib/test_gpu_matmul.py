@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gpu_cases import agree, near, reported
+from thinned import slow_where
 
 import minilib.functional as F
 from minilib.cuda import cp
@@ -38,7 +39,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", slow_where(SIZES, lambda size: max(size) > 60), ids=str)
 @pytest.mark.parametrize("tile", TILES)
 def test_each_tile_gives_the_product(tile: int, size: tuple[int, int, int]) -> None:
     n, k, m = size
@@ -110,6 +111,7 @@ def test_more_rows_than_an_axis_of_a_grid_has_blocks() -> None:
     near(matmul.product(cp.asarray(x), cp.asarray(y)), x.astype(float) @ y)
 
 
+@pytest.mark.slow
 def test_transposed_operands_and_heads_are_read_where_they_lie() -> None:
     """No copy is made on the way back, nor of what a head is a part of."""
     x = cp.asarray(floats(2, 20, 5, 24)).transpose(0, 2, 1, 3)

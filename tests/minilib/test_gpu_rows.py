@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gpu_cases import ELEMENTWISE, agree, near
+from thinned import slow_where
 
 import minilib.functional as F
 import minilib.gpu as gpu
@@ -40,7 +41,7 @@ def inputs(name: str, count: int, width: int) -> list[np.ndarray]:
     return [3 * rng.normal(size=(count, width)), *[rng.normal(size=width) for _ in range(more)]]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", slow_where(WIDTHS, lambda width: width not in (1, 33, 257)))
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_of_every_width(name: str, width: int) -> None:
     if name == "layer_norm" and width == 1:
@@ -48,6 +49,7 @@ def test_rows_of_every_width(name: str, width: int) -> None:
     agree(ROWS[name], inputs(name, 3, width))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_more_rows_than_a_grid_has_blocks_along_an_axis(name: str) -> None:
     agree(ROWS[name], inputs(name, 65_537, 3))
@@ -124,6 +126,7 @@ def test_sums_along_any_axes(shape: tuple[int, ...]) -> None:
         agree(lambda x, dims=dims: x.sum(dims, keepdim=x.size(0) > 5), [x])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES[:-2], ids=str)
 def test_extremes_along_any_axes_share_their_gradient(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).integers(0, 9, size=shape).astype(float)

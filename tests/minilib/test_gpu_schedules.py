@@ -171,6 +171,7 @@ def test_a_kernel_has_no_findings_and_the_same_numbers_in_every_order(
         work()
 
 
+@pytest.mark.slow
 def test_every_kernel_is_among_them() -> None:
     """In the order of the simulator's launches, lockstep."""
     RAN.clear()

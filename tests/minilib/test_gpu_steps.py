@@ -33,7 +33,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 
 @pytest.mark.parametrize(
     ("batch", "time", "heads", "d"),
-    [(1, 1, 1, 1), (2, 15, 2, 8), (1, 16, 1, 64), (2, 17, 3, 5), (1, 70, 2, 33)],
+    [
+        (1, 1, 1, 1),
+        (2, 15, 2, 8),
+        pytest.param(1, 16, 1, 64, marks=pytest.mark.slow),
+        (2, 17, 3, 5),
+        pytest.param(1, 70, 2, 33, marks=pytest.mark.slow),
+    ],
 )
 def test_attention_of_a_sequence_to_itself(batch: int, time: int, heads: int, d: int) -> None:
     x = np.random.default_rng(0).normal(size=(batch, time, 3 * heads * d))
@@ -107,6 +113,7 @@ def test_more_sequences_than_a_grid_has_layers_go_to_the_array_module() -> None:
     assert "pair" not in vars(y.function) and not y.sum().item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("time", "d", "p"), [(64, 64, 0.0), (48, 32, 0.0), (48, 32, 0.5)])
 def test_attention_moves_what_its_tiles_see_without_conflicts(time: int, d: int, p: float) -> None:
     """The bytes that flash.cu states: a tile of 16 queries sees keys in tiles too, up to its own."""
@@ -120,6 +127,7 @@ def test_attention_moves_what_its_tiles_see_without_conflicts(time: int, d: int,
         assert report.bank_conflicts == 0 and report.bytes_moved <= 1.1 * 4 * ideal
 
 
+@pytest.mark.slow
 def test_a_scan_moves_its_inputs_and_a_state_for_each_chunk() -> None:
     """B and C once for each eight channels; gradients of A, B and C are added by atomics."""
     batch, time, width, n = 2, 96, 32, 16
@@ -284,6 +292,7 @@ OF_GPT = BOTH_WAYS | {"flash", "flash_dq", "flash_dkv", "layer_norm", "layer_nor
 OF_MAMBA = BOTH_WAYS | {"scan_forward", "scan_backward", "causal_conv", "causal_conv_backward", "rms_norm"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "kernels"), [(tiny_gpt, OF_GPT), (tiny_mamba, OF_MAMBA)])
 @pytest.mark.parametrize(("kind", "steps"), [(optim.SGD, 2), (optim.AdamW, 1)])
 def test_a_language_model_takes_the_same_steps(build: Any, kernels: set[str], kind: Any, steps: int) -> None:

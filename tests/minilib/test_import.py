@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thinned import slow_where
 
 import minilib
 
@@ -31,7 +32,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", slow_where(MODULES, lambda module: module != "minilib.gpt"))
 def test_a_module_loads_nothing_heavy(module: str) -> None:
     loaded = json.loads(run(f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"))
     assert module in loaded
@@ -44,6 +45,7 @@ def seconds(code: str) -> float:
     return min(float(run(timed)) for _ in range(3))
 
 
+@pytest.mark.slow
 def test_importing_takes_at_most_150_ms_over_numpy() -> None:
     """The bound allows for a busy machine; what it is there to catch is much slower."""
     both = seconds("import numpy, minilib, minilib.tensor")

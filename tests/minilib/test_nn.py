@@ -202,6 +202,7 @@ def kinds_in(layer: Layer) -> set[type]:
     return seen
 
 
+@pytest.mark.slow
 def test_every_public_module_is_in_the_table() -> None:
     seen = set().union(*[kinds_in(layer) for layer in LAYERS])
     public = {

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thinned import slow_where
 
 import minilib.functional as F
 from minilib import parallel
@@ -52,6 +53,7 @@ LARGE: dict[str, tuple[Callable[..., Tensor], Callable[[int], tuple[int, ...]]]]
     "conv2d": (lambda x: F.conv2d(x, Tensor(CONV), padding=1), lambda n: (-(-n // 192), 3, 8, 8)),
     "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda n: (-(-n // 192), 3, 8, 8)),
 }
+FEW = {"gelu", "cross_entropy", "conv2d"}  # that are not slow
 SIZES = [CHUNK - 200, CHUNK + 200, 4 * CHUNK - 200, 4 * CHUNK + 200]
 
 
@@ -67,7 +69,7 @@ def run(name: str, size: int) -> list[np.ndarray]:
     return [y.data, x.grad.data]
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", slow_where(LARGE, lambda name: name not in FEW))
 def test_pieces_and_threads_change_nothing_but_last_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in SIZES:
         with monkeypatch.context() as patch:
@@ -80,7 +82,7 @@ def test_pieces_and_threads_change_nothing_but_last_bits(name: str, monkeypatch:
                 np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", slow_where(LARGE, lambda name: name not in FEW))
 def test_the_same_number_of_threads_gives_the_same_bits(name: str) -> None:
     """Alone, again, and from several threads of which one is helped."""
     set_num_threads(2)
@@ -253,6 +255,7 @@ def in_child(queue: Any) -> None:
     queue.put((get_num_threads(), [x.tolist() for x in run("gelu", 4 * CHUNK + 200)]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_child_gets_threads_of_its_own() -> None:
@@ -296,6 +299,7 @@ print(usual, kept, faults())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(parallel._glibc() is None, reason="malloc's settings are those of glibc")
 def test_memory_that_is_kept_is_not_handed_out_anew() -> None:
     done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)

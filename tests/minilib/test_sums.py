@@ -42,6 +42,7 @@ def test_float32_sums_along_all_axes_are_right_to_one_millionth(shape: tuple[int
                 np.testing.assert_allclose(ours, exact, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_two_million_rows_keep_their_digits() -> None:
     x = drawn(2_000_000, 2)
     exact = [math.fsum(column.tolist()) for column in x.T]

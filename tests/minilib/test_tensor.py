@@ -143,6 +143,7 @@ def operations_of(case: Case) -> set[type[Function]]:
     return seen
 
 
+@pytest.mark.slow
 def test_every_operation_is_in_the_table() -> None:
     seen = set().union(*[operations_of(case) for case in CASES])
     operations = {
@@ -153,6 +154,7 @@ def test_every_operation_is_in_the_table() -> None:
     assert operations - seen == set()
 
 
+@pytest.mark.slow
 @every_case
 def test_float32_stays_float32_forward_and_backward(case: Case) -> None:
     """Looks at what `backward` itself returns: the engine would cast it."""
@@ -176,6 +178,7 @@ def test_float32_stays_float32_forward_and_backward(case: Case) -> None:
     check()
 
 
+@pytest.mark.slow
 @every_case
 def test_no_operation_gives_an_input_away_as_its_own_memory(case: Case) -> None:
     """What shares memory with an input says so (`view`), or is a write in place."""

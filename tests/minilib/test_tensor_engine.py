@@ -299,6 +299,7 @@ def without_collector() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_results_die_at_once_without_the_garbage_collector(case: Case) -> None:
     def run(back: bool, arrays: list[np.ndarray], options: dict[str, Any]) -> list[weakref.ref[Any]]:
@@ -379,6 +380,7 @@ def test_without_leaves_that_want_gradients_nothing_is_kept() -> None:
     assert size < 0.1 * BLOCK
 
 
+@pytest.mark.slow
 def test_backward_gives_the_memory_back_though_the_loss_lives_on() -> None:
     w = Tensor(np.eye(100), requires_grad=True)
     run = layers(10, w)
@@ -1212,6 +1214,7 @@ def moved(array: np.ndarray, requires_grad: bool = False) -> Tensor:
     return Tensor(Elsewhere(array.copy()), requires_grad=requires_grad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_same_code_runs_elsewhere_forward_and_backward(case: Case, elsewhere: Device) -> None:
     @settings(max_examples=3, derandomize=True, deadline=None, database=None, phases=[Phase.generate])

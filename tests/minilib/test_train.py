@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from thinned import slow_where
 
 from minilib import functional as F
 from minilib import nn, optim, train
@@ -64,7 +65,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-@pytest.mark.parametrize("shards", [2, 3, 5])
+@pytest.mark.parametrize("shards", slow_where([2, 3, 5], lambda shards: shards > 2))
 def test_shards_give_the_gradients_of_one_batch(shards, workers):
     """Ignored targets and dropout included."""
     gradients = {}
@@ -156,7 +157,10 @@ def thaw_or_freeze(model, done):
         model[0].requires_grad_(done == 6)
 
 
-@pytest.mark.parametrize(("shards", "workers"), [(1, "threads"), (2, "threads"), (2, "processes")])
+@pytest.mark.parametrize(
+    ("shards", "workers"),
+    [(1, "threads"), (2, "threads"), pytest.param(2, "processes", marks=pytest.mark.slow)],
+)
 def test_freezing_within_fit_is_what_a_loop_by_hand_does(shards, workers):
     """The optimiser has momentum: it must not go on with what it was given before, nor mix parameters up."""
     t = trainer(shards, workers, callbacks=[Freezing()], model=network(0.0))
@@ -265,7 +269,8 @@ def stopping(path, *others):
     return trainer(lr=3e-3, callbacks=[checkpoint, early, *others, seen]), early, seen
 
 
-@pytest.mark.parametrize("at", [4, 5, 7, 20, 24, 30])  # an epoch has 5 steps; the best loss is after 20
+# An epoch has 5 steps; the best loss is after 20.
+@pytest.mark.parametrize("at", slow_where([4, 5, 7, 20, 24, 30], lambda at: at != 20))
 def test_early_stopping_goes_on_after_a_cut_as_if_there_had_been_none(tmp_path, at):
     whole, early, seen = stopping(tmp_path / "whole")
     whole.fit(epochs=40)
@@ -523,6 +528,7 @@ def test_other_circumstances_are_warned_of(tmp_path):
         trainer(1).load(tmp_path / "c")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_last_checkpoint(tmp_path):
     script = f"""
     import sys
