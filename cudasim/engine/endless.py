@@ -59,8 +59,8 @@ from cudasim.language.tree import (
 from cudasim.language.types import Scalar
 
 READ_ONCE = (
-    "the compiler may read this memory once and never again, as nothing says that another thread changes it: "
-    "wait by an atomic, or read it through a volatile pointer"
+    "the compiler may read this memory once, as nothing says that another thread changes it, and then it "
+    "never ends: wait by an atomic, or read it through a volatile pointer"
 )
 FIRST, EACH = 64, 256  # iterations until the first look (those of a tile are fewer), and between later ones
 UNHURRIED = 256  # so many iterations the clock leaves alone

@@ -227,6 +227,6 @@ def waits_for_later(who: Actor, blocks: int) -> str:
     return (
         f"{who} has to wait here for a block that begins later. CUDA does not promise that all {blocks:,} "
         "blocks run at the same time: if they do not fit on the GPU together, this never ends. Launch no "
-        "more blocks than fit (a cooperative launch checks it), or let each block take its number from an "
-        "atomicAdd when it begins."
+        "more blocks than fit (RawKernel(..., enable_cooperative_groups=True) has that checked), or let each "
+        "block take its number from an atomicAdd when it begins."
     )
