@@ -22,7 +22,7 @@ lab:            ## open the course in JupyterLab (DIR=chapters for contributors;
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)
 
-test-fast:      ## run what takes less than a minute, of every layer: after each edit
+test-fast:      ## run a part of every layer, in about a minute: after each edit
 	@$(COURSEKIT) test --fast $(ARGS)
 
 lint:           ## run ruff and mypy, of the versions that pyproject.toml pins: for contributors

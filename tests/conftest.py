@@ -1,7 +1,6 @@
 """Asserts of shared tests say as much as those of test files, Ctrl-C reaches what tests start, and slow files
 come first, so that no worker is left with a long one at the end."""
 
-import gc
 import os
 import re
 import signal
@@ -24,17 +23,6 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-
-
-def pytest_collection() -> None:
-    gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """What collecting has made stays: the garbage collector, which tests call, looks at it no more."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)  # where xdist is

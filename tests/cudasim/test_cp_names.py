@@ -100,6 +100,7 @@ def ours(path: str) -> bool:
 ONLY_CUPYS = {"RawModule", "cuda.UnownedMemory"}
 
 
+@pytest.mark.slow
 def test_uses_are_found_in_every_form() -> None:
     source = (
         "x = cp.random.normal(size=3) + cp.add.at\ny = self.xp.where(x.data.xp.pi, 1, 2)\n"

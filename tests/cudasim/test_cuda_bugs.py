@@ -80,6 +80,7 @@ def test_a_planted_bug_is_the_only_one_that_is_found(bug: Bug) -> None:
     assert found <= {bug.section, *bug.also}, str(report)
 
 
+@pytest.mark.slow
 @each_bug
 def test_a_finding_quotes_its_line(bug: Bug) -> None:
     for section in SECTIONS:

@@ -151,6 +151,7 @@ def test_work_is_shared_by_threads_and_not_when_alone() -> None:
     assert names == {threading.current_thread().name}
 
 
+@pytest.mark.slow
 def test_alone_is_per_thread_and_ends_after_an_error() -> None:
     def is_alone() -> bool:
         seen: set[int] = set()
