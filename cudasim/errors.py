@@ -96,6 +96,10 @@ class EndlessLoop(KernelFault):
         super().__init__(message)
 
 
+class Deadlock(EndlessLoop):
+    """A loop that waits for what no thread does any more."""
+
+
 class LongThread(LaunchError):
     """A thread took more steps than `profile` was asked to wait for (`max_span`); see `Report.span`."""
 

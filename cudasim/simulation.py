@@ -22,7 +22,7 @@ from cudasim.engine.survey import reachable
 from cudasim.engine.tickets import tickets
 from cudasim.engine.waits import waits
 from cudasim.engine.writes import written_through
-from cudasim.errors import EndlessLoop, KernelFault
+from cudasim.errors import Deadlock, EndlessLoop, KernelFault
 from cudasim.reports.alike import AlikeRecorder, WrittenError
 from cudasim.reports.findings import note_guesses, tell_rounds
 from cudasim.reports.recorder import Recorder
@@ -129,11 +129,13 @@ def recorded(
                 run_watched(code, launch, values, recorder)
             break
         except EndlessLoop as loop:
-            recorder.endless(loop.line, loop.why, loop.live, loop.warps)
-            break
+            if code.by_warp or not isinstance(loop, Deadlock):
+                recorder.endless(loop.line, loop.why, loop.live, loop.warps)
+                break
+            code = kernel.code("watched warps")  # threads of one block may wait for each other
         except WrittenError as error:  # a pointer has come there by another way
             only_read -= {error.base}
-            launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
+        launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
     report = recorder.report(arguments.outputs(copies))
     report.printed = launch.printed.text
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)

@@ -32,7 +32,7 @@ class Emitter:
         self.program, self.kernel, self.mode = program, kernel, mode
         self.function = kernel  # the one that is being written
         self.traced = mode == "traced"
-        self.watched = self.traced or mode == "watched"
+        self.watched = self.traced or mode in ("watched", "watched warps")
         self.lines: list[str] = []
         self.depth = 0
         self.number = 0
@@ -47,8 +47,7 @@ class Emitter:
         self.methods = False  # whether objects are given to methods that may change them
         self.local_bytes = 0  # of the variables that are memory, in all functions
         self.waits = waits(kernel)
-        # Where warps run one by one, they go on at barriers together; a thread that waits lets others go on.
-        self.by_warp = mode == "warps" or (mode == "watched" and bool(self.waits))
+        self.by_warp = mode in ("warps", "watched warps")  # one by one, from barrier to barrier
 
     def suspends(self, function: Function) -> bool:
         """Whether a function gives way to other threads: it is a generator."""

@@ -1,8 +1,9 @@
 """A checked kernel as a Python function over NumPy arrays, each statement for all lanes at once.
 
 Where lanes take different ways, both ways run, one after the other, under masks (see `values`). The same tree
-gives four programs: "lockstep" (fast), "warps" (a generator that yields at barriers), "watched" (every
-access is recorded, operations are counted) and "traced" (watched, and every value is told).
+gives five programs: "lockstep" (fast), "warps" (a generator that yields at barriers), "watched" (every
+access is recorded, operations are counted), "watched warps" and "traced" (watched, and every value is told).
+Where threads wait for each other, each is a generator that yields while they wait.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Code:
             self.text = generator.source()
         except RecursionError:
             raise made.unsupported(TOO_DEEP, kernel) from None
-        self.suspends = made.suspends(kernel)
+        self.suspends, self.by_warp = made.suspends(kernel), made.by_warp
         shared = shared_variables(kernel)
         self.sharing, self.shared_bytes = (
             bool(shared),

@@ -386,12 +386,13 @@ class Lanes:
         line: int,
         live: Mask,
         why: str = "an iteration changes nothing, so it never ends",
+        error: type[EndlessLoop] = EndlessLoop,
     ) -> None:
         """Raise for a loop that never ends, in which the lanes `live` are."""
         launch = self.launch
         text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
         told = f"{launch.name}:{line}: this loop was stopped, {why}: {text}"
-        raise EndlessLoop(told, line, why, self.axes.active(live), self.warp_numbers())
+        raise error(told, line, why, self.axes.active(live), self.warp_numbers())
 
 
 def _scalar(dtype: np.dtype[Any]) -> Scalar:

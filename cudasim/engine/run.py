@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cudasim.engine.generate import Code
+from cudasim.engine.lanes import Lanes
 from cudasim.engine.launch import Launch, Triple
 from cudasim.engine.layouts import Blocks, Warp
 from cudasim.engine.memory import LanePointer
@@ -104,7 +105,7 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
 
 
 def run_in_turns(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
-    """Where threads wait for others: warp by warp, and who waits lets all others go on."""
+    """Where threads wait for others: who waits lets all others go on."""
     blocks = (
         block for box in boxes(launch.grid, 1, launch.reverse) for block in blocks_of(box, launch.reverse)
     )
@@ -118,13 +119,16 @@ def _waiting(
     """A block that has not begun; `alone`: its recorder knows of one block."""
     memories: dict[int, LanePointer] = {}
     ballots: list[Any] = []
-    make = Warp if launch.recorder is None else WatchedWarp
-    warps = [make(launch, at, number, memories, ballots) for number in range(launch.warps)]
-    for warp in warps if alone else ():
-        warp.first_block = 0
-    return Resident(
-        launch, [(warp, code.run(warp, True, *arguments)) for warp in warps[:: -1 if launch.reverse else 1]]
-    )
+    parts: list[Lanes]
+    if code.by_warp:
+        make = Warp if launch.recorder is None else WatchedWarp
+        numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
+        parts = [make(launch, at, number, memories, ballots) for number in numbers]
+    else:
+        parts = [Watched(launch, at, (1, 1, 1), code.sharing)]
+    for part in parts if alone else ():
+        part.first_block = 0
+    return Resident(launch, [(part, code.run(part, True, *arguments)) for part in parts])
 
 
 def blocks_of(box: tuple[Triple, Triple], reverse: bool) -> list[Triple]:

@@ -1,7 +1,8 @@
 """Blocks whose threads wait for each other take turns: a warp that waits gives way to all others.
 
 Warps run one by one, each until it ends, comes to a barrier or waits. What waits goes on when memory has
-changed. When all that are left wait, and nothing changes any more, they wait for ever.
+changed. When all that are left wait, and nothing changes any more, they wait for ever. In a report a whole
+block runs in lockstep, which is sooner, as long as its threads do not wait for each other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from cudasim.engine.launch import Launch
 from cudasim.engine.values import Mask
+from cudasim.errors import Deadlock
 
 if TYPE_CHECKING:
     from cudasim.engine.lanes import Lanes
@@ -83,7 +85,8 @@ class _Turn:
 
 
 class Resident:
-    """A block of a launch that is on its way; `turns` are its warps, in the order in which they run."""
+    """A block of a launch that is on its way; `turns` are its warps, in the order in which they run, or all
+    its threads in lockstep."""
 
     def __init__(self, launch: Launch, warps: Iterable[tuple[Lanes, Iterator[Any]]]) -> None:
         self.launch = launch
@@ -169,7 +172,7 @@ def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
         waiting = [wait for block in held for wait in block.waits]
         if held and not further and all(wait.still for wait in waiting):
             first = min(waiting, key=lambda wait: wait.lanes.first_block)
-            first.lanes.endless(first.line, first.live, FOR_EVER + IN_WARP * first.is_part)
+            first.lanes.endless(first.line, first.live, FOR_EVER + IN_WARP * first.is_part, Deadlock)
     if launch.recorder is not None:
         for wait in early:
             active = wait.lanes.axes.active(wait.live)

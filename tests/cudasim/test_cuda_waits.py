@@ -6,6 +6,7 @@ What each kernel deserves was said from CUDA's memory model first: it is right, 
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -316,3 +317,15 @@ def test_who_waits_while_others_go_on_is_not_stopped_by_the_clock() -> None:
     for schedule in SCHEDULES:
         simulate(kernel(TWO_TALK), (1,), (96,), given(600), schedule=schedule, patience=0)
     assert not profile(kernel(TWO_TALK), (1,), (96,), given(600), patience=0).endless
+
+
+def test_a_report_runs_warp_by_warp_only_where_threads_of_one_block_wait() -> None:
+    before = "volatile int* v = a; int warp = threadIdx.x / 32 + blockIdx.x;\nif (threadIdx.x % 32) return;\n"
+    for body, grid, modes in (
+        ("if (warp == 1) while (v[0] == 0) { }\nelse v[0] = 1;", 1, {"watched", "watched warps"}),
+        ("if (warp == 0) while (v[0] == 0) { }\nelse if (warp == 2) v[0] = 1;", 2, {"watched"}),
+    ):
+        k = kernel(before + body)
+        with mock.patch.object(k, "code", wraps=k.code) as code:
+            assert profile(k, (grid,), (64,), given()).ok
+        assert {call.args[0] for call in code.call_args_list} == modes
