@@ -9,7 +9,7 @@ to a counter, waits for nobody: each round brings one thread forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -66,8 +66,7 @@ def waits(kernel: Function) -> Waits:
         for loop in walk(function.body):
             if not isinstance(loop, Loop):
                 continue
-            inside = list(_all(loop))
-            asked = [n for part in deciding(loop) for n in _all(part)]
+            inside, asked = list(_with_calls(walk(loop))), list(_with_calls(deciding(loop)))
             polls |= {id(n.place) for n in asked if _is_volatile(n)}
             found |= _is_wait(asked, inside)
             if any(_is_volatile(n) or _is_atomic(n) for n in inside):
@@ -81,8 +80,8 @@ def waits(kernel: Function) -> Waits:
 
 def reads_once(loop: Loop) -> list[Load]:
     """What the end of a loop hangs on in memory, which a compiler may read before it, once."""
-    asked = [n for part in deciding(loop) for n in _all(part)]
-    return [n for n in asked if isinstance(n, Load) and not n.place.volatile and _is_memory(_root(n.place))]
+    loads = [n for n in _with_calls(deciding(loop)) if isinstance(n, Load) and not n.place.volatile]
+    return [n for n in loads if _is_memory(_root(n.place))]
 
 
 @lru_cache(maxsize=256)
@@ -93,7 +92,7 @@ def plain_waits(kernel: Function) -> dict[int, int]:
     for function in reachable(kernel):
         for loop in walk(function.body):
             if isinstance(loop, Loop) and (loads := reads_once(loop)):
-                inside = list(_all(loop))
+                inside = list(_with_calls(walk(loop)))
                 if any(_is_volatile(n) or _is_atomic(n) for n in inside):
                     continue
                 changed = {n.place.variable for n in inside if _sets(n)}
@@ -177,10 +176,10 @@ def _is_atomic(node: Any) -> bool:
     return isinstance(node, Intrinsic) and node.name.startswith("atomic")
 
 
-def _all(node: Any) -> Iterator[Any]:
-    """All nodes below one, and those of the functions that are called there."""
+def _with_calls(nodes: Iterable[Any]) -> Iterator[Any]:
+    """Some nodes, and those of the functions that are called there."""
     seen: set[Function] = set()
-    for n in walk(node):
+    for n in nodes:
         yield n
         if isinstance(n, Call):
             for function in reachable(n.function):

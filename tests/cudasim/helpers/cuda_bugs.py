@@ -206,6 +206,11 @@ def hand_on_args() -> list[Any]:
     return [floats(64), zeros(64), zeros(64), zeros(1, np.int32)]
 
 
+def unfenced(name: str, source: str) -> Bug:
+    """A kernel of `hand_on` that reads data too early."""
+    return Bug(name, source, (2,), (64,), hand_on_args, kind="global", array="data")
+
+
 WARPS = """
     __shared__ float s[64];
     __shared__ volatile int flag;
@@ -648,41 +653,19 @@ BUGS = [
         kind="global",
         array="sums",
     ),
-    Bug(
-        "flag: the writer's fence is missing",
-        hand_on(("", "__threadfence();"), marks=("// OTHER", "// BUG")),
-        (2,),
-        (64,),
-        hand_on_args,
-        kind="global",
-        array="data",
+    unfenced(
+        "flag: the writer's fence is missing", hand_on(("", "__threadfence();"), marks=("// OTHER", "// BUG"))
     ),
-    Bug(
-        "flag: the reader's fence is missing",
-        hand_on(("__threadfence();", ""), marks=("// OTHER", "// BUG")),
-        (2,),
-        (64,),
-        hand_on_args,
-        kind="global",
-        array="data",
+    unfenced(
+        "flag: the reader's fence is missing", hand_on(("__threadfence();", ""), marks=("// OTHER", "// BUG"))
     ),
-    Bug(
+    unfenced(
         "flag: the fence is one for a block",
         hand_on(("__threadfence_block();", "__threadfence();"), marks=("// OTHER", "// BUG")),
-        (2,),
-        (64,),
-        hand_on_args,
-        kind="global",
-        array="data",
     ),
-    Bug(
+    unfenced(
         "flag: set before the data",
         hand_on(raised=";", before="if (t == 0) *(volatile int*)flag = 1;", marks=("// OTHER", "// BUG")),
-        (2,),
-        (64,),
-        hand_on_args,
-        kind="global",
-        array="data",
     ),
     Bug(
         "flag: set by a plain store",
