@@ -298,8 +298,8 @@ CASES = {
 
 def minilib(case: Case, launch: Launch) -> Ready:
     """The simulator."""
-    from cudasim.device.stand_in import cp  # in place of CuPy: the launch is simulated on any machine
     from minilib.cuda import RawKernel
+    from warplens.device.stand_in import cp  # in place of CuPy: the launch is simulated on any machine
 
     kernel = RawKernel(case.source, case.name)
     args = tuple(cp.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in launch.args)

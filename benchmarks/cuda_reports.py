@@ -98,8 +98,8 @@ CASES = {
 
 def measure_here(case: Waited, way: str) -> dict[str, float]:
     """Seconds of one call in this process, and the peak of its memory in MB."""
-    from cudasim import RawKernel, profile, simulate
-    from cudasim.device.stand_in import cp
+    from warplens import RawKernel, profile, simulate
+    from warplens.device.stand_in import cp
 
     kernel, launch = RawKernel(case.source, case.name), case.launch()
     args = tuple(cp.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in launch.args)

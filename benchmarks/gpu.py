@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.cuda import ADD, NAIVE, REDUCE, TILED, TRANSPOSE
 from benchmarks.machine import machine
-from cudasim.backend import missing_for_gpu
-from cudasim.device import stand_in
 from minilib.cuda import RawKernel, profile
+from warplens.backend import missing_for_gpu
+from warplens.device import stand_in
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 ROUNDS, WARM_UPS = 20, 3

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.digits import cnn
 from benchmarks.gpu import ROUNDS, WARM_UPS, gpu_name
 from benchmarks.machine import machine
-from cudasim.backend import missing_for_gpu
+from warplens.backend import missing_for_gpu
 
 RESULTS = Path(__file__).parent / "results" / "gpu_tensors.json"
 Call = Callable[[], Any]

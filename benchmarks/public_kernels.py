@@ -26,12 +26,12 @@ from typing import Any
 
 from benchmarks.kernel_cutter import Item, Reader, bare, instances, needed, source
 from benchmarks.machine import machine
-from cudasim.errors import CompileError
-from cudasim.language import headers
-from cudasim.module import RawModule
+from warplens.errors import CompileError
+from warplens.language import headers
+from warplens.module import RawModule
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tests" / "cudasim" / "helpers"))
+sys.path.append(str(ROOT / "simulator" / "tests" / "helpers"))
 import nvrtc  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "public_kernels.json"

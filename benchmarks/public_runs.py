@@ -38,13 +38,13 @@ import numpy as np
 
 from benchmarks.kernel_cutter import Item, Reader, bare, needed, source
 from benchmarks.machine import machine
-from cudasim.device.array import ndarray
-from cudasim.device.stand_in import asarray, empty
-from cudasim.engine.run import SCHEDULES
-from cudasim.errors import CompileError, LaunchError
-from cudasim.kernel import Kernel, profile, simulate
-from cudasim.module import RawModule
-from cudasim.reports.report import SECTIONS, Report
+from warplens.device.array import ndarray
+from warplens.device.stand_in import asarray, empty
+from warplens.engine.run import SCHEDULES
+from warplens.errors import CompileError, LaunchError
+from warplens.kernel import Kernel, profile, simulate
+from warplens.module import RawModule
+from warplens.reports.report import SECTIONS, Report
 
 RESULTS = Path(__file__).parent / "results" / "public_runs.json"
 BUDGET = 60  # seconds for one kernel

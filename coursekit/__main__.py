@@ -12,6 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "simulator"))  # where it lies, until it is installed
+
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.errors import CourseError
 from coursekit.machine import NEWEST_KNOWN, OLDEST, dotted

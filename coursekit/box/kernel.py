@@ -30,10 +30,10 @@ LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"
 CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
     r"|gc|tracemalloc|threading|signal|warnings|collections|dataclasses|contextlib|types|typing"
-    r"|(coursekit|cudasim|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
+    r"|(coursekit|warplens|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
-OF_THE_COURSE = ("cudasim", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
+OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
 WATCHES: tuple[Any, ...] = (
     (sys.gettrace, sys.settrace),

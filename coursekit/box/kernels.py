@@ -1,6 +1,6 @@
 """What hidden tests call to show what a CUDA kernel does, in each schedule, and what its report counts.
 
-Runs in the grader's box, in a kernel process where no student's Python has run. Knows `cudasim` alone.
+Runs in the grader's box, in a kernel process where no student's Python has run. Knows `warplens` alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from coursekit.box.probe import encode, show
-from cudasim import KernelFault, LongThread, cp, profile, simulate
+from warplens import KernelFault, LongThread, cp, profile, simulate
 
 STOPPED = "stopped"  # the fault of a loop that was cut off
 MAX_STEPS = 20_000  # iterations of one loop; no clock decides (`patience`), so that each run says the same

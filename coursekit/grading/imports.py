@@ -45,7 +45,7 @@ class _Visible:
         modules = chapter.notebook.metadata.get("coursekit", {}).get("minilib", [])
         self._minilib = {"", *closed_under_imports(course.library, modules)}
         packages = {name.partition(".")[0] for name in installed_parts()}
-        self._tops = {*sys.stdlib_module_names, *packages, "cudasim"}
+        self._tops = {*sys.stdlib_module_names, *packages, "warplens"}
 
     def __contains__(self, name: str) -> bool:
         top, _, rest = name.partition(".")

@@ -42,7 +42,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import cudasim
+import warplens
 from coursekit.errors import CourseError
 from coursekit.grading import syscalls
 
@@ -87,6 +87,7 @@ ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "MINILIB_CUDA": "simulate",
+    "WARPLENS": "simulate",  # kernels in CUDA C are graded without minilib
     "MPLBACKEND": "agg",
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
@@ -504,7 +505,7 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
     `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it;
-    `cudasim` comes with modules that import it.
+    `warplens` comes with modules that import it.
     """
     source = Path(__file__).parents[1]
     no_bytecode = shutil.ignore_patterns("__pycache__")
@@ -521,8 +522,8 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
     if any(imports_simulator(path) for path in library.glob("*.py")):
-        simulator = Path(cudasim.__file__).parent
-        shutil.copytree(simulator, folder / "cudasim", ignore=no_bytecode)
+        simulator = Path(warplens.__file__).parent
+        shutil.copytree(simulator, folder / "warplens", ignore=no_bytecode)
     open_to_all(folder)
     return folder
 
@@ -567,10 +568,10 @@ def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imports_simulator(path: Path) -> bool:
-    """Whether the module at `path` imports `cudasim`."""
+    """Whether the module at `path` imports `warplens`."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return any(
-        isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "cudasim" for alias in node.names)
+        isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "warplens" for alias in node.names)
         for node in nodes
     )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import cudasim
+import warplens
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import read_record, write_record, write_text, writing
@@ -34,7 +34,7 @@ def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str
     stem = chapter.path.stem
     names = (f"misconceptions/{stem}.py", f"misconceptions/{stem}.cu", f"judges/{stem}.py")
     beside = [chapter.path.parent / name for name in names]
-    packages = (Path(__file__).parents[1], course.library, Path(cudasim.__file__).parent)
+    packages = (Path(__file__).parents[1], course.library, Path(warplens.__file__).parent)
     machinery = sorted(path for folder in packages for path in folder.rglob("*.py"))
     digest = hashlib.sha256(f"{sys.version} {installed('numpy')} {list(more)}".encode())
     for path in [chapter.path, *beside, *machinery]:

@@ -96,7 +96,7 @@ def optional_extras(command: str, argv: Sequence[str]) -> list[str]:
     asked = {*argv, *(f"--{after}" for word, after in pairwise(argv) if word == "--only")}
     wanted = [extra for extra in OPTIONAL_EXTRAS if asked & {f"--{extra}", f"--only={extra}"}]
     if "gpu" in wanted:
-        from cudasim.backend import missing_driver  # like this file, on the standard library alone
+        from warplens.backend import missing_driver  # like this file, on the standard library alone
 
         if missing_driver() is not None:
             wanted.remove("gpu")

@@ -184,11 +184,10 @@ def gpu() -> Row:
     card = _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
     if not card:
         return Row("GPU", "none found; kernels are simulated on the CPU", OPTIONAL)
-    from cudasim.backend import SIMULATE, VARIABLE, missing_for_gpu  # standard library alone, too
+    from warplens.backend import SIMULATE, missing_for_gpu  # standard library alone, too
 
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted == SIMULATE:
-        return Row("GPU", f"{card}; {VARIABLE}={SIMULATE}, so kernels are simulated", OPTIONAL)
+    if os.environ.get("MINILIB_CUDA") == SIMULATE:
+        return Row("GPU", f"{card}; MINILIB_CUDA={SIMULATE}, so kernels are simulated", OPTIONAL)
     missing = missing_for_gpu()
     if missing is not None:
         return Row("GPU", f"{card}; kernels are simulated", OPTIONAL, f"to use it: {missing}")

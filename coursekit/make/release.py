@@ -19,10 +19,10 @@ from coursekit.make import drift, exercises, promote
 from coursekit.notebooks import HIDDEN, SOLUTION
 
 # Folders and files that students get. No solutions, misconceptions, judges, or tests of answers.
-FOLDERS = ("chapters", "exercises", "minilib", "cudasim", "coursekit")
+FOLDERS = ("chapters", "exercises", "minilib", "simulator/warplens", "coursekit")
 FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 # Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
-EXTRAS = (".gitignore", ".binder/environment.yml", ".binder/postBuild", "benchmarks/results")
+EXTRAS = (".gitignore", "environment.yml", "postBuild", "simulator/README.md", "benchmarks/results")
 
 NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
 _LEFT_OUT = ("__pycache__", ".ipynb_checkpoints")

@@ -190,7 +190,7 @@ def present(course: Course, steps: list[Step]) -> tuple[list[Step], list[str]]:
 
 def require_gpu() -> None:
     """Raise CourseError where there is no GPU, in one line that says what is missing and what to do."""
-    from cudasim.backend import missing_for_gpu
+    from warplens.backend import missing_for_gpu
 
     missing = missing_for_gpu()
     if missing is not None:

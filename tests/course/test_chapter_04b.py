@@ -9,8 +9,8 @@ import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
-from cudasim.reports.pictures import POOR, WRONG
 from minilib.cuda import RawKernel, cp, profile, simulate
+from warplens.reports.pictures import POOR, WRONG
 
 # Right answers by another way than the reference's.
 OTHERS = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coursekit.pictures import plots
-from cudasim.reports import page, pictures
 from minilib.draw import palette
+from warplens.reports import page, pictures
 
 # What each sort of eye sees of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 EYES = {

@@ -43,7 +43,7 @@ def test_run_all_goes_through_where_the_course_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in Colab: the packages alone, no solutions, no exercises."""
-    for name in ("coursekit", "minilib", "cudasim"):
+    for name in ("coursekit", "minilib", "warplens"):
         shutil.copytree(
             COURSE.root / name, tmp_path / "site" / name, ignore=shutil.ignore_patterns("__pycache__")
         )

@@ -247,13 +247,13 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
 def test_only_a_wish_for_its_tests_asks_for_an_extra(
     words: list[str], extras: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("cudasim.backend"), "missing_driver", lambda: None)
+    monkeypatch.setattr(import_module("warplens.backend"), "missing_driver", lambda: None)
     command = next(word for word in words if word in ("test", "lab"))
     assert bootstrap.optional_extras(command, words) == extras
 
 
 def test_cupy_is_not_installed_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("cudasim.backend"), "missing_driver", lambda: "there is none")
+    monkeypatch.setattr(import_module("warplens.backend"), "missing_driver", lambda: "there is none")
     assert bootstrap.optional_extras("test", ["test", "--gpu", "--parity"]) == ["parity"]
 
 

@@ -271,7 +271,7 @@ def test_without_a_gpu_its_tests_end_in_one_line_that_says_so(course: Course) ->
 
 
 def test_with_a_gpu_its_tests_run(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("cudasim.backend"), "missing_for_gpu", lambda: None)
+    monkeypatch.setattr(import_module("warplens.backend"), "missing_for_gpu", lambda: None)
     course_test.require_gpu()
     step = next(step for step in course_test.all_steps(course, []) if step.name == "gpu")
     assert step.command[step.command.index("-m", 2) :] == ["-m", "gpu", "tests/gpu"]

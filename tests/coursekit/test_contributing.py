@@ -17,7 +17,7 @@ from coursekit.machine import NEWEST_KNOWN, OLDEST
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / ".pre-commit-config.yaml"
-PAGES = ("CONTRIBUTING.md", "README.md", "cudasim/README.md")
+PAGES = ("CONTRIBUTING.md", "README.md")
 
 
 def loaded(path: Path) -> Any:
@@ -79,7 +79,7 @@ def test_git_knows_what_is_made_and_how_to_compare_notebooks(path: str, attribut
 @pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_a_page_names_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    folders = "chapters|exercises|solutions|minilib|cudasim|coursekit|tests|benchmarks"
+    folders = "chapters|exercises|solutions|minilib|simulator|coursekit|tests|benchmarks"
     named = set(re.findall(rf"`((?:{folders})/[\w./*-]*)`", text))
     missing = [name for name in named if not any(ROOT.glob(name.rstrip("/")))]
     assert not [name for name in missing if "NN" not in name]

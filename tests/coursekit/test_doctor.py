@@ -63,7 +63,7 @@ def test_of_a_card_it_says_whether_kernels_run_on_it(
     card = "NVIDIA H200, 143771 MiB"
     monkeypatch.setenv("MINILIB_CUDA", wanted)
     monkeypatch.setattr(doctor, "_output", lambda *command: card)
-    monkeypatch.setattr(import_module("cudasim.backend"), "missing_for_gpu", lambda: missing)
+    monkeypatch.setattr(import_module("warplens.backend"), "missing_for_gpu", lambda: missing)
     row = doctor.gpu()
     assert row.found == card + found and remedy in row.remedy
     assert (row.state == doctor.OK) == found.endswith("run on it")

@@ -21,19 +21,19 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def environment() -> list[object]:
-    data = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))
+    data = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     return list(data["dependencies"])
 
 
 def test_binder_gets_python_3_12_and_the_package_by_pip_and_no_other_version() -> None:
     assert environment() == ["python=3.12", "pip"]
-    script = ROOT / ".binder" / "postBuild"
+    script = ROOT / "postBuild"
     assert os.access(script, os.X_OK) and subprocess.run(["bash", "-n", script]).returncode == 0
     assert "pip install --no-cache-dir --quiet -e '.[course]'" in script.read_text()
 
 
 def test_work_is_there_when_binder_starts() -> None:
-    assert (ROOT / ".binder" / "postBuild").read_text().endswith("\npython -m coursekit lab --prepare\n")
+    assert (ROOT / "postBuild").read_text().endswith("\npython -m coursekit lab --prepare\n")
 
 
 def lowest(needs: list[str]) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_course import answer, graded, new_course, save
 
-import cudasim
+import warplens
 from coursekit import notebooks
 from coursekit.box import kernels as box_kernels
 from coursekit.grading import launches
@@ -23,7 +23,7 @@ from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
-from cudasim.reports import messages
+from warplens.reports import messages
 
 pytestmark = pytest.mark.slow
 
@@ -146,7 +146,7 @@ ANSWERS = {
     "stub with more space": {
         "4.1": "// exercise: 4.1\n" + body("").replace(INDEX, "//  your code here").replace("\n    \n", "\n")
     },
-    "python instead": {"4.1": "import cudasim.kernel\ncudasim.kernel.simulate = print"},
+    "python instead": {"4.1": "import warplens.kernel\nwarplens.kernel.simulate = print"},
     "python in the magic's line": {"4.1": f"%%cuda {{__import__('os')._exit(1)}}\n{RIGHT}"},
     "patched from another answer": {
         "4.1": body("if (i < n) y[i] = x[i];"),
@@ -375,11 +375,11 @@ def test_a_solution_without_markers_would_show_its_answer(course):
 
 
 def test_a_grade_depends_on_the_simulator(course, chapter, tmp_path, monkeypatch):
-    shutil.copytree(Path(cudasim.__file__).parent, tmp_path / "cudasim")
-    monkeypatch.setattr(cudasim, "__file__", str(tmp_path / "cudasim" / "__init__.py"))
+    shutil.copytree(Path(warplens.__file__).parent, tmp_path / "warplens")
+    monkeypatch.setattr(warplens, "__file__", str(tmp_path / "warplens" / "__init__.py"))
     before = fingerprint(course, chapter, ())
     assert fingerprint(course, chapter, ()) == before
-    (tmp_path / "cudasim" / "launch.py").write_text("")
+    (tmp_path / "warplens" / "launch.py").write_text("")
     assert fingerprint(course, chapter, ()) != before
 
 

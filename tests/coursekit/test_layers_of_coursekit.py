@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 # Each package, and the other packages of this repository that it may import.
 PACKAGES = {
-    "minilib": {"cudasim"},  # the course's tools are not needed to use the library
-    "cudasim": set(),
+    "minilib": {"warplens"},  # the course's tools are not needed to use the library
+    "warplens": set(),
 }
 # Each room of coursekit, and what of coursekit it may import. "shared" are the files beside the rooms.
 ROOMS = {

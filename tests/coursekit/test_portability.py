@@ -21,7 +21,9 @@ from coursekit.notebooks import cuda_line
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
-    path for name in ("coursekit", "minilib", "cudasim", "benchmarks") for path in (ROOT / name).rglob("*.py")
+    path
+    for name in ("coursekit", "minilib", "warplens", "benchmarks")
+    for path in (ROOT / name).rglob("*.py")
 ]
 IN_THE_EXTRA = {"scikit-learn": "sklearn"}  # a package whose module has another name
 
@@ -96,7 +98,7 @@ def test_every_import_of_a_notebook_is_in_its_extra() -> None:
     needs = [*project["dependencies"], *project["optional-dependencies"]["notebooks"]]
     packages = {need.partition(">")[0].partition("=")[0] for need in needs}
     known = {IN_THE_EXTRA.get(name, name) for name in packages} | {"IPython"}  # by way of ipykernel
-    own = {"minilib", "coursekit", "cudasim"}
+    own = {"minilib", "coursekit", "warplens"}
     for path in [*(ROOT / "chapters").glob("*.ipynb"), *(ROOT / "exercises").glob("*.ipynb")]:
         assert imports_of(path) - set(sys.stdlib_module_names) - own <= known, path.name
 

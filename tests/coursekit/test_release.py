@@ -25,7 +25,7 @@ def full_course(folder: Path) -> Course:
     course = scalar_course(folder)
     for name in ("Makefile", "README.md", "LICENSE", ".gitignore"):
         (folder / name).write_text(f"{name}\n")
-    for name in ("coursekit", "cudasim"):
+    for name in ("coursekit", "simulator/warplens"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in (
         "solutions/misconceptions",
@@ -62,7 +62,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> None:
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
-    assert {name for name in names if not name.startswith(("coursekit/", "cudasim/"))} == {
+    assert {name for name in names if not name.startswith(("coursekit/", "simulator/warplens/"))} == {
         ".gitignore",
         "LICENSE",
         "Makefile",
@@ -74,7 +74,7 @@ def test_a_bundle_holds_what_students_need_and_nothing_else(bundle: Path) -> Non
         "minilib/scalar.py",
         "pyproject.toml",
     }
-    assert {"coursekit/box/probe.py", "cudasim/kernel.py"} <= names
+    assert {"coursekit/box/probe.py", "simulator/warplens/kernel.py"} <= names
     assert not any("__pycache__" in name for name in names)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from cudasim.arguments import Arguments
-from cudasim.backend import GPU
-from cudasim.kernel import Kernel
-from cudasim.launch import machine
-from cudasim.parameters import is_device_array
-from cudasim.simulation import simulated
 from minilib.cuda import profile, simulate
+from warplens.arguments import Arguments
+from warplens.backend import GPU
+from warplens.kernel import Kernel
+from warplens.launch import machine
+from warplens.parameters import is_device_array
+from warplens.simulation import simulated
 
 RTOL, ATOL = 1e-4, 1e-5
 

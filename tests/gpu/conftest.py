@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_cupy import asked_anew
 
-from cudasim.backend import missing_for_gpu
+from warplens.backend import missing_for_gpu
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

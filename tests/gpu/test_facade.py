@@ -13,7 +13,7 @@ import pytest
 import minilib.cuda
 from minilib.cuda import CompileError, RawKernel, RawModule, backend, profile, simulate
 
-# The file is tried with the CuPy of tests/cudasim/helpers/fake_cupy.py, too.
+# The file is tried with the CuPy of tests/warplens/helpers/fake_cupy.py, too.
 FAKE = type(sys.modules.get("cupy")).__module__ == "fake_cupy"
 
 ADD = (

@@ -11,10 +11,10 @@ from cuda_agree import simulated
 from cuda_cases import CASES, Case
 from cuda_random import make
 
-from cudasim.device import stand_in
-from cudasim.kernel import Kernel
 from gpu.both import difference, held, launch_on_both, to_gpu
 from minilib.cuda import RawKernel, RawModule, profile
+from warplens.device import stand_in
+from warplens.kernel import Kernel
 
 RANDOM = int(os.environ.get("GPU_RANDOM_KERNELS", "200"))
 

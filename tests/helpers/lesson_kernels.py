@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from coursekit import notebooks
-from cudasim.kernel import Kernel
 from minilib.cuda import RawModule
+from warplens.kernel import Kernel
 
 ROOT = Path(__file__).parents[2]
 

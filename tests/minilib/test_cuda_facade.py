@@ -1,4 +1,4 @@
-"""`minilib.cuda` is `cudasim` by another name."""
+"""`minilib.cuda` is `warplens` by another name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import cudasim
 import minilib.cuda
+import warplens
 
 
-@pytest.mark.parametrize("name", cudasim.__all__)
+@pytest.mark.parametrize("name", warplens.__all__)
 def test_a_name_is_that_of_the_simulator(name: str) -> None:
-    assert getattr(minilib.cuda, name) is getattr(cudasim, name)
+    assert getattr(minilib.cuda, name) is getattr(warplens, name)
 
 
 def test_no_other_name_is_there() -> None:
@@ -23,8 +23,8 @@ def test_no_other_name_is_there() -> None:
 
 
 def test_it_loads_nothing_before_it_is_asked() -> None:
-    code = "import sys, minilib.cuda; print({'cudasim.kernel', 'cupy', 'IPython', 'numpy'} & {*sys.modules})"
-    root = str(Path(cudasim.__file__).parents[1])
+    code = "import sys, minilib.cuda; print({'warplens.kernel', 'cupy', 'IPython', 'numpy'} & {*sys.modules})"
+    root = str(Path(warplens.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, env={"PYTHONPATH": root}, capture_output=True, text=True
     )

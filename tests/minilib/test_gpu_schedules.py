@@ -20,7 +20,6 @@ import minilib
 import minilib.functional as F
 import minilib.gpu as gpu
 import minilib.optim as optim
-from cudasim.kernel import Kernel
 from minilib.cuda import RawModule, cp, profile, simulate
 from minilib.functional.attention import attend
 from minilib.functional.layers import causal_conv1d
@@ -28,6 +27,7 @@ from minilib.functional.scan import selective_scan
 from minilib.gpu import matmul
 from minilib.gpu.device import kernels
 from minilib.tensor import Generator, ones, tensor
+from warplens.kernel import Kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 

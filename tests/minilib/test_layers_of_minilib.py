@@ -50,7 +50,7 @@ ROOMS = {
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
-    "cuda/": "cudasim numpy cupy IPython matplotlib pygments",
+    "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
 

@@ -11,8 +11,8 @@ from lesson_kernels import cuda_cells
 
 from coursekit.grading.assemble import load_chapter
 from coursekit.grading.misconceptions import load_misconceptions
-from cudasim.errors import CompileError
-from cudasim.language.frontend import compile_source
+from warplens.errors import CompileError
+from warplens.language.frontend import compile_source
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
 

@@ -1,0 +1,431 @@
+"""The front end of the CUDA simulator: the tree of small sources, and what beginners get to read."""
+
+# ruff: noqa: E501  (one mistake to a line)
+
+from __future__ import annotations
+
+import pytest
+
+from warplens.errors import CompileError
+from warplens.language import tree
+from warplens.language.constant import fold
+from warplens.language.frontend import compile_source
+from warplens.language.types import (
+    BOOL,
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LLONG,
+    LONG,
+    UCHAR,
+    UINT,
+    ULLONG,
+    ULONG,
+    VECTORS,
+    Array,
+    Pointer,
+    Type,
+)
+
+HEAD = (
+    'extern "C" __global__ void k(float* x, const float* y, int* p, int n, unsigned u, float f, double d, '
+    "char c, unsigned char b, long l, long long ll, unsigned long long ull, float4 v, bool t) {\n"
+)
+
+
+def body(text: str) -> list[tree.Statement]:
+    block = compile_source(HEAD + text + "\n}").kernels["k"].body
+    assert block is not None
+    return block.statements
+
+
+def expression(text: str) -> tree.Expression:
+    statement = body(text + ";")[0]
+    assert isinstance(statement, tree.Evaluate)
+    return statement.expression
+
+
+def refused(text: str) -> CompileError:
+    with pytest.raises(CompileError) as caught:
+        compile_source(text, "k.cu")
+    return caught.value
+
+
+# ---------------------------------------------------------------------------------------------------- types
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("n + n", INT), ("c + c", INT), ("b * b", INT), ("t + t", INT), ("n + u", UINT), ("n + l", LONG),
+        ("u + l", LONG), ("l + ll", LLONG), ("l + ull", ULLONG), ("ll + ull", ULLONG), ("f * 0.1", DOUBLE),
+        ("f * 0.1f", FLOAT), ("f * n", FLOAT), ("f * ull", FLOAT), ("n / d", DOUBLE), ("c", CHAR), ("-c", INT),
+        ("+b", INT), ("~t", INT), ("!f", BOOL), ("n < u", BOOL), ("c << ll", INT), ("u >> 1", UINT),
+        ("t ? c : c", CHAR), ("t ? c : b", INT), ("t ? n : f", FLOAT), ("t ? x : 0", Pointer(FLOAT)),
+        ("t ? x : y", Pointer(FLOAT, True)), ("x[0]", FLOAT), ("y + 1", Pointer(FLOAT, True)), ("x - x", LONG),
+        ("&n", Pointer(INT)), ("*p", INT), ("sizeof(float)", ULONG), ("threadIdx.x", UINT), ("warpSize", INT),
+        ("threadIdx.x * 2", UINT), ("2147483647", INT), ("2147483648", LONG), ("0xffffffff", UINT), ("1u", UINT),
+        ("1ll", LLONG), ("1.f", FLOAT), ("1e3", DOUBLE), ("'a'", CHAR), ("true", BOOL), ("v.x", FLOAT),
+        ("c += 1", CHAR), ("n++", INT), ("n, f", FLOAT), ("(char)n", CHAR), ("static_cast<float>(n)", FLOAT),
+        ("float(n)", FLOAT), ("reinterpret_cast<float4*>(x)[0]", VECTORS["float4"]), ("make_int2(1, 2).x", INT),
+        ("exp(f)", FLOAT), ("exp(d)", DOUBLE), ("expf(d)", FLOAT), ("max(n, u)", UINT), ("max(f, d)", DOUBLE),
+        ("min(n, n)", INT), ("pow(f, 2)", FLOAT), ("fmax(f, 1)", FLOAT), ("atomicAdd(x, 1)", FLOAT),
+        ("atomicAdd(p, 1)", INT), ("__shfl_down_sync(~0u, f, 1)", FLOAT), ("__ballot_sync(~0u, n)", UINT),
+        ("__ldg(y)", FLOAT), ("isnan(f)", BOOL),
+    ],
+)  # fmt: skip
+def test_an_expression_has_the_type_that_c_gives_it(text: str, type_: Type) -> None:
+    assert expression(text).type == type_
+
+
+def test_operands_are_converted_to_the_common_type() -> None:
+    node = expression("n + u")
+    assert isinstance(node, tree.Binary) and isinstance(node.left, tree.Convert)
+    assert node.left.type == node.right.type == UINT
+
+
+def test_a_compound_assignment_computes_in_the_common_type() -> None:
+    node = expression("f += 0.1")
+    assert isinstance(node, tree.Assign)
+    assert (node.op, node.type, node.compute, node.value.type) == ("+", FLOAT, DOUBLE, DOUBLE)
+
+
+def test_a_shift_keeps_the_type_of_its_count() -> None:
+    node = expression("u <<= ll")
+    assert isinstance(node, tree.Assign)
+    assert (node.compute, node.value.type) == (UINT, LLONG)
+
+
+def test_an_index_is_a_pointer_plus_an_integer() -> None:
+    node = expression("x[u - 1u]")
+    assert isinstance(node, tree.Load) and isinstance(node.place, tree.Deref)
+    pointer = node.place.pointer
+    assert isinstance(pointer, tree.PointerAdd) and pointer.index.type == UINT
+
+
+def test_arrays_of_two_dimensions_decay_twice() -> None:
+    declare, use = body("__shared__ float s[4][5]; s[1][2];")
+    assert isinstance(declare, tree.Declare) and isinstance(use, tree.Evaluate)
+    assert declare.variable.storage == "shared"
+    assert declare.variable.type == Array(Array(FLOAT, 5), 4)
+    load = use.expression
+    assert isinstance(load, tree.Load) and isinstance(load.place, tree.Deref)
+    inner = load.place.pointer
+    assert isinstance(inner, tree.PointerAdd) and isinstance(inner.pointer, tree.Decay)
+
+
+def test_extern_shared_is_as_long_as_the_launch_says() -> None:
+    (declare,) = body("extern __shared__ float s[];")
+    assert isinstance(declare, tree.Declare)
+    assert (declare.variable.storage, declare.variable.type) == ("dynamic", Array(FLOAT, None))
+
+
+def test_known_constants_become_literals() -> None:
+    statements = body("const int m = 3 * 4; int a[m + 1]; m;")
+    assert isinstance(statements[1], tree.Declare) and statements[1].variable.type == Array(INT, 13)
+    assert isinstance(statements[2], tree.Evaluate)
+    node = statements[2].expression
+    assert isinstance(node, tree.Literal) and node.value == 12
+
+
+def test_braces_fill_arrays_and_records() -> None:
+    array, record = body("int a[2][2] = {{1}, {2, 3}}; float4 w = {f, 2};")
+    assert isinstance(array, tree.Declare) and isinstance(record, tree.Declare)
+    assert isinstance(array.initial, list)
+    assert [[part.value for part in row] for row in array.initial] == [[1], [2, 3]]  # type: ignore[attr-defined]
+    assert isinstance(record.initial, tree.MakeRecord) and len(record.initial.parts) == 4
+    assert all(part.type == FLOAT for part in record.initial.parts)
+
+
+def test_a_reference_is_a_pointer_and_its_target_lives_in_memory() -> None:
+    declare, reference, assign = body("int a = 1; int& r = a; r = 2;")
+    assert isinstance(declare, tree.Declare) and declare.variable.taken
+    assert isinstance(reference, tree.Declare) and reference.variable.type == Pointer(INT)
+    assert isinstance(assign, tree.Evaluate) and isinstance(assign.expression, tree.Assign)
+    assert isinstance(assign.expression.place, tree.Deref)
+
+
+def test_warp_functions_have_all_their_arguments() -> None:
+    node = expression("__shfl_xor_sync(0xffffffff, f, 16)")
+    assert isinstance(node, tree.Intrinsic)
+    assert [argument.type for argument in node.arguments] == [UINT, FLOAT, INT, INT]
+    assert isinstance(node.arguments[3], tree.Literal) and node.arguments[3].value == 32
+    barrier = expression("__syncwarp()")
+    assert isinstance(barrier, tree.Intrinsic) and len(barrier.arguments) == 1
+
+
+def test_overloads_of_the_math_library_have_one_name_each() -> None:
+    for text, name in (("exp(f)", "expf"), ("exp(d)", "exp"), ("__expf(f)", "__expf"), ("max(n, 1)", "max")):
+        node = expression(text)
+        assert isinstance(node, tree.Intrinsic) and node.name == name
+
+
+def test_the_index_of_a_block_is_a_special_value() -> None:
+    node = expression("blockIdx.y")
+    assert isinstance(node, tree.Special) and (node.name, node.axis) == ("blockIdx", "y")
+
+
+def test_a_for_has_its_own_scope_and_a_step() -> None:
+    (loop,) = body("for (int i = 0; i < n; i += 2) { if (i == 3) continue; x[i] = 0; }")
+    assert isinstance(loop, tree.Loop) and loop.test_comes == "before"
+    assert len(loop.initial) == 1 and isinstance(loop.step, tree.Assign)
+    assert isinstance(loop.test, tree.Binary) and loop.test.type == BOOL
+
+
+def test_cases_of_a_switch_are_grouped_by_their_statements() -> None:
+    (switch,) = body("switch (c) { case 1: case 2: n = 1; break; default: n = 2; case 'a': n = 3; }")
+    assert isinstance(switch, tree.Switch) and switch.value.type == INT
+    assert [(case.values, case.default) for case in switch.cases] == [
+        ([1, 2], False),
+        ([], True),
+        ([97], False),
+    ]
+
+
+def test_unsigned_char_is_its_own_type() -> None:
+    (declare,) = body("unsigned char q = 300;")
+    assert isinstance(declare, tree.Declare) and declare.variable.type == UCHAR
+    assert isinstance(declare.initial, tree.Literal) and declare.initial.value == 44
+
+
+# ------------------------------------------------------------------------------------- functions and templates
+
+TEMPLATE = """
+template <typename T, int N = 2>
+__device__ T sum(const T* values) { T total = 0; for (int i = 0; i < N; ++i) total += values[i]; return total; }
+template <typename T, int N>
+__global__ void scale(T* x, T s) { __shared__ T t[N]; t[0] = sum<T, N>(x) + sum(x); x[0] = t[0] * s; }
+"""
+
+
+def test_each_instance_of_a_template_is_a_function() -> None:
+    program = compile_source(TEMPLATE, name_expressions=["scale<float, 4>", "scale<int,8>"])
+    assert list(program.kernels) == ["scale<float, 4>", "scale<int,8>"]
+    assert program.kernels["scale<int,8>"].parameters[0].type == Pointer(INT)
+    names = [function.name for function in program.functions]
+    assert names == ["sum<float, 4>", "sum<float, 2>", "sum<int, 8>", "sum<int, 2>"]
+
+
+def test_callees_come_before_callers() -> None:
+    source = "__device__ int a(int n) { return n; } __device__ int b(int n) { return a(n); }"
+    program = compile_source(
+        source + "__device__ int z() { return 1; } __global__ void k(int* p) { p[0] = b(1); }"
+    )
+    assert [function.name for function in program.functions] == ["a", "b"]
+
+
+def test_the_better_overload_is_called() -> None:
+    source = """__device__ int which(int a) { return 1; } __device__ int which(double a) { return 2; }
+    template <typename T> __device__ int which(T* a) { return 3; }
+    __global__ void k(float* p) { p[0] = which(p[0]); p[1] = which((char)1); p[2] = which(p); }"""
+    program = compile_source(source)
+    assert [function.parameters[0].type for function in program.functions] == [DOUBLE, INT, Pointer(FLOAT)]
+
+
+def test_an_overload_of_a_function_that_is_built_in_stands_beside_it() -> None:
+    own = "__device__ float3 make_float3(float x) { return make_float3(x, x, x); }\n"
+    program = compile_source(own + HEAD + "make_float3(f); make_float3(f, f, f);\n}")
+    block = program.kernels["k"].body
+    assert block is not None
+    kinds = [type(statement.expression) for statement in block.statements]  # type: ignore[attr-defined]
+    assert kinds == [tree.Call, tree.MakeRecord]
+
+
+def test_an_instance_that_no_call_chooses_may_make_no_sense() -> None:
+    source = """
+    template <typename T> __device__ int pick(T x, float y) { return x.member; }
+    __device__ int pick(int x, int2 y) { return 1; }
+    """
+    compile_source(source + HEAD + "p[0] = pick(n, make_int2(1, 2));\n}")
+    assert "expression must have class type" in str(refused(source + HEAD + "p[0] = pick(n, f);\n}"))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("enum E { A }; __global__ void k(int* p) { E e = 0; }", "a value of type 'int' cannot be used to initialize"),
+        ("enum E { A }; __global__ void k(int* p) { E e = A; e += 1; }", "a value of type 'int' cannot be assigned"),
+        ("enum E { A, A };", "'A' has already been declared"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = E::A; }", "cannot be assigned to an entity of type 'int'"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = A; }", "identifier 'A' is undefined"),
+        ("enum class E { A }; __global__ void k(int* p) { p[0] = E::B; }", "enum 'E' has no member 'B'"),
+        ("enum class E { A }; __global__ void k(int* p, E e) { switch (e) { case 0: break; } }", "this label has type"),
+        ("enum E : unsigned char { A = 256 };", "enumeration value is out of range of 'unsigned char'"),
+        ("__device__ int operator+(int a, int b) { return 1; }", "requires a parameter with class or enum type"),
+        ("__device__ int operator/(int2 a) { return 1; }", "too few parameters for this operator function"),
+        ("__global__ void k(int2* p) { p[0] = p[1] + p[2]; }", "no operator '+' matches an operand of type 'int2'"),
+        ("template <> __device__ int f<int>(int x) { return x; }", "templates of variables"),
+        ("template <typename T> __device__ T f(T x) { return x; } template <> __device__ int f<float>(int x) { return x; }",
+         "'f' is not an instance of a function template"),
+        ('extern "C" static __global__ void k() { }', "a storage class may not be specified here"),
+        ("__global__ void k(float* p) { __stcs((const float*)p, 1.0f); }", "no instance of overloaded function '__stcs'"),
+        ("__global__ void k(float* p) { memcpy(p, p); }", "too few arguments in function call"),
+        ("__global__ void k(cudaTextureObject_t t, float* p) { p[0] = tex2D<float>(t, 0, 0); }", "unsupported: textures"),
+        ("__global__ void k(clock_t* p) { }", "unsupported: clocks ('clock_t')"),
+        ("__global__ void k(unsigned* p) { p[0] = __vadd4(p[0], p[1]); }", "unsupported: __vadd4"),
+        ("__global__ void k(unsigned* p) { p[0] = __of_a_new_gpu(p[0]); }", "unsupported: '__of_a_new_gpu', if CUDA has it"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_enums_operators_and_instances(source: str, message: str) -> None:
+    assert message in str(refused(source))
+
+
+def test_a_typedef_may_stand_twice_if_it_says_the_same() -> None:
+    twice = "typedef unsigned int uint; typedef unsigned int uint; __global__ void k(uint* p) { p[0] = 1; }"
+    assert compile_source(twice).kernels
+    other = twice.replace("typedef unsigned int uint;", "typedef volatile unsigned int uint;", 1)
+    assert "'uint' has already been declared" in str(refused(other))
+
+
+def test_a_name_expression_may_use_macros_of_the_source() -> None:
+    source = "#define N 4\ntemplate <int M> __global__ void k(int* p) { p[0] = M; }"
+    assert list(compile_source(source, name_expressions=["k<N>", "k<N * 2>"]).kernels) == ["k<N>", "k<N * 2>"]
+
+
+def test_default_arguments_are_filled_in() -> None:
+    source = "__device__ int f(int a, int b = 7) { return a + b; } __global__ void k(int* p) { p[0] = f(1); }"
+    block = compile_source(source).kernels["k"].body
+    assert block is not None and isinstance(block.statements[0], tree.Evaluate)
+    assign = block.statements[0].expression
+    assert isinstance(assign, tree.Assign) and isinstance(assign.value, tree.Call)
+    assert [argument.value for argument in assign.value.arguments] == [1, 7]  # type: ignore[attr-defined]
+
+
+def test_launch_bounds_are_kept() -> None:
+    program = compile_source("__global__ void __launch_bounds__(128, 2) k() {}")
+    assert program.kernels["k"].max_threads == 128
+
+
+def test_constant_memory_is_a_variable_of_the_program() -> None:
+    source = "__constant__ float w[3] = {1, 2, 3}; __device__ int hits; __global__ void k(float* x) { x[0] = w[1]; }"
+    program = compile_source(source)
+    assert [(v.name, v.storage) for v in program.variables] == [("w", "constant"), ("hits", "device")]
+
+
+def test_a_struct_is_laid_out_as_in_c() -> None:
+    source = "struct Pair { char a; double b; int c; }; __global__ void k(Pair* p) { p->c = sizeof(Pair); }"
+    pointer = compile_source(source).kernels["k"].parameters[0].type
+    assert isinstance(pointer, Pointer) and pointer.to.size == 24
+    assert [field.offset for field in pointer.to.fields] == [0, 8, 16]  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------ preprocessor
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "value"),
+    [
+        ("#define N 3\n", "N * 2", 6),
+        ("#define AT(i, j) ((i) * 4 + (j))\n", "AT(1 + 1, 2)", 10),
+        ("#define TWICE(a) a + a\n#define F(a) TWICE(a) * 2\n", "F(3)", 9),
+        ("#define N N\n#define M (1 + \\\n 2)\n", "M", 3),
+        ("#define CAT(a, b) a##b\n", "CAT(1, 2)", 12),
+        ("#ifdef WIDE\n#define N 1\n#elif LIMIT > 3 && defined(LIMIT)\n#define N 2\n#else\n#define N 3\n#endif\n", "N", 2),
+        ("#if 0\n#error no\n#if 1\n#endif\n#endif\n#undef LIMIT\n#define LIMIT 5\n", "LIMIT", 5),
+        ("", "__LINE__", 1),
+    ],
+)  # fmt: skip
+def test_macros_and_conditions(head: str, text: str, value: int) -> None:
+    source = f"{head}__device__ const int z = {text}; __global__ void k(int* p) {{ p[0] = z; }}"
+    initial = compile_source(source, options=["-DLIMIT=4"]).variables[0].initial
+    assert isinstance(initial, tree.Expression)
+    assert fold(initial) == value
+
+
+def test_options_define_macros() -> None:
+    for options in (["-DN=16"], ["-D", "N=16"], ["--define-macro=N=16"], ["-std=c++17", "-DN=16", "-DN2"]):
+        program = compile_source("__global__ void k() { __shared__ int s[N]; }", options=options)
+        assert program.kernels
+
+
+def test_a_mistake_in_a_macro_is_shown_where_it_is_used() -> None:
+    error = refused("#define BAD tid + 1\n__global__ void k(int* p) {\n    p[0] = BAD;\n}")
+    assert (error.line, error.column) == (3, 12)
+
+
+# ---------------------------------------------------------------------------------------------------- messages
+
+
+def test_a_message_shows_line_caret_and_hint() -> None:
+    error = refused("__global__ void k(int* p) {\n\tp[0] = threadidx.x;\n}")
+    assert str(error) == (
+        "k.cu:2:9: error: identifier 'threadidx' is undefined\n"
+        "    \tp[0] = threadidx.x;\n"
+        "    \t       ^\n"
+        "    hint: did you mean 'threadIdx'?"
+    )
+    assert error.kind == "error"
+
+
+K = "__global__ void k(float* x, const float* y, int* p, int n) {\n    "
+MISTAKES = [
+    (K + "int i = 0\n    x[i] = 1;\n}", 2, 14, "expected a ';'", "a statement ends with ;"),
+    (K + "int i = threadIdx.x;\n    x[i] = y[i]\n}", 3, 16, "expected a ';'", "a statement ends with ;"),
+    (K + "x[tid] = 1;\n}", 2, 7, "identifier 'tid' is undefined", "declare it before it is used"),
+    (K + "if (n = 3) {\n    }\n    y = 1;\n}", 4, 7, "a value of type 'int' cannot be assigned to an entity of type 'const float *'", ""),
+    (K + "if (3 = n) { }\n}", 2, 9, "expression must be a modifiable lvalue", "a value that is not stored"),
+    (K + "x[0] = sqrtf(1.f, 2.f);\n}", 2, 12, "too many arguments in function call", "'sqrtf' takes 1 argument, and here are 2"),
+    (K + "x[0] = powf(2.f);\n}", 2, 12, "too few arguments in function call", "'powf' takes 2 arguments, and here is 1"),
+    (K + "x[0 = 1;\n}", 2, 12, "expected a ']'", "it closes the '[' of line 2, column 6"),
+    (K + "if (n > 3 {\n    x[0] = 1; }\n}", 2, 15, "expected a ')'", "it closes the '(' of line 2, column 8"),
+    (K + "int* q = x;\n}", 2, 14, "a value of type 'float *' cannot be used to initialize an entity of type 'int *'", "reinterpret_cast<int *>(...) if the same bytes are meant"),
+    (K + "y[0] = 2;\n}", 2, 5, "expression must be a modifiable lvalue", "'y' is const"),
+    (K + "__shared__ float s[n];\n}", 2, 24, "expression must have a constant value", "a __shared__ array has a length that is known when compiling; for one that the launch chooses write extern __shared__ float name[];"),
+    ("__global__ void g() { }\n" + K + "g();\n}", 3, 5, "unsupported: calling the __global__ function 'g' from a kernel", "only the host launches kernels; to share code, make it a __device__ function"),
+    ("__global__ k(float* x) { }", 1, 12, "the type that 'k' returns is missing", "a kernel returns void: __global__ void name(...)"),
+    ("__global__ int k(float* x) { return 1; }", 1, 16, "a __global__ function must have a void return type", "a kernel writes its results into arrays: __global__ void"),
+    (K + "float* q = malloc(4);\n}", 2, 16, "unsupported: malloc", ""),
+    (K + "std::vector<int> q;\n}", 2, 5, "identifier 'std' is undefined", "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"),
+    (K + "cout << n;\n}", 2, 5, "identifier 'cout' is undefined", "a kernel cannot print to a stream; write printf(\"%d\\n\", n)"),
+    (K + "x[threadidx.x] = 1;\n}", 2, 7, "identifier 'threadidx' is undefined", "did you mean 'threadIdx'?"),
+    (K + "__syncthread();\n}", 2, 5, "identifier '__syncthread' is undefined", "did you mean '__syncthreads'?"),
+    (K + "syncthreads();\n}", 2, 5, "identifier 'syncthreads' is undefined", "did you mean '__syncthreads'?"),
+    (K + "if (n > 3) {\n        x[0] = 1;\n}", 4, 2, "expected a '}'", "the '{' of line 1 is never closed"),
+    (K + "x[0] = 1;\n}\n}", 4, 1, "expected a declaration", "this '}' has no '{'"),
+    (K + "x[0] = 1; }\n    x[1] = 2;\n}", 3, 5, "this declaration has no type", "outside of functions only declarations may stand"),
+    ("void k(float* x) { }", 1, 6, "'k' is a host function, and a kernel's source has none", "write __global__ before a kernel, __device__ before a helper"),
+    ("_global_ void k(float* x) { }", 1, 1, "identifier '_global_' is undefined", "did you mean '__global__'?"),
+    ("__global__ void k(flaot* x) { }", 1, 19, "identifier 'flaot' is undefined", "did you mean 'float'?"),
+    ("__global__ void k(float* x int n) { }", 1, 28, "expected a ')'", "parameters are separated by commas"),
+    (K + "int32_t i = 0;\n}", 2, 5, "identifier 'int32_t' is undefined", "write 'int', or #include <stdint.h> in the first line"),
+    (K + "int n = 2;\n}", 2, 9, "'n' has already been declared in the current scope", "it is declared in line 1; to assign to it, leave out the type"),
+    (K + "for (int i = 0, i < n, i++) { }\n}", 2, 23, "expected a ';'", "the three parts of a for are separated by ;"),
+    (K + "for (int i = 0; i < n) { }\n}", 2, 26, "expected a ';'", "the three parts of a for are separated by ;"),
+    (K + "x[1.5f] = 1;\n}", 2, 7, "expression must have integral type, and it has type 'float'", "convert it: (int)x"),
+    (K + "n[0] = 1;\n}", 2, 5, "expression must have pointer-to-object type, and it has type 'int'", "only arrays and pointers have elements"),
+    (K + "x[0] = x[0] % 2;\n}", 2, 17, "expression must have integral type, and an operand of '%' has type 'float'", "use fmodf(x, y) for the remainder of floats"),
+    (K + "x[0] = y;\n}", 2, 10, "a value of type 'const float *' cannot be assigned to an entity of type 'float'", "write * or [...] to read what the pointer points to"),
+    (K + "float4 a, b; a = a + b;\n}", 2, 24, "no operator '+' matches an operand of type 'float4'", "CUDA has no arithmetic on vectors; compute with each member: a.x, a.y, ..."),
+    (K + "x[0] = threadIdx;\n}", 2, 10, "a value of type 'uint3' cannot be assigned to an entity of type 'float'", ""),
+    (K + "threadIdx.x = 3;\n}", 2, 5, "expression must be a modifiable lvalue", "'threadIdx.x' cannot be changed"),
+    (K + "x[0] = threadIdx.w;\n}", 2, 22, "'uint3' has no member 'w'", "its members are x, y, z"),
+    (K + "return 1;\n}", 2, 12, "return value type 'int' does not match the function type 'void'", "a kernel returns nothing; write its results into an array"),
+    (K + "break;\n}", 2, 5, "a break statement may only be used within a loop or switch", ""),
+    (K + "else x[0] = 1;\n}", 2, 5, "expected a statement", "this else has no if: one statement or { } stands before it"),
+    ("#include <vector>\n" + K + "}", 1, 1, "could not open source file 'vector'", "a kernel needs no headers: threadIdx, the math functions and the atomics are built in"),
+    (K + "x[0] = 1f;\n}", 2, 12, "'1f' is not a number", "a float has a point or an exponent: 1.0f, not 1f"),
+    (K + "x[0] = max(1, 2.0f);\n}", 2, 12, "more than one instance of overloaded function 'max' matches the argument list", "the argument types are ('int', 'float'); cast them to one type"),
+    ("__device__ float f(float a) { return a; }\n" + K + "x[0] = f(y);\n}", 3, 14, "argument of type 'const float *' is incompatible with parameter of type 'float'", "write * or [...] to read what the pointer points to"),
+    (K + "atomicAdd(x[0], 1.0f);\n}", 2, 5, "no instance of overloaded function 'atomicAdd' matches the argument list", "the argument types are ('float', 'float')"),
+    ("int size = 3;\n" + K + "}", 1, 5, "the variable 'size' belongs to the host, and a kernel's source has no host variables", "write __device__ or __constant__ before it, or const where it never changes"),
+    (K + "x[0] = INFINITY;\n}", 2, 12, "identifier 'INFINITY' is undefined", "write #include <math.h> in the first line"),
+    (K + "__shared__ float s = 0;\n}", 2, 22, "an initializer is not allowed for a __shared__ variable", "let one thread write the first value, then call __syncthreads()"),
+    (K + "asm(\"nop;\");\n}", 2, 5, "unsupported: inline PTX (asm)", ""),
+    (K + "extern __shared__ float k[];\n}", 2, 29, "declaration is incompatible with previous 'k', which is a function", "what is extern needs a name of its own"),
+    (K + "float s = 1, d();\n}", 2, 18, "'d' is a function, declared within another one", "a variable without a value is d, one that is zero d{}"),
+    (K + "printf(\"%d\\n\", x[0]);\n}", 2, 21, "unsupported: '%d' takes an integer of 32 bits, and argument 1 has the type 'float'", "write %f, or convert the number: (int)x"),
+    (K + "prinft(\"%d\\n\", n);\n}", 2, 5, "identifier 'prinft' is undefined", "did you mean 'printf'?"),
+    (K + "assert(n > 0, n < 9);\n}", 2, 5, "too many arguments for the macro 'assert': 2, and it takes 1", ""),
+    (K + "__syncthreads_count();\n}", 2, 5, "too few arguments in function call", "'__syncthreads_count' takes 1 argument, and here are 0"),
+    (K + "half h = x[0];\n}", 2, 5, "identifier 'half' is undefined", "write #include <cuda_fp16.h> in the first line"),
+    ("#include <cuda_fp16.h>\n__global__ void k(half* x) {\n    x[0] = x[0] * 2.0f;\n}", 3, 17, "unsupported: arithmetic with a half and another type, or on its bits", "convert one of them: __half2float(x), or (half)y"),
+    (K + "/* never closed\n}", 2, 5, "this comment is never closed", "write */ where it ends"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "line", "column", "message", "hint"), MISTAKES)
+def test_a_mistake_is_explained(source: str, line: int, column: int, message: str, hint: str) -> None:
+    error = refused(source)
+    assert (error.message, error.line, error.column, error.hint) == (message, line, column, hint)
+    assert error.kind == ("unsupported" if message.startswith("unsupported: ") else "error")

@@ -1,0 +1,64 @@
+"""Who imports whom in warplens, read from the sources: nothing of the course, and nobody in a circle."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import warplens
+
+FOLDER = Path(warplens.__file__).parent
+FILES = {
+    ".".join(("warplens", *path.relative_to(FOLDER).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(FOLDER.rglob("*.py"))
+}
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(FILES[module].read_text(encoding="utf-8"))
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What is below `node`, but for functions, and what only type checkers read."""
+    for inner in ast.iter_child_nodes(node):
+        for_types = isinstance(inner, ast.If) and ast.unparse(inner.test) == "TYPE_CHECKING"
+        if not for_types and not isinstance(inner, ast.FunctionDef):
+            yield inner
+            yield from run_at_import(inner)
+
+
+def imported(module: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The modules that some part of `module` imports."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: a relative import"
+            parts = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (part if part in FILES else str(node.module) for part in parts)
+
+
+def test_nothing_of_the_course_is_imported() -> None:
+    used = {
+        (module, name.partition(".")[0])
+        for module in FILES
+        for name in imported(module, ast.walk(tree(module)))
+    }
+    assert [pair for pair in used if pair[1] in ("minilib", "coursekit", "tests", "benchmarks")] == []
+
+
+def test_nobody_imports_in_a_circle() -> None:
+    graph = {module: FILES.keys() & imported(module, run_at_import(tree(module))) for module in FILES}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which shows the circle
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    classes = Counter(
+        node.name for module in FILES for node in ast.walk(tree(module)) if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in classes.items() if count > 1] == []

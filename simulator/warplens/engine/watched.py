@@ -1,0 +1,346 @@
+"""Lanes that record what they do, for a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from warplens.engine.axes import BOOLEAN, INT64, Axes
+from warplens.engine.elements import read
+from warplens.engine.lanes import Lanes
+from warplens.engine.layouts import Blocks, Warp
+from warplens.engine.memory import Index, LanePointer, Value
+from warplens.engine.turns import Arrival
+from warplens.engine.values import Mask, select, some, wide
+from warplens.language.bfloat import bits_of, of_bits
+from warplens.language.types import BFLOAT, USHORT, Record, Scalar
+from warplens.reports.alike import AlikeRecorder, Rows
+from warplens.reports.counters import alignment
+from warplens.reports.recorder import Recorder
+
+ndarray = np.ndarray
+
+
+class Recording(Lanes):
+    """Lanes every access of which is recorded; a bad one reads 0 or is dropped."""
+
+    recorder: Recorder
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._volatile: bool | None = None  # whether a volatile access polls
+        self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
+        self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
+        self._boxes: dict[tuple[bool, ...], _Box] = {}
+        self._masked: tuple[Any, tuple[bool, ...], Rows | None] = (None, (), None)
+
+    # ----------------------------------------------------------------------------- blocks that stand for all
+
+    def _box(self, *values: Value) -> _Box:
+        """Of the blocks, those that stand for all where these values are used: along each axis of blocks
+        one, or all if the values differ along it."""
+        kept = [False] * 3
+        for value in values:
+            if type(value) is ndarray and value.size > 1:
+                ones = len(self.axes.shape) - value.ndim
+                for i, axis in enumerate(self.axes.order[:3]):
+                    kept[i] |= axis >= ones and value.shape[axis - ones] > 1
+        key = tuple(kept)
+        if key not in self._boxes:
+            self._boxes[key] = _Box(self, key)
+        return self._boxes[key]
+
+    def _rows_alike(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
+        box = self._box(mask, *values)
+        if mask is True:
+            return box, box.everybody
+        if self._masked[0] is not mask or self._masked[1] != box.kept:  # a mask mostly comes several times
+            active = box.axes.active(mask)
+            rows = Rows(active, box.everybody.warps, box.everybody.box, box.everybody.whole_box, False)
+            self._masked = (mask, box.kept, rows)
+        found = self._masked[2]
+        assert found is not None
+        return box, found
+
+    def _record_alike(
+        self, memory: Any, offset: Index, size: int, mask: Mask, line: int, kind: str, value: Any
+    ) -> bool:
+        """Record an access all of which is in bounds and aligned; False where it must be seen closely."""
+        if self._alike is None or memory.space == "null":
+            return False
+        given = offset
+        if not _fine(memory, offset, size):
+            if mask is True:
+                return False
+            offset = np.where(mask, offset, memory.low)  # nobody looks at the other lanes
+            if not _fine(memory, offset, size):
+                return False
+        if memory.space in ("shared", "local") and not self._box(mask, offset).one:
+            return False
+        box, rows = self._rows_alike(mask, offset)
+
+        def all_rows() -> tuple[Any, Any, Any]:
+            return self.axes.rows(given), self.axes.active(mask), self.warp_numbers()
+
+        return self._alike.access_alike(
+            line, kind, memory, box.axes.rows(offset, INT64), size, rows, all_rows, value
+        )
+
+    def _record(
+        self,
+        p: LanePointer,
+        index: Value,
+        size: int,
+        mask: Mask,
+        line: int,
+        kind: str,
+        value: Callable[[], Any] | None = None,
+        reads: bool = True,
+    ) -> tuple[Index, Mask]:
+        """Record an access (`value`: what a store writes); gives the element's number (a valid one
+        everywhere) and who may go on."""
+        memory: Any = p.memory
+        index = wide(index)
+        offset = index * size + p.offset
+        if mask is False:
+            return 0, False
+        volatile = self._volatile
+        if (
+            kind != "atomic"
+            and volatile is None
+            and self._record_alike(memory, offset, size, mask, line, kind, value)
+        ):
+            element = offset // size
+            return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
+        rows = self.axes.rows(offset)
+        value = value() if value else None
+        fine = self.recorder.access(
+            line,
+            kind,
+            memory,
+            rows,
+            size,
+            self.axes.active(mask),
+            self.warp_numbers(),
+            value,
+            reads,
+            volatile,
+        )
+        good = self.axes.spread(fine)
+        if mask is True and good.all():
+            return offset // size, True
+        low = -(-memory.low // size)
+        return np.where(good, offset // size, low), good
+
+    @contextmanager
+    def volatile(self, polls: bool) -> Iterator[None]:
+        """What is loaded and stored meanwhile is volatile."""
+        self._volatile = polls
+        yield
+        self._volatile = None
+
+    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
+        if kind is BFLOAT:
+            return of_bits(self.load(p, index, USHORT, mask, line))
+        if type(p) is not LanePointer:
+            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
+        memory: Any = p.memory
+        element, good = self._record(p, index, kind.size, mask, line, "load")
+        if memory.high - memory.low < kind.size or good is False:
+            return kind.dtype.type(0) if kind.is_float else 0
+        value = read(self.axes, memory, element, kind.dtype)
+        return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
+
+    def load_vector(
+        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
+    ) -> tuple[Value, ...]:
+        if type(p) is not LanePointer:
+            return super().load_vector(p, index, record, mask, line)
+        memory: Any = p.memory
+        element, good = self._record(p, index, record.size, mask, line, "load")
+        parts = []
+        for i, field in enumerate(record.fields):
+            kind: Any = field.type
+            if memory.high - memory.low < record.size or good is False:
+                parts.append(kind.dtype.type(0) if kind.is_float else 0)
+                continue
+            value = self._part(LanePointer(memory), element, record, i, True, line)
+            parts.append(value if good is True else select(good, value, kind.dtype.type(0), kind.dtype))
+        return tuple(parts)
+
+    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+        if kind is BFLOAT:
+            self.store(p, index, bits_of(value), USHORT, mask, line)
+            return
+        if type(p) is not LanePointer:
+            self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
+            return
+        memory: Any = p.memory
+        element, good = self._record(
+            p, index, kind.size, mask, line, "store", lambda: self.axes.rows(value, kind.dtype)
+        )
+        if some(good):
+            self.launch.changes += 1
+            self._write(memory, element, value, kind.dtype, good)
+
+    def store_vector(
+        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
+    ) -> None:
+        if type(p) is not LanePointer:
+            super().store_vector(p, index, value, record, mask, line)
+            return
+        kinds: list[Any] = [field.type for field in record.fields]
+
+        def seen() -> list[Any]:
+            stored = [bits_of(part) if kind is BFLOAT else part for part, kind in zip(value, kinds)]
+            return [self.axes.rows(part, kind.stored) for part, kind in zip(stored, kinds)]
+
+        element, good = self._record(p, index, record.size, mask, line, "store", seen)
+        if some(good):
+            self._store_parts(LanePointer(p.memory), element, value, record, good, line)
+
+    def atomic(
+        self,
+        name: str,
+        p: LanePointer,
+        index: Value,
+        values: tuple[Value, ...],
+        kind: Scalar,
+        mask: Mask,
+        wanted: bool,
+        line: int,
+    ) -> Value:
+        if kind is BFLOAT or type(p) is not LanePointer:
+            return super().atomic(name, p, index, values, kind, mask, wanted, line)
+        reads = wanted or name != "atomicExch"
+        element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)
+        if not some(good):
+            return 0
+        return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
+
+    def barrier(self, name: str, mask: Mask, line: int) -> Any:
+        if self._alike and mask is True and self.exited is False:
+            self._alike.barrier_alike(line, self._rows_alike(True)[1])
+            return None
+        active, exited = self.axes.active(mask), self.axes.active(self.exited)
+        self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
+        return None
+
+    def assertion(self, value: Value, told: tuple[str, str], mask: Mask, line: int) -> None:
+        """Recorded; the thread goes on, and what comes of it is seen too."""
+        self.failed(value, told, mask, line)
+
+    def syncwarp(self, lanes: Value, mask: Mask, line: int) -> None:
+        asked = self.axes.rows(wide(lanes)).astype(np.uint32)
+        self.recorder.syncwarp(
+            line, asked, self.axes.active(mask), self.warp_numbers(), self.axes.active(self.exited)
+        )
+
+    def fence(self, mask: Mask, line: int, within_block: bool) -> None:
+        self.recorder.fence(line, self.axes.active(mask), self.warp_numbers(), within_block)
+
+    def branch(self, condition: Value, mask: Mask, line: int) -> None:
+        if self._alike and mask is not False:
+            box, rows = self._rows_alike(mask, condition)
+            if type(condition) is ndarray:
+                self._alike.branch_alike(line, box.axes.active(condition), rows)
+            else:
+                self._alike.come_alike(line, rows)
+            return
+        self.recorder.branch(
+            line, self.axes.rows(condition, BOOLEAN), self.axes.active(mask), self.warp_numbers()
+        )
+
+    def count(self, line: int, flops: int, int_ops: int, mask: Mask) -> None:
+        if mask is True:
+            lanes = math.prod(self.axes.shape)
+        else:
+            lanes = int(np.count_nonzero(mask)) * (math.prod(self.axes.shape) // mask.size)
+        self.recorder.count(line, flops, int_ops, lanes)
+
+    def unset(self, name: str, given: Mask, mask: Mask, line: int) -> None:
+        """A variable is read; `given` are the lanes that wrote to it."""
+        if given is True:
+            return
+        bad = self.axes.active(mask) & ~self.axes.active(given)
+        if bad.any():
+            self.recorder.uninitialised(line, name, bad, self.warp_numbers())
+
+    def divisor(self, value: Value, mask: Mask, line: int) -> None:
+        """An integer divisor, about to be divided by."""
+        zero = value == 0
+        if (zero.any() if type(zero) is ndarray else zero) and self._any(zero, mask):
+            bad = self.axes.rows(zero, BOOLEAN) & self.axes.active(mask)
+            self.recorder.arithmetic(line, "an integer is divided by 0", bad, self.warp_numbers())
+
+    def row(self, p: LanePointer, index: Value, length: int, mask: Mask, line: int) -> None:
+        """An index within a row of `length` elements, which is part of something larger."""
+        if (bad := self._outside(index, length, mask)) is not None:
+            name = p.memory.name if type(p) is LanePointer else "the array"
+            self.recorder.row(line, name, length, self.axes.rows(index), bad, self.warp_numbers())
+
+    def shift(self, by: Value, bits: int, mask: Mask, line: int) -> None:
+        """By how much a value of so many bits is shifted."""
+        if (bad := self._outside(by, bits, mask)) is not None:
+            self.recorder.shift(line, bits, self.axes.rows(by), bad, self.warp_numbers())
+
+    def _outside(self, value: Value, end: int, mask: Mask) -> Any:
+        """The lanes of `mask`, (W, 32), in which a value is not 0 to end - 1; None where there are none."""
+        if type(value) is not ndarray:
+            if 0 <= value < end:
+                return None
+        elif value is self._inside.get(end):  # threadIdx.x and its like come again and again
+            return None
+        elif not value.size or (value.min() >= 0 and value.max() < end):
+            self._inside[end] = value
+            return None
+        value = wide(value)
+        bad = self.axes.rows((value < 0) | (value >= end), BOOLEAN) & self.axes.active(mask)
+        return bad if bad.any() else None
+
+
+class Watched(Recording, Blocks):
+    """Blocks in lockstep.
+
+    What does not depend on a block's number along an axis is recorded once for the blocks along it: see
+    `reports.alike`.
+    """
+
+
+class WatchedWarp(Recording, Warp):
+    """One warp, which comes to a barrier by itself."""
+
+    def barrier(self, name: str, mask: Mask, line: int) -> Arrival:
+        return Arrival(line, name, self.axes.active(mask), self.axes.active(self.exited))
+
+
+class _Box:
+    """Some blocks of a chunk: along the axes z, y, x all that there are, or the first one."""
+
+    def __init__(self, lanes: Recording, kept: tuple[bool, ...]) -> None:
+        self.kept, axes = kept, lanes.axes
+        whole = tuple([axes.shape[axis] for axis in axes.order[:3]])
+        z, y, x = [n if keep else 1 for n, keep in zip(whole, kept)]
+        self.one = z * y * x == 1
+        shape, block_shape = list(axes.shape), list(axes.block_shape)
+        for axis, keep in zip(axes.order[:3], kept):
+            if not keep:
+                shape[axis] = block_shape[axis] = 1
+        self.axes = Axes(shape, block_shape, axes.order)
+        numbers = np.arange(axes.blocks).reshape(whole)[:z, :y, :x].reshape(-1, 1)
+        warps = (lanes.first_block + numbers) * lanes.launch.warps + np.arange(lanes.launch.warps)
+        self.everybody = Rows(self.axes.active(True), warps.reshape(-1), (z, y, x), whole, True)
+
+
+def _fine(memory: Any, offset: Index, size: int) -> bool:
+    """Whether all lanes stay in bounds and are aligned, those too that do not take part."""
+    odd = (offset + memory.base) & alignment(size) - 1
+    if type(offset) is not ndarray:
+        return bool(memory.low <= offset <= memory.high - size and not odd)
+    return bool(
+        offset.size and offset.min() >= memory.low and offset.max() <= memory.high - size and not odd.any()
+    )

@@ -1,0 +1,77 @@
+"""From source to a checked program: `compile_source`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from warplens.errors import At, CompileError, Fault
+from warplens.language import groups, syntax, tree
+from warplens.language.check import Checker
+from warplens.language.lexer import Token
+from warplens.language.parse_expressions import ExpressionParser
+from warplens.language.parse_tokens import Tokens
+from warplens.language.parser import Parser
+from warplens.language.preprocess import Preprocessor
+from warplens.language.scope import FunctionName, Overloads
+from warplens.language.templates import explicit_only
+
+
+def compile_source(
+    source: str, name: str = "kernel.cu", options: Iterable[str] = (), name_expressions: Iterable[str] = ()
+) -> tree.Program:
+    """Reads CUDA C and checks it.
+
+    `options` are NVRTC's (-D and -U count, the others have no meaning here). `name_expressions` are the
+    instances of templates that are wanted, as CuPy takes them: "scale<float>"; `Program.kernels` lists them
+    under these names. Raises CompileError at the first mistake.
+    """
+    try:
+        preprocessor = Preprocessor(options)
+        parser = Parser(Tokens(list(groups.qualified(preprocessor.source(source)))))
+        unit = parser.unit()
+        checker = Checker()
+        checker.unit(unit)
+        start = At(1, 1)
+        kernels = {
+            text: _named(text, preprocessor.expression(text, start), parser, checker)
+            for text in name_expressions
+        }
+        return checker.program(name, source, kernels)
+    except Fault as fault:
+        kind = "unsupported" if fault.unsupported else "error"
+        raise CompileError(kind, fault.message, fault.at, name, source, fault.hint) from None
+    except RecursionError:
+        message = "unsupported: the source is nested too deeply"
+        raise CompileError("unsupported", message, At(1, 1), name, source) from None
+
+
+def _named(text: str, stream: list[Token], parser: Parser, checker: Checker) -> FunctionName:
+    """The kernel that a name expression means."""
+    start = At(1, 1)
+
+    def wrong(why: str) -> Fault:
+        return Fault(
+            start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
+        )
+
+    inner = Tokens(stream)
+    inner.scopes, inner.members = [parser.tokens.scopes[0]], parser.tokens.members
+    inner.opened = parser.tokens.opened
+    inner.takes("&")
+    node = ExpressionParser(inner).assignment()
+    if inner.token.kind != "end" or not isinstance(node, syntax.Name):
+        raise wrong("is not the name of a kernel")
+    meaning = checker.top.types.find(node)
+    if not isinstance(meaning, Overloads):
+        raise wrong(f"names no function: identifier '{node.name}' is undefined")
+    if node.arguments is None and meaning.functions:
+        return meaning.functions[0]
+    for template in meaning.templates:
+        bindings = explicit_only(
+            checker.top.expressions, template.definition, node.arguments or [], template.scope
+        )
+        if bindings is not None:
+            made = checker.functions.instance(template, bindings, start)
+            if made.kernel:
+                return made
+    raise wrong("fits no __global__ template of the source")

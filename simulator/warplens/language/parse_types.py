@@ -1,0 +1,384 @@
+"""Specifiers, declarators and the names of types."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from warplens.errors import At, Fault, unsupported
+from warplens.language import bfloat, groups, half, headers
+from warplens.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, Tokens
+from warplens.language.syntax import (
+    ArrayPart,
+    Declarator,
+    FunctionPart,
+    Name,
+    Node,
+    Parameter,
+    Part,
+    PointerPart,
+    ReferencePart,
+    Specifiers,
+    TypeName,
+)
+from warplens.language.types import (
+    BOOL,
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LLONG,
+    LONG,
+    SCHAR,
+    SHORT,
+    UCHAR,
+    UINT,
+    ULLONG,
+    ULONG,
+    USHORT,
+    VECTORS,
+    VOID,
+    Scalar,
+    Void,
+)
+
+if TYPE_CHECKING:
+    from warplens.language.parse_expressions import ExpressionParser
+
+_SIGNED = {"char": SCHAR, "short": SHORT, "": INT, "long": LONG, "long long": LLONG}
+_UNSIGNED = {"char": UCHAR, "short": USHORT, "": UINT, "long": ULONG, "long long": ULLONG}
+_ALONE: dict[str, Scalar | Void] = {
+    "void": VOID, "bool": BOOL, "char": CHAR, "float": FLOAT, "double": DOUBLE,
+}  # fmt: skip
+
+
+def built_in(words: list[str], at: At) -> Scalar | Void:
+    """The type that words such as `unsigned long` name together."""
+    if len(words) == 1 and words[0] in _ALONE:
+        return _ALONE[words[0]]
+    if sorted(words) == ["double", "long"]:
+        raise unsupported(at, "long double", "use double")
+    sign = [word for word in words if word in ("signed", "unsigned")]
+    rest = [word for word in words if word not in ("signed", "unsigned")]
+    if "int" in rest and rest != ["char", "int"]:
+        rest.remove("int")
+    size = " ".join(rest)
+    if len(sign) > 1 or size not in _SIGNED:
+        raise Fault(at, f"invalid combination of type specifiers: {' '.join(words)}")
+    return (_UNSIGNED if sign == ["unsigned"] else _SIGNED)[size]
+
+
+# The operators that a source may define for its structs, for vectors and enums.
+OWN_OPERATORS = {
+    "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "!", "~",
+    "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+}  # fmt: skip
+
+
+MEMBER_OPERATORS = {"=", "++", "--", "*", "->"}
+CLASS_WORDS = ("struct", "class", "union")
+
+
+class TypeParser:
+    """Needs expressions for lengths, alignments and what a parameter is where no argument is given."""
+
+    def __init__(self, tokens: Tokens, expressions: ExpressionParser) -> None:
+        self.tokens, self.expressions = tokens, expressions
+
+    # ------------------------------------------------------------------------------------------- specifiers
+
+    def specifiers(self, storage: bool = True, constructor: str = "") -> Specifiers:
+        """What stands before a name. `constructor`: the class whose name may be that of a function here."""
+        tokens = self.tokens
+        result = Specifiers(tokens.at, None)
+        words: list[str] = []
+        tokens.attributes()
+        while tokens.token.kind == "name" or (tokens.sees("::") and result.base is None and not words):
+            text, at = tokens.token.text, tokens.at
+            if text in TYPE_WORDS and text != "auto":
+                if result.base is not None:
+                    raise Fault(at, "invalid combination of type specifiers")
+                words.append(text)
+                tokens.place += 1
+            elif text in ("const", "volatile"):
+                result.const = result.const or text == "const"
+                result.volatile = result.volatile or text == "volatile"
+                tokens.place += 1
+            elif text in STORAGE_WORDS:
+                if not storage:
+                    raise Fault(at, f"'{text}' is not allowed here")
+                self.storage_word(result)
+            elif text in (*CLASS_WORDS, "enum", "typename") and result.base is None and not words:
+                tokens.place += 1
+                self._not_defined_here(text)
+                result.base = self.name()
+            elif text == constructor and result.base is None and tokens.ahead().text == "(":
+                break
+            elif result.base is None and not words and (text == "auto" or tokens.starts_type()):
+                if text == "auto":
+                    tokens.place += 1
+                result.base = "auto" if text == "auto" else self.name()
+            elif result.base is None and not words and text in REFUSED_WORDS:
+                tokens.refuse_word()
+            else:
+                break
+        if words:
+            result.base = built_in(words, result.at)
+        return result
+
+    def _not_defined_here(self, word: str) -> None:
+        tokens = self.tokens
+        if tokens.sees("{", "class", "struct", ":") or tokens.ahead().text in ("{", ":"):
+            hint = "define it on a line of its own before"
+            raise unsupported(
+                tokens.at,
+                f"{'an' if word in ('enum', 'union') else 'a'} {word} that is defined within a declaration",
+                hint,
+            )
+
+    def name(self) -> Name:
+        """A name with what stands before it and behind it: `a::b<c>::d`."""
+        tokens = self.tokens
+        node: Name | None = Name(tokens.at, "") if tokens.sees("::") else None
+        kind = ""
+        while True:
+            if node is not None:
+                tokens.must("::")
+                tokens.takes("template")
+            token = tokens.identifier("a name")
+            kind = self._kind(token.text, node)
+            name = tokens.full(token.text) if node is None else token.text
+            is_template = tokens.sees("<") and (
+                kind in ("template", "class template") or name in groups.TYPE_TEMPLATES
+            )
+            arguments = self.expressions.template_arguments() if is_template else None
+            node = Name(token.at, name, arguments, node)
+            if not tokens.sees("::") or tokens.ahead().kind != "name" or tokens.ahead().text == "operator":
+                return node
+
+    def _kind(self, name: str, of: Name | None) -> str:
+        tokens = self.tokens
+        if of is None or not of.name:
+            return tokens.kind_of(name)
+        kind = tokens.members.get(of.name, {}).get(name, "")
+        return kind or ("template" if name in tokens.templates else "")
+
+    def storage_word(self, result: Specifiers) -> None:
+        tokens = self.tokens
+        token = tokens.next()
+        text = token.text
+        if text in REFUSED_WORDS:
+            raise unsupported(token.at, REFUSED_WORDS[text])
+        if text == "__launch_bounds__":
+            opened = tokens.must("(").at
+            result.bounds = [self.expressions.assignment()]
+            while tokens.takes(","):
+                result.bounds.append(self.expressions.assignment())
+            tokens.must(")", opened)
+        elif text in ("__align__", "alignas"):
+            opened = tokens.must("(").at
+            if tokens.starts_type():
+                raise unsupported(tokens.at, "alignas of a type", "write its size in bytes")
+            result.align = self.expressions.constant()
+            tokens.must(")", opened)
+        elif text in ("register", "mutable") or (text == "explicit" and not tokens.classes):
+            raise Fault(token.at, f"'{text}' is not allowed here")
+        elif text in result.words and text in (
+            "explicit",
+            "inline",
+            "static",
+            "extern",
+            "constexpr",
+            "typedef",
+        ):
+            raise Fault(token.at, f"duplicate specifier '{text}'")
+        result.words.setdefault(text, token.at)
+
+    # ------------------------------------------------------------------------------------------- declarators
+
+    def declarator(self, named: bool | None = True) -> Declarator:
+        """`named`: True: with a name, False: without, None: either."""
+        tokens = self.tokens
+        prefix = self._prefix()
+        if tokens.sees("(") and (
+            tokens.ahead().text in ("*", "&", "(")
+            or (tokens.ahead().kind == "name" and not tokens.starts_type(1) and tokens.ahead().text != ")")
+        ):
+            opened = tokens.next().at
+            inner = self.declarator(named)
+            tokens.must(")", opened)
+        else:
+            inner = Declarator(tokens.at, self._name(named), [])
+            if inner.name and tokens.sees("<") and tokens.kind_of(inner.name) == "template":
+                inner.arguments = self.expressions.template_arguments()
+        inner.parts += self._suffixes(bool(inner.name))
+        inner.parts += prefix[::-1]
+        return inner
+
+    def _name(self, named: bool | None) -> str:
+        tokens = self.tokens
+        is_name = tokens.token.kind == "name" and tokens.token.text not in KEYWORDS
+        if named is None and not is_name:
+            if tokens.token.kind == "name" and not tokens.sees("const", "volatile"):
+                raise Fault(
+                    tokens.at, "expected an identifier", f"{tokens.token.text!r} is a word of the language"
+                )
+            return ""
+        if named is False:
+            return ""
+        if named and tokens.sees("operator"):
+            return self._operator()
+        if is_name and tokens.ahead().text == "::":
+            what = "a member of a class or namespace that is defined outside of it"
+            raise unsupported(tokens.ahead().at, what, "write it inside the braces")
+        return tokens.identifier().text
+
+    def _operator(self) -> str:
+        """The name of an operator of the source's own: "operator+"."""
+        tokens = self.tokens
+        at = tokens.next().at
+        mark = tokens.token.text
+        if mark in ("(", "[") and tokens.classes:
+            tokens.place += 1
+            tokens.must(")" if mark == "(" else "]")
+            return "operator()" if mark == "(" else "operator[]"
+        known = mark in OWN_OPERATORS or (mark in MEMBER_OPERATORS and tokens.classes)
+        if tokens.token.kind != "mark" or not known or tokens.ahead().text != "(":
+            raise unsupported(at, f"operator {mark} of your own", "write a function with a name")
+        tokens.place += 1
+        return f"operator{mark}"
+
+    def _prefix(self) -> list[Part]:
+        tokens = self.tokens
+        parts: list[Part] = []
+        while tokens.sees("*", "&", "&&"):
+            mark = tokens.next().text
+            if mark != "*":
+                parts.append(ReferencePart(mark == "&&"))
+                tokens.takes("__restrict__", "__restrict")
+                continue
+            words = set()
+            while tokens.sees("const", "volatile", "__restrict__", "__restrict"):
+                words.add(tokens.next().text)
+            parts.append(PointerPart("const" in words, "volatile" in words))
+        return parts
+
+    def _suffixes(self, named: bool) -> list[Part]:
+        tokens = self.tokens
+        parts: list[Part] = []
+        while True:
+            tokens.attributes()
+            if tokens.sees("["):
+                opened = tokens.next().at
+                length = None if tokens.sees("]") else self._inside()
+                tokens.must("]", opened)
+                parts.append(ArrayPart(opened, length))
+            elif (
+                tokens.sees("(")
+                and (tokens.ahead().text in (")", "[") or tokens.starts_type(1))
+                and not parts
+            ):
+                parts.append(FunctionPart(tokens.at, self.parameters()))
+            else:
+                if tokens.sees("(") and not parts:
+                    self._unknown_parameter_type()
+                return parts
+
+    def _unknown_parameter_type(self) -> None:
+        """`void k(flaot* x)`: an unknown name where the first parameter's type would stand."""
+        tokens = self.tokens
+        token, after = tokens.ahead(), tokens.ahead(2)
+        unknown = token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text)
+        if unknown and (after.kind == "name" or (after.text == "*" and tokens.ahead(3).kind == "name")):
+            raise undefined_type(token.text, token.at)
+
+    def _inside(self) -> Node:
+        before, self.tokens.no_greater = self.tokens.no_greater, False
+        node = self.expressions.constant()
+        self.tokens.no_greater = before
+        return node
+
+    def parameters(self) -> list[Parameter]:
+        tokens = self.tokens
+        opened = tokens.must("(").at
+        result: list[Parameter] = []
+        if tokens.sees("void") and tokens.ahead().text == ")":
+            tokens.place += 1
+        while not tokens.sees(")"):
+            result.append(self._parameter(opened))
+            if not tokens.sees(")"):
+                tokens.must(",") if tokens.sees(",") else self._parameter_end(opened)
+                if tokens.sees(")"):
+                    raise Fault(tokens.at, "expected a type specifier", "another parameter follows a comma")
+        tokens.must(")", opened)
+        return result
+
+    def _parameter_end(self, opened: At) -> None:
+        raise self.tokens.expected(")", opened, "parameters are separated by commas")
+
+    def _parameter(self, opened: At) -> Parameter:
+        tokens = self.tokens
+        at = tokens.at
+        if tokens.sees("..."):
+            raise unsupported(at, "functions with a variable number of arguments")
+        if tokens.token.kind == "end":
+            raise tokens.expected(")", opened)
+        specifiers = self.specifiers()
+        if specifiers.base is None:
+            raise self.missing_type(specifiers)
+        declarator = function_pointer(self.declarator(None))
+        default = self.expressions.assignment() if tokens.takes("=") else None
+        return Parameter(at, specifiers, declarator, default)
+
+    def missing_type(self, specifiers: Specifiers) -> Fault:
+        tokens = self.tokens
+        token = tokens.token
+        if token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text):
+            after = tokens.ahead()
+            if (after.kind == "name" and after.text not in KEYWORDS) or after.text in ("*", "&", "::"):
+                return undefined_type(token.text, token.at)
+        return Fault(
+            tokens.at, "expected a type specifier", "a parameter is a type and a name, as in 'int n'"
+        )
+
+    def type_name(self) -> TypeName:
+        at = self.tokens.at
+        specifiers = self.specifiers(storage=False)
+        if specifiers.base is None:
+            raise Fault(self.tokens.at, "expected a type specifier")
+        return TypeName(at, specifiers, self.declarator(False))
+
+
+def function_pointer(declarator: Declarator) -> Declarator:
+    """`int f(int)` as a parameter is a pointer to a function."""
+    if declarator.parts and isinstance(declarator.parts[0], FunctionPart):
+        declarator.parts.insert(0, PointerPart())
+    return declarator
+
+
+_OTHER_TYPES = {
+    "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long long", "uint64_t": "unsigned long long",
+    "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
+    "string": "const char *", "boolean": "bool", "Float": "float", "Int": "int", "integer": "int",
+    "byte": "unsigned char",
+    "float32": "float", "float64": "double", "int32": "int", "int64": "long long", "uint": "unsigned int",
+    "uint32": "unsigned int", "str": "const char *", "real": "float",
+}  # fmt: skip
+
+_WORDS = (*TYPE_WORDS, *VECTORS, "const", "__shared__", "__global__", "__device__", "__constant__")
+
+
+def undefined_type(name: str, at: At) -> Fault:
+    if name in (*half.TYPES, *half.OTHER_TYPES):
+        hint = half.INCLUDE_IT
+    elif name in (*bfloat.TYPES, *bfloat.OTHER_TYPES):
+        hint = bfloat.INCLUDE_IT
+    elif name == "std":
+        hint = "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"
+    elif name in _OTHER_TYPES:
+        include = headers.include_for(name)
+        hint = f"write {_OTHER_TYPES[name]!r}" + (f", or {include} in the first line" if include else "")
+    else:
+        close = get_close_matches(name, _WORDS, 1, 0.7)
+        hint = f"did you mean {close[0]!r}?" if close else "a declaration begins with a type, as in 'int n'"
+    return Fault(at, f"identifier '{name}' is undefined", hint)

@@ -1,0 +1,160 @@
+"""Launches on the CPU: in place, or on copies of the arguments, with all that happens recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warplens import through_cupy
+from warplens.again import Again
+from warplens.arguments import Arguments
+from warplens.backend import SIMULATE
+from warplens.engine.file_scope import pointers
+from warplens.engine.guards import guards
+from warplens.engine.guesses import guesses
+from warplens.engine.rounds import rounds
+from warplens.engine.run import run_lockstep, run_warps, run_watched
+from warplens.engine.survey import reachable
+from warplens.engine.tickets import tickets
+from warplens.engine.waits import waits
+from warplens.engine.writes import written_through
+from warplens.errors import Deadlock, EndlessLoop, KernelFault
+from warplens.reports.alike import AlikeRecorder, WrittenError
+from warplens.reports.findings import note_guesses, tell_rounds
+from warplens.reports.recorder import Recorder
+from warplens.reports.report import Report
+
+if TYPE_CHECKING:
+    from warplens.kernel import Kernel
+
+MAX_STEPS = 1_000_000
+PATIENCE = 10.0  # seconds
+
+
+@contextmanager
+def simulated(kernel: Kernel, arguments: Arguments, where: str, keep: bool) -> Iterator[Arguments]:
+    """The arguments in simulated memory: as they are, or copied from a GPU, with the variables at file scope.
+
+    With `keep`, what is in the copies at the end goes back, whatever stopped the kernel.
+    """
+    if where == SIMULATE:
+        yield arguments
+        return
+    copies = through_cupy.GpuCopies(arguments.given)
+    for variable, allocation in kernel.variables.items():
+        try:
+            there = kernel.unit.variable_on_gpu(variable)
+        except RuntimeError:
+            continue  # NVRTC has left it out, or it is static: nobody outside of the source can see it
+        copies.add(there, allocation)
+    try:
+        yield arguments.copied(copies.args)
+    finally:
+        if keep:
+            copies.back()
+
+
+@contextmanager
+def _recursion_named(kernel: Kernel) -> Iterator[None]:
+    """Say in words of our own that functions call each other too often."""
+    try:
+        yield
+    except RecursionError:
+        names = ", ".join(f.name for f in reachable(kernel.function)[1:])
+        raise KernelFault(
+            f"{kernel.program.name}: a function called itself too often: {names}. "
+            "Does every call come closer to the end?"
+        ) from None
+
+
+def run(
+    kernel: Kernel,
+    where: str,
+    grid: Any,
+    block: Any,
+    args: Any,
+    shared_mem: int,
+    schedule: str = "lockstep",
+    max_steps: int = MAX_STEPS,
+    patience: float | None = PATIENCE,
+) -> None:
+    """A simulation of arguments that are there where `machine` has found them."""
+    launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse", patience)
+    with simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
+        together = schedule == "lockstep" and not waits(kernel.function)
+        code = kernel.code("lockstep" if together else "warps")
+        code.variables.update(pointers(kernel.variables))
+        launch.waits = code.waits
+        in_order = run_lockstep if together else run_warps
+        try:
+            with _recursion_named(kernel):
+                in_order(code, launch, arguments.values())
+        finally:
+            sys.stdout.write(launch.printed.text)
+        arguments.wrote()
+
+
+def recorded(
+    kernel: Kernel, where: str, grid: Any, block: Any, args: Any, shared_mem: int, max_steps: int,
+    max_span: int | None, patience: float | None,
+) -> Report:  # fmt: skip
+    """The report of a run on copies, of arguments that are there where `machine` has found them."""
+    launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
+    with simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
+        only_read = arguments.only_read(written_through(kernel.function))
+    code = kernel.code("watched")
+    while True:
+        copies: dict[int, np.ndarray[Any, Any]] = {}
+        values = arguments.values(copies)
+        code.variables.update(pointers(kernel.variables, copies))
+        known = launch.name, launch.source, launch.grid, launch.block, max_span
+        signs = tickets(kernel.function)
+        recorder = (
+            Recorder(*known, signs) if code.waits else AlikeRecorder(*known, signs, only_read=only_read)
+        )
+        launch.waits = code.waits
+        again = Again(
+            kernel.code,
+            lambda: kernel.prepare(grid, block, shared_mem, max_steps),
+            arguments,
+            kernel.variables,
+            copies,
+        )
+        try:
+            with _recursion_named(kernel):
+                run_watched(code, launch, values, recorder)
+            break
+        except EndlessLoop as loop:
+            if code.by_warp or not isinstance(loop, Deadlock):
+                recorder.endless(loop.line, loop.why, loop.live, loop.warps)
+                break
+            code = kernel.code("watched warps")  # threads of one block may wait for each other
+        except WrittenError as error:  # a pointer has come there by another way
+            only_read -= {error.base}
+        launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
+    report = recorder.report(arguments.outputs(copies))
+    report.printed = launch.printed.text
+    report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
+    report.rerun = again
+    if report.barrier_divergence:
+        _show_block(report, again)
+    if report.out_of_bounds:
+        standing = guards(kernel.function)
+        for finding in report.out_of_bounds:
+            if finding.array != kernel.dynamic:  # of which the launch may have given too little
+                finding.guards = standing.get(finding.line, ())
+    note_guesses(report, guesses(kernel.function))
+    tell_rounds(report, rounds(kernel.function))
+    return report
+
+
+def _show_block(report: Report, again: Again) -> None:
+    """Keep what happened in the block whose threads miss a barrier, in place of the first block's."""
+    x, y, z = block = report.barrier_divergence[0].block or (0, 0, 0)
+    events = again.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
+    if events:
+        report.seen.events, report.seen.block = events, block
