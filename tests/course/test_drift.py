@@ -9,6 +9,7 @@ import pytest
 from coursekit.course import find_course
 from coursekit.make import drift, exercises, promote
 from coursekit.make.book import is_taught
+from coursekit.notebooks import cells, read
 
 COURSE = find_course(Path(__file__).parent)
 
@@ -60,3 +61,9 @@ def test_a_notebook_is_what_solutions_say(name: str, notebooks: dict[str, str]) 
 @pytest.mark.slow
 def test_every_solution_has_its_exercises(notebooks: dict[str, str]) -> None:
     assert sorted(notebooks) == made_by_exercises()
+
+
+def test_solutions_store_nothing_that_hidden_tests_show() -> None:
+    found = [cell for path in COURSE.solutions.glob("*.ipynb") for cell in cells(path, read(path))]
+    hidden = [cell for cell in found if cell.is_hidden_test]
+    assert hidden and not [cell.where() for cell in hidden if cell.node.outputs or cell.node.execution_count]

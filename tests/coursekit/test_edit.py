@@ -21,7 +21,7 @@ from coursekit.__main__ import main
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.desk import Desk
-from coursekit.make.execute import keep_outputs
+from coursekit.make.execute import executed, keep_outputs
 from coursekit.make.session import Session
 from coursekit.make.textform import as_percent, merged
 
@@ -54,6 +54,12 @@ def test_the_text_form_of_every_notebook_gives_back_the_notebook(folder: str) ->
         found = merged(as_percent(before), before, WHERE)
         assert found.is_same
         assert notebooks.as_text(found.notebook) == notebooks.as_text(before)
+
+
+def test_what_a_hidden_test_shows_is_not_stored(tmp_path: Path) -> None:
+    hidden = "### BEGIN HIDDEN TESTS\nprint(a)\n### END HIDDEN TESTS"
+    made = executed(notebook("a = 1", hidden, "print(a)"), tmp_path / "01.ipynb", Course(tmp_path))
+    assert [(len(cell.outputs), cell.execution_count) for cell in made.cells] == [(0, 1), (0, None), (1, 3)]
 
 
 def test_a_deleted_cell_takes_its_id_and_outputs_with_it() -> None:
