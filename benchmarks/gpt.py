@@ -1,6 +1,6 @@
 """GPT beside PyTorch on the CPU: a training step, and tokens a second; the same weights, a process each.
 
-    python -m benchmarks.gpt                         # writes benchmarks/results/gpt.json and the README
+    python -m benchmarks.gpt                         # writes benchmarks/results/gpt.json and README.md
     python -m benchmarks.gpt --case step --rounds 1  # a part is only printed
 
 gpt-micro (4 layers, 4 heads, 128 numbers), block 128, batch 16, vocabulary 96. The peers are minGPT's

@@ -1,6 +1,6 @@
 """Mamba beside a loop in PyTorch, and beside our own GPT by length; the same weights, a process each.
 
-    python -m benchmarks.mamba          # writes benchmarks/results/mamba.json and the README
+    python -m benchmarks.mamba          # writes benchmarks/results/mamba.json and README.md
     python -m benchmarks.mamba --case forward  # a part is only printed
 
 2 layers of width 64 (d_state 16), vocabulary 96. The peer is Mamba as one writes it in PyTorch without a

@@ -1,6 +1,6 @@
 """Mamba's scan beside PyTorch's on the CPU, forward and with backward; the same inputs, a process each.
 
-    python -m benchmarks.scan                            # writes benchmarks/results/scan.json and the README
+    python -m benchmarks.scan                            # writes benchmarks/results/scan.json and README.md
     python -m benchmarks.scan --case forward --rounds 1  # a part is only printed
 
 Two sizes, each of 4.2 million numbers of state: few long samples, and many short ones as in training on

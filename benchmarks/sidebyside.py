@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar
 from benchmarks.machine import machine
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+README = ROOT / "benchmarks" / "README.md"
 THREADS, ROUNDS = 2, 5
 WARM_UPS = 3  # calls before the clock runs; their results are compared between the libraries
 SECONDS, FEWEST_CALLS = 1.0, 7  # a process goes on until it has both
@@ -293,7 +293,7 @@ def write_readme(suite: Suite) -> None:
     README.write_text(with_table(suite, text, made), encoding="utf-8")
     if marked(suite, text) is None:
         print(
-            f"put <!-- bench {suite.name} --> and <!-- /bench {suite.name} --> into the README, then --table"
+            f"{README}: put <!-- bench {suite.name} --> and <!-- /bench {suite.name} --> there, then --table"
         )
 
 

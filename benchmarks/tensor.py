@@ -1,6 +1,6 @@
 """minilib's tensors, layers and optimisers beside PyTorch on the CPU: the same lines, in one process each.
 
-    python -m benchmarks.tensor                         # writes benchmarks/results/tensor.json and the README
+    python -m benchmarks.tensor                         # writes benchmarks/results/tensor.json and README.md
     python -m benchmarks.tensor --case mlp --rounds 1   # a part is only printed
 
 minilib follows PyTorch's names: each case is written once, and `Library` says where the names are. Both get

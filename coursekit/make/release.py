@@ -22,9 +22,12 @@ from coursekit.notebooks import HIDDEN, SOLUTION
 FOLDERS = ("chapters", "exercises", "minilib", "simulator/warplens", "coursekit")
 FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 # Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
-EXTRAS = (".gitignore", "environment.yml", "postBuild", "simulator/README.md", "benchmarks/results")
+EXTRAS = (
+    *(".gitignore", "environment.yml", "postBuild"),
+    *("simulator/README.md", "benchmarks/README.md", "benchmarks/results"),
+)
 
-NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
+NOT_FOR_STUDENTS = "## For instructors"
 _LEFT_OUT = ("__pycache__", ".ipynb_checkpoints")
 
 

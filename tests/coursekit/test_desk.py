@@ -439,8 +439,8 @@ def test_links_and_crowds_in_a_folder_are_one_line(chapter: Chapter, tmp_path: P
     assert "more than 5000 files" in found["crowd"]
 
 
-def test_the_readme_has_the_patterns_that_are_tested_here() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_for_instructors_has_the_patterns_that_are_tested_here() -> None:
+    text = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
     for pattern in (MOODLE, CANVAS, CLASSROOM):
         assert f"`'{pattern}'`" in text
 
