@@ -22,6 +22,7 @@ rng = np.random.default_rng(1)
 # <details><summary>The idea</summary>Nothing changes, so choose a number with which no exponential can overflow.</details>
 # <details><summary>The first line</summary>Begin with the largest score of each row, and keep its axis.</details>
 
+
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "points": 0, "schema_version": 3, "solution": true, "task": false}
 # exercise: 9.1
 # (`#| export` on a line of its own here sends the answer to the module that the notebook names: a core exercise has it.)
@@ -32,10 +33,13 @@ def softmax(x: np.ndarray) -> np.ndarray:
     return e / e.sum(axis=1, keepdims=True)
     ### END SOLUTION
 
+
 # %% nbgrader={"grade": true, "grade_id": "softmax-checks", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 # Two to four checks that the learner sees. Their messages name the likely mistake.
 assert np.allclose(softmax(np.zeros((1, 4))), 0.25), "four equal scores share one equally: divide by the sum"
-assert np.isfinite(softmax(np.array([[1000.0, 0.0]]))).all(), "exp(1000) overflows: what can you subtract first?"
+assert np.isfinite(softmax(np.array([[1000.0, 0.0]]))).all(), (
+    "exp(1000) overflows: what can you subtract first?"
+)
 
 # %% nbgrader={"grade": true, "grade_id": "softmax-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 ### BEGIN HIDDEN TESTS
@@ -49,14 +53,14 @@ probe("one column", softmax(rng.normal(size=(4, 1))) * rng.normal(size=(4, 1)))
 # Wrong answers go to solutions/misconceptions/NN_name.py: at least three for a core exercise, each with the hint that it
 # earns. One is an edit of the answer above (`- ` goes, `+ ` comes, two spaces stay), or a whole program:
 #
-# %% exercise=9.1 hint="You divide by the sum of the whole array. Each row has a sum of its own: axis=1."
-# -     return e / e.sum(axis=1, keepdims=True)
-# +     return e / e.sum()
+#   # %% exercise=9.1 hint="You divide by the sum of the whole array. Each row has a sum of its own: axis=1."
+#   -     return e / e.sum(axis=1, keepdims=True)
+#   +     return e / e.sum()
 #
-# %% exercise=9.1 hint="exp of a large score overflows. Subtract the largest score of the row before you exponentiate."
-# -     e = np.exp(x - x.max(axis=1, keepdims=True))
-# +     e = np.exp(x)
+#   # %% exercise=9.1 hint="exp of a large score overflows. Subtract the largest score of its row first."
+#   -     e = np.exp(x - x.max(axis=1, keepdims=True))
+#   +     e = np.exp(x)
 #
-# %% exercise=9.1 hint="Your rows do not sum to one: divide by the sum of the exponentials, not by the largest one."
-# -     return e / e.sum(axis=1, keepdims=True)
-# +     return e / e.max(axis=1, keepdims=True)
+#   # %% exercise=9.1 hint="Your rows do not sum to one: divide by the sum of the exponentials, not by the largest."
+#   -     return e / e.sum(axis=1, keepdims=True)
+#   +     return e / e.max(axis=1, keepdims=True)
