@@ -465,7 +465,7 @@ def propagate(
     With `wanted`, operations that lead to none of them are left alone. The newest operation goes first: all
     that use its result are newer, so its gradient is complete.
     """
-    ways = leading_to(root, wanted) if wanted else None
+    ancestors = leading_to(root, wanted) if wanted else None
     pending: dict[Node, Array] = {root: seed}
     owned: set[Node] = set()
     found: dict[Node, tuple[Array, bool]] = {}
@@ -477,17 +477,17 @@ def propagate(
             gradient = run_hooks(f.hooks, gradient)
         if f in wanted:
             found[f] = gradient, False
-        if ways is not None and f not in ways:
+        if ancestors is not None and f not in ancestors:
             continue
         if f.saved is FREED or f.serial < _writes.last:
             refuse_unusable(f)
         on_cpu = type(gradient) is np.ndarray
-        shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
+        grad_inputs = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
         if f.saved and not retain_graph:
             f.saved = FREED
-        if ways is not None:
-            shares = shares_for(f, shares, ways, wanted)
-        hand_out(f, shares, pending, owned, queue)
+        if ancestors is not None:
+            grad_inputs = wanted_only(f, grad_inputs, ancestors, wanted)
+        accumulate(f, grad_inputs, pending, owned, queue)
     for leaf, gradient in pending.items():
         array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
         found[leaf] = array, leaf in owned and array is gradient
@@ -508,9 +508,9 @@ def refuse_unusable(f: Function) -> None:
 
 
 def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
-    """The operations between `root` and those nodes that are `wanted`: these have somebody to tell."""
+    """The operations between `root` and those nodes that are `wanted`: the only ones to visit."""
     wanted = {*wanted}  # `in` a list would compare numbers
-    ways: set[Node] = set()
+    ancestors: set[Node] = set()
     todo, seen = [root], {root}
     order: list[Function] = []
     while todo:
@@ -520,17 +520,19 @@ def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
             todo += [x for x in node.inputs if x.requires_grad and x not in seen]
             seen.update(node.inputs)
     for f in sorted(order, key=lambda f: f.serial):  # oldest first
-        if any(x in ways or x in wanted for x in f.inputs):
-            ways.add(f)
-    return ways
+        if any(x in ancestors or x in wanted for x in f.inputs):
+            ancestors.add(f)
+    return ancestors
 
 
-def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Node]) -> tuple[Any, ...]:
-    """The shares of those inputs of `f` that are wanted or lead there, None for the others."""
-    shares = shares if isinstance(shares, tuple) else (shares,)
+def wanted_only(
+    f: Function, grad_inputs: Any, ancestors: set[Node], wanted: Collection[Node]
+) -> tuple[Any, ...]:
+    """The gradients of those inputs of `f` that are wanted or lead there, None for the others."""
+    grad_inputs = grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)
     return tuple(
-        share if node in ways or any(node is x for x in wanted) else None
-        for node, share in zip(f.inputs, shares)
+        grad if node in ancestors or any(node is x for x in wanted) else None
+        for node, grad in zip(f.inputs, grad_inputs)
     )
 
 
@@ -549,28 +551,28 @@ def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Ar
     return grad
 
 
-def hand_out(
-    f: Function, shares: Any, pending: dict[Node, Array], owned: set[Node], queue: list[tuple[int, Function]]
+def accumulate(
+    f: Function, grads: Any, pending: dict[Node, Array], owned: set[Node], queue: list[tuple[int, Function]]
 ) -> None:
-    """Add what `f` tells its inputs to what is pending for them; operations new to this go into the queue.
+    """Add the gradients that `f` gives its inputs to `pending`; operations not seen before join the queue.
 
-    `owned` holds the nodes whose pending array was made here: writing into it changes nobody else's.
+    `owned` holds the nodes whose pending array was allocated here, so that adding in place is safe.
     """
-    for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-        if share is None or not node.requires_grad:
+    for node, grad in zip(f.inputs, grads if isinstance(grads, tuple) else (grads,)):
+        if grad is None or not node.requires_grad:
             continue
-        if share.shape != node.shape:
-            share = sum_to(share, node.shape)
-        if share.dtype is not node.dtype:
-            share = share.astype(node.dtype)
+        if grad.shape != node.shape:
+            grad = sum_to(grad, node.shape)
+        if grad.dtype is not node.dtype:
+            grad = grad.astype(node.dtype)
         if node not in pending:
-            pending[node] = share
+            pending[node] = grad
             if isinstance(node, Function):
                 heappush(queue, (-node.serial, node))
         elif node in owned:
-            pending[node] += share
+            pending[node] += grad
         else:
-            pending[node] = pending[node] + share
+            pending[node] = pending[node] + grad
             owned.add(node)
 
 
