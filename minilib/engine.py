@@ -581,3 +581,8 @@ def sum_to(array: Array, shape: Shape) -> Array:
     extra = array.ndim - len(shape)
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
     return float_sum(array, (*range(extra), *repeated), keepdims=True).reshape(shape)
+
+
+# Names of version 0.1, which notebooks that learners have written may still import
+
+hand_out, shares_for = accumulate, wanted_only

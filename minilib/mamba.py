@@ -95,12 +95,15 @@ class MambaBlock(nn.Module):
         x = x if mask is None else x * mask
         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
         x = x if mask is None else x * mask
+        y = selective_scan(x, *self.select(x), self.D)  # (B, T, E)
+        return self.out_proj(y * F.silu(gate))
+
+    def select(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What the tokens x (..., E) choose for the scan: delta (..., E), A (E, N), B and C (..., N)."""
         n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-        delta = F.softplus(self.dt_proj(step))  # (B, T, E)
-        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=-1)
+        delta = F.softplus(self.dt_proj(step))  # (..., E), above 0
+        return delta, -self.A_log.exp(), B, C  # A stays below 0, whatever is learned: the state fades
 
     def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
         """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
@@ -109,14 +112,11 @@ class MambaBlock(nn.Module):
         window[:] = seen.data[:, :, 1:]
         x = (seen * self.conv1d.weight[:, 0]).sum(2)
         x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
-        n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
-        delta = F.softplus(self.dt_proj(step))  # (B, E)
-        state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+        delta, A, B, C = self.select(x)
+        state *= (delta.unsqueeze(2) * A).exp().data
         state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
         y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        return self.out_proj(y * F.silu(gate))
 
     def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
         """Many tokens behind those that were there, as so many steps: (B, T, C) -> (B, T, C)."""
@@ -125,12 +125,8 @@ class MambaBlock(nn.Module):
         seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
         window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
         x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
-        n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-        delta = F.softplus(self.dt_proj(step))
-        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        y = selective_scan(x, *self.select(x), self.D, state)
+        return self.out_proj(y * F.silu(gate))
 
 
 @dataclass
