@@ -558,21 +558,21 @@ def accumulate(
 
     `owned` holds the nodes whose pending array was allocated here, so that adding in place is safe.
     """
-    for node, grad in zip(f.inputs, grads if isinstance(grads, tuple) else (grads,)):
-        if grad is None or not node.requires_grad:
+    for node, dx in zip(f.inputs, grads if isinstance(grads, tuple) else (grads,)):
+        if dx is None or not node.requires_grad:
             continue
-        if grad.shape != node.shape:
-            grad = sum_to(grad, node.shape)
-        if grad.dtype is not node.dtype:
-            grad = grad.astype(node.dtype)
+        if dx.shape != node.shape:
+            dx = sum_to(dx, node.shape)
+        if dx.dtype is not node.dtype:
+            dx = dx.astype(node.dtype)
         if node not in pending:
-            pending[node] = grad
+            pending[node] = dx
             if isinstance(node, Function):
                 heappush(queue, (-node.serial, node))
         elif node in owned:
-            pending[node] += grad
+            pending[node] += dx
         else:
-            pending[node] = pending[node] + grad
+            pending[node] = pending[node] + dx
             owned.add(node)
 
 

@@ -97,8 +97,7 @@ class CausalSelfAttention(nn.Module):
         else:
             q, k, v = qkv.split(x.shape[2], dim=2)
             y = F.causal_attention(q, *cache.extend(k, v), self.n_head)
-        out: Tensor = self.resid_dropout(self.c_proj(y))
-        return out
+        return self.resid_dropout(self.c_proj(y))
 
 
 class LayerCache:
@@ -133,8 +132,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         wide = F.gelu(self.c_fc(x), "tanh")  # (B, T, 4 C)
-        out: Tensor = self.dropout(self.c_proj(wide))
-        return out
+        return self.dropout(self.c_proj(wide))
 
 
 class Block(nn.Module):
@@ -171,8 +169,7 @@ class Transformer(nn.Module):
         x = self.drop(self.wte(idx) + self.wpe(places))  # (B, T, C) + (T, C)
         for i, block in enumerate(self.h):
             x = block(x, caches[i] if caches else None)
-        out: Tensor = self.ln_f(x)
-        return out
+        return self.ln_f(x)
 
 
 class GPT(nn.Module):

@@ -156,8 +156,7 @@ class ResidualBlock(nn.Module):
         self.norm = nn.RMSNorm(config.d_model, 1e-5)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        out: Tensor = x + self.mixer(self.norm(x), mask)
-        return out
+        return x + self.mixer(self.norm(x), mask)
 
 
 # The model
@@ -202,8 +201,7 @@ class Mamba(nn.Module):
         keep = None if mask is None else mask.unsqueeze(2).to(x.dtype)  # (B, T, 1)
         for layer in self.layers:
             x = layer(x, keep)
-        logits: Tensor = self.lm_head(self.norm_f(x))
-        return logits
+        return self.lm_head(self.norm_f(x))
 
     def loss(self, ids: Tensor, targets: Tensor, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of the targets (B, T) that are not -1."""

@@ -90,8 +90,7 @@ def cross_entropy(
 
 def _no_class(target: Tensor, classes: int, ignore_index: int) -> Array:
     """Where a target is neither a class nor to be ignored."""
-    wrong: Array = (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
-    return wrong
+    return (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
 
 
 def _class_rows(input: Tensor, axis: int) -> Tensor:

@@ -148,5 +148,4 @@ def kernels(file: str, *names: str) -> Callable[[str], Any]:
     """What finds a kernel of minilib/kernels/`file`.cu by its name; `names` are those with <numbers>."""
     path = Path(__file__).parents[1] / "kernels" / f"{file}.cu"
     module = RawModule(code=path.read_text(encoding="utf-8"), name_expressions=names or None)
-    found: Callable[[str], Any] = functools.cache(module.get_function)
-    return found
+    return functools.cache(module.get_function)

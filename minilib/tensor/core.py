@@ -192,13 +192,11 @@ class Tensor:
 
     @property
     def shape(self) -> Shape:
-        shape: Shape = self.data.shape
-        return shape
+        return self.data.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.data.dtype
-        return dtype
+        return self.data.dtype
 
     @property
     def ndim(self) -> int:
@@ -268,8 +266,7 @@ class Tensor:
         """The one number of a tensor with one element, as a Python number."""
         if self.data.size != 1:
             raise RuntimeError(f"item: a tensor of shape {self.shape} has {self.data.size} numbers, not one")
-        number: Number = self.data.item()
-        return number
+        return self.data.item()
 
     def tolist(self) -> Any:
         """The numbers as nested lists of Python numbers."""
@@ -1095,7 +1092,7 @@ def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) 
         if not isinstance(b, bool | int | float):
             if isinstance(b, np.ndarray):
                 raise TypeError(f"{f.name}: one operand is a NumPy array: wrap it in tensor(...) first")
-            return NotImplemented  # type: ignore[no-any-return]
+            return NotImplemented
         b = weak(b, a)
     if a.data.dtype is not b.data.dtype:
         dtype = result_type(a, b)
@@ -1151,7 +1148,7 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)
     if made is NotImplemented:
-        return NotImplemented  # type: ignore[no-any-return]
+        return NotImplemented
     refuse_misfit(x, made)
     f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
     if x.origin is not None:
