@@ -265,7 +265,7 @@ def retain_grad(self):
 def refuse_overwritten(f):
     for array in f.saved:
         log = _writes.get(id(array)) if array is not None else None
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="You refuse every array that was ever written to. A write that is older than the operation did no harm: compare the times."
@@ -285,7 +285,7 @@ def refuse_overwritten(f):
 def refuse_overwritten(f):
     for array in f.saved[:1]:
         log = _writes.get(id(owner_of(array))) if array is not None else None
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="You ask when anything was written last. Only a write to an array that f has saved matters."
@@ -297,7 +297,7 @@ def refuse_overwritten(f):
 def refuse_overwritten(f):
     for array in f.saved:
         log = _writes.get(id(owner_of(array)))
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="Where nobody ever wrote, _writes.get gives None, which has no last. Ask whether there are notes before you compare."
