@@ -46,7 +46,7 @@ class Mul(Function):
     """x * y"""
 
     def forward(self, x: Array, y: Array) -> Array:
-        self.saved = x if self.needs(1) else None, y if self.needs(0) else None
+        self.saved = x if self.needs(1) else None, y if self.needs(0) else None  # only what backward reads
         return x * y
 
     def backward(self, grad: Array) -> tuple[Array | None, ...]:
@@ -117,7 +117,7 @@ def power(x: Array, y: Array) -> Array:
 class Sqrt(Function):
     def forward(self, x: Array) -> Array:
         y = self.xp.sqrt(x)
-        self.saved = (y,)
+        self.saved = (y,)  # the derivative is 1 / (2 y): the result says enough
         return y
 
     def backward(self, grad: Array) -> Array:
@@ -130,7 +130,7 @@ class Exp(Function):
 
     def forward(self, x: Array) -> Array:
         y = self.xp.exp(x)
-        self.saved = (y,)
+        self.saved = (y,)  # the derivative of exp is exp
         return y
 
     def backward(self, grad: Array) -> Array:

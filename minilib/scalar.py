@@ -173,7 +173,7 @@ class Value:
         return self.op
 
 
-# `Value(data)` would check a number that our own arithmetic has made: this is half the time.
+# `Value(data)` would check a number that our own arithmetic has made, again at each operation.
 _new = object.__new__
 
 

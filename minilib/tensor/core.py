@@ -150,7 +150,7 @@ class Tensor:
 
     def __init__(self, data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
         self.data = as_array(data, dtype)
-        self._grad = self._function = self.hooks = self.origin = None
+        self._grad = self._function = self.hooks = self.origin = None  # a leaf: nothing has made it
         self._requires_grad = False
         if requires_grad:
             self.requires_grad_()
@@ -237,11 +237,13 @@ class Tensor:
         `array - tensor` is refused, since either kind could be meant; NumPy's numbers count as Python's.
         """
         (out,) = options.get("out", (None,))
+        # `array -= tensor` arrives here as subtract(..., out=array).
         if type(out) is np.ndarray and method == "__call__":
             ufunc(*[x.data if isinstance(x, Tensor) else x for x in inputs], **options)
-            wrote(out)
+            wrote(out)  # so that backward refuses what it has saved of it
             return out
         operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
+        # Left: `np.float32(2) * tensor`.
         if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
             raise TypeError(
                 f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()"
@@ -512,6 +514,7 @@ class Tensor:
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
+        # NumPy loses digits there.
         many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
         return apply((LongSum if many else Sum)(dim, flag(keepdim)), self)
 
@@ -539,7 +542,7 @@ class Tensor:
         if self.dtype == np.float16:
             return self.float().var(dim, unbiased, keepdim, correction).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
-        distance = self - self.mean(dim, keepdim=True)
+        distance = self - self.mean(dim, keepdim=True)  # two passes: E[x²] - E[x]² would cancel most digits
         return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
 
     def std(
@@ -550,7 +553,7 @@ class Tensor:
 
     def _root(self) -> Tensor:
         """The square root, whose gradient at 0 is 0 and not infinite."""
-        flat = self == 0
+        flat = self == 0  # there 1 / (2 sqrt(0)) is infinite, and inf * 0 is nan
         return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
 
     def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
@@ -566,6 +569,7 @@ class Tensor:
         if self.dtype == np.float16:
             return self.float().norm(p, dim, keepdim).to(np.float16)
         if p in ("fro", 2):
+            # Not ** 0.5 of a general power: products are faster.
             return (self * self).sum(dim, keepdim)._root()
         if p in (math.inf, -math.inf):
             return self.abs().amax(dim, keepdim) if p == math.inf else self.abs().amin(dim, keepdim)
@@ -600,6 +604,7 @@ class Tensor:
         """
         if isinstance(dim, Tensor):
             return binary(Maximum(), self, dim)
+        # PyTorch's two kinds of ties: a full max shares the gradient, one along `dim` pays the index.
         return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
 
     def min(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
@@ -656,7 +661,7 @@ class Tensor:
         (start,), (end,) = axes(start_dim, self.ndim), axes(end_dim, self.ndim)
         if start > end:
             raise RuntimeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
-        middle = math.prod(self.shape[start : end + 1])
+        middle = math.prod(self.shape[start : end + 1])  # not -1, which an empty tensor leaves open
         return self.reshape(*self.shape[:start], middle, *self.shape[end + 1 :])
 
     def unsqueeze(self, dim: int) -> Tensor:
@@ -752,7 +757,7 @@ class Tensor:
         Arrays of uint8 are masks, as if of booleans.
         """
         basic, layout, arrays = split_index(index, self)
-        whole = all_slices(basic)
+        whole = all_slices(basic)  # then a view first would be the tensor itself
         part = self if layout and whole else apply(Slice(basic), self)
         return apply(Select(layout), part, *arrays) if layout else part
 
@@ -764,6 +769,7 @@ class Tensor:
         at = gather_axis(self, dim, index)
         if not self.ndim:
             return self.clone()
+        # Index may be shorter.
         part = tuple(slice(None) if i == at else slice(n) for i, n in enumerate(index.shape))
         return apply(TakeAlongDim(at), self[part], index)
 
@@ -773,7 +779,7 @@ class Tensor:
         """Views of the parts along `dim`: `split_size` long (the last: the rest), or of given sizes."""
         at = _axis(dim, self, "split")
         sizes = part_sizes(split_size, self.shape[at], dim)
-        ends = list(itertools.accumulate(sizes))
+        ends = list(itertools.accumulate(sizes))  # where each part ends
         before = (slice(None),) * at
         return tuple(apply(Slice((*before, slice(end - size, end))), self) for size, end in zip(sizes, ends))
 
@@ -782,7 +788,7 @@ class Tensor:
         if chunks < 1:
             raise RuntimeError(f"chunk: the number of chunks must be at least 1, not {chunks}")
         n = self.shape[_axis(dim, self, "chunk")]
-        return self.split(-(-n // chunks) if n else [0] * chunks, dim)
+        return self.split(-(-n // chunks) if n else [0] * chunks, dim)  # -(-n // k) rounds up
 
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
         """The slices along `dim`, without that axis."""
@@ -884,7 +890,7 @@ class Tensor:
         basic, layout, arrays = split_index(index, self)
         refuse_dtype(self, value, arrays)
         value = filling(value, self)
-        refuse_write(self, value)
+        refuse_write(self, value)  # before anything is written
         _write(self, Write(basic, layout), value, *arrays)
 
     def copy_(self, source: Tensor) -> Tensor:
@@ -906,6 +912,7 @@ class Tensor:
         """
         if not isinstance(std, Tensor) and std < 0:
             raise RuntimeError(f"normal_: std must not be negative, and is {std}")
+        # Drawn on the CPU, whatever the device.
         draw = (generator or default_generator).numbers.standard_normal
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
 
@@ -945,9 +952,10 @@ class Tensor:
             if leaf.function is not None:
                 continue  # data without a gradient when it was used, written to since
             if leaf.grad is None:
+                # What is not ours may be somebody's input or gradient.
                 leaf.grad = Tensor(array if owned else array.copy())
             else:
-                leaf.grad.data += array
+                leaf.grad.data += array  # gradients add up over calls, as in PyTorch
 
     def zero_grad(self) -> None:
         """Forget the gradient."""
@@ -964,7 +972,7 @@ class Tensor:
         """
         if not self.requires_grad:
             raise RuntimeError("register_hook: this tensor gets no gradient (requires_grad is False)")
-        owner = self.function or self
+        owner = self.function or self  # backward knows operations and leaves, not the tensors between
         if owner.hooks is None:
             owner.hooks = []
         hooks = owner.hooks
@@ -977,7 +985,7 @@ class Tensor:
             raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
         if self.function is None or "retained" in vars(self.function):
             return
-        me = weakref.ref(self)
+        me = weakref.ref(self)  # the operation must not keep its result alive: that would be a circle
 
         def keep(gradient: Tensor) -> None:
             tensor = me()
@@ -1026,6 +1034,7 @@ def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:
     if type(data) in DEVICES:
         return data if dtype is None else data.astype(dtype, copy=False)
     array = np.asarray(_plain(data), dtype)
+    # Python's floats become float32, as in PyTorch; an array has chosen its dtype.
     if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
         array = array.astype(np.float32)
     if array.dtype.kind not in "bifu":
@@ -1043,6 +1052,7 @@ def _plain(data: Any) -> Any:
 # Applying operations
 
 
+# `Tensor(data)` would check what an operation has made, again at each operation.
 _new = object.__new__
 
 
@@ -1051,6 +1061,7 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
     for t in tensors:
         if t.origin is not None:
             renew(t, t.origin)
+    # The operation, not the tensor: results may be freed.
     f.inputs = tuple([t._function or t for t in tensors])
     arrays = [t.data for t in tensors]
     try:
@@ -1060,10 +1071,10 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
                 data = np.asarray(data)
         else:
             data = _on_device(f, arrays)
-    except ValueError as error:
+    except ValueError as error:  # NumPy's, of shapes that do not broadcast; PyTorch raises RuntimeError
         raise RuntimeError(f"{f.name}: {error}") from None
     except TypeError:
-        refuse_mix(f, arrays)
+        refuse_mix(f, arrays)  # a TypeError of two devices has a better message
         raise
     out = _new(Tensor)
     out.data = data
@@ -1078,7 +1089,7 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
                 out._function = f
                 f.serial = _clock()
                 f.shape, f.dtype = data.shape, data.dtype
-                break
+                break  # one input that wants a gradient is enough to be remembered
     if mode.tracer is not None:
         mode.tracer(f, tensors, out)
     return out
@@ -1087,14 +1098,14 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
 def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) -> Tensor:
     """Apply an operation of two operands, brought to one dtype first."""
     if not isinstance(b, Tensor):
-        if isinstance(b, np.generic):
+        if isinstance(b, np.generic):  # NumPy's scalar counts as Python's: it must not decide the dtype
             b = b.item()
         if not isinstance(b, bool | int | float):
             if isinstance(b, np.ndarray):
                 raise TypeError(f"{f.name}: one operand is a NumPy array: wrap it in tensor(...) first")
             return NotImplemented
         b = weak(b, a)
-    if a.data.dtype is not b.data.dtype:
+    if a.data.dtype is not b.data.dtype:  # `is` first: the usual case costs no promotion
         dtype = result_type(a, b)
         a, b = a.to(dtype), b.to(dtype)
     return apply(f, b, a) if reflected else apply(f, a, b)
@@ -1130,7 +1141,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return matmul(input, other.unsqueeze(1)).squeeze(-1)
     if input.ndim > 2 and other.ndim == 2:  # one large product instead of a loop over small ones
         rows = math.prod(input.shape[:-1])
-        flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)
+        flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)  # (rows, k) @ (k, m)
         return flat.reshape(*input.shape[:-1], other.shape[-1])
     return apply(MatMul(), input, other)
 
@@ -1150,6 +1161,7 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     if made is NotImplemented:
         return NotImplemented
     refuse_misfit(x, made)
+    # X is overwritten below.
     f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
     if x.origin is not None:
         _write(x, Write((...,)), made.to(x.dtype))
