@@ -70,6 +70,7 @@ class MambaConfig:
         if self.dt_rank == "auto":
             self.dt_rank = math.ceil(self.d_model / 16)
         self.d_inner = self.expand * self.d_model
+        # -n % m is what n lacks to a multiple.
         self.vocab_size += -self.vocab_size % self.pad_vocab_size_multiple
 
 
@@ -85,7 +86,7 @@ class MambaBlock(nn.Module):
         self.in_proj = nn.Linear(c, 2 * e, bias=config.bias)  # x and the gate side by side
         self.conv1d = nn.Conv1d(e, e, k, padding=k - 1, groups=e, bias=config.conv_bias)
         self.x_proj = nn.Linear(e, r + 2 * n, bias=False)  # what delta is made of, B and C
-        self.dt_proj = nn.Linear(r, e)
+        self.dt_proj = nn.Linear(r, e)  # low rank: E steps from R numbers, section 3.6
         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
         self.D = nn.Parameter(ones(e))
         self.out_proj = nn.Linear(e, c, bias=config.bias)
@@ -109,11 +110,11 @@ class MambaBlock(nn.Module):
         """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
         x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
         seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
-        window[:] = seen.data[:, :, 1:]
+        window[:] = seen.data[:, :, 1:]  # the oldest column falls out
         x = (seen * self.conv1d.weight[:, 0]).sum(2)
         x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
         delta, A, B, C = self.select(x)
-        state *= (delta.unsqueeze(2) * A).exp().data
+        state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
         state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
         y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
         return self.out_proj(y * F.silu(gate))
@@ -121,10 +122,10 @@ class MambaBlock(nn.Module):
     def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
         """Many tokens behind those that were there, as so many steps: (B, T, C) -> (B, T, C)."""
         x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
-        before = window.shape[2]
+        before = window.shape[2]  # K - 1
         seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
         window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
-        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
         y = selective_scan(x, *self.select(x), self.D, state)
         return self.out_proj(y * F.silu(gate))
 
@@ -153,7 +154,7 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, config: MambaConfig) -> None:
         self.mixer = MambaBlock(config)
-        self.norm = nn.RMSNorm(config.d_model, 1e-5)
+        self.norm = nn.RMSNorm(config.d_model, 1e-5)  # no bias, no mean: half of LayerNorm's work
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         return x + self.mixer(self.norm(x), mask)
@@ -242,6 +243,7 @@ class Mamba(nn.Module):
     ) -> AdamW:
         """AdamW in two groups: weights of projections and convolutions decay; A_log, D and others do not."""
         named = dict(self.named_parameters())
+        # Not A_log: 0 would be its centre.
         decay = {n for n in named if n.endswith(("proj.weight", "conv1d.weight"))}
         groups = [
             {"params": [named[n] for n in sorted(decay)], "weight_decay": weight_decay},
@@ -277,7 +279,7 @@ class Mamba(nn.Module):
             layer: Any  # a ResidualBlock
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
                 x = x + layer.mixer.prefill(layer.norm(x), window, h)
-            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))
+            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))  # of the last token alone: (B, C) -> (B, V)
         return logits
 
     def generate(

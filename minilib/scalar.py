@@ -58,6 +58,7 @@ class Value:
     def __mul__(self, other: Value | float) -> Value:
         if not isinstance(other, Value):
             other = Value(other)
+        # D(ab)/da = b, d(ab)/db = a.
         return node(self.data * other.data, "*", self, other.data, other, self.data)
 
     def __rmul__(self, other: float) -> Value:

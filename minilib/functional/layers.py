@@ -94,7 +94,7 @@ class Embedding(Function):
         index = self.saved[0].reshape(-1)
         dw = self.xp.zeros(self.inputs[0].shape, grad.dtype)
         grad = grad.reshape(index.size, dw.shape[1])  # (tokens, d)
-        for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower: chapter 06a measures it
+        for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower
             dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
         if self.padding_idx is not None:
             dw[self.padding_idx] = 0

@@ -204,7 +204,7 @@ def sample_backward(
     for i in reversed(range(len(carried) - 1)):
         now = slice(i * size, (i + 1) * size)
         a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)  # once more
-        dC[now] = (h @ dy[now][..., None])[..., 0]
+        dC[now] = (h @ dy[now][..., None])[..., 0]  # (N, E) @ (E, 1) at each token
         g = xp.multiply(dy[now][..., None, :], C[now][..., None], out=room[2, : len(h)])  # by its own y
         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
         dB[now] = (g @ (delta[now] * x[now])[..., None])[..., 0]

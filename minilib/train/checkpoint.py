@@ -123,8 +123,8 @@ def _replace(path: Path, data: bytes) -> None:
     with open(unfinished, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+        os.fsync(file.fileno())  # else a power cut may leave the new name with an empty file
+    os.replace(unfinished, path)  # atomic on one file system
 
 
 def _named_by(path: Path) -> Path | None:

@@ -75,14 +75,14 @@ class LayerCache:
         return tuple(Tensor(np.concatenate(parts, 1)) for parts in zip(*self.pairs))
 
 # %% exercise=6.20 hint="You return the new keys and values alone. The new query needs those of all tokens."
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return k, v
 
 # %% exercise=6.20 hint="You return the whole array with its empty places. Only the first `length` are keys; attention would look at the rest."
 -             self.k, self.v = (array_module(k.data).empty(shape, k.dtype) for _ in "kv")
 +             self.k, self.v = (np.zeros(shape, k.dtype) for _ in "kv")
 
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return Tensor(self.k), Tensor(self.v)
 
 # %% exercise=6.20 hint="Keys and values lie in one array: the second overwrites the first. Each needs its own."
@@ -118,7 +118,7 @@ class LayerCache:
 +             shape = (1, self.block_size, k.shape[2])
 
 # %% exercise=6.20 hint="You return arrays. What comes in are tensors, and what goes out too: Tensor(...) around each."
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return self.k[:, : self.length], self.v[:, : self.length]
 
 # %% exercise=6.21 hint="Row i of the queries is position S - T + i. Your mask still counts from 0, so a new token sees only the first keys."

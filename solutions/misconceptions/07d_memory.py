@@ -75,11 +75,11 @@
 +         found.append(ending[1:])
 
 # %% exercise=7.18 hint="The window that came in is as before: `window = ...` gives the name to another array. Write into it, `window[:] = ...`, all but the oldest column."
--     window[:] = seen.data[:, :, 1:]
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
 +     window = seen.data[:, :, 1:]
 
 # %% exercise=7.18 hint="The state that came in is as before: `state = ...` gives the name to another array. Write into it, with `*=` and `+=` or `state[:] = ...`."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 -     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 +     state = state * (delta.unsqueeze(2) * A).exp().data
 +     state = state + ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
@@ -89,7 +89,7 @@
 +     x = (seen * Tensor(self.conv1d.weight.data[:, 0, ::-1].copy())).sum(2)
 
 # %% exercise=7.18 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
--     window[:] = seen.data[:, :, 1:]
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
 -     x = (seen * self.conv1d.weight[:, 0]).sum(2)
 -     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
 +     x = (seen * self.conv1d.weight[:, 0]).sum(2)
@@ -110,15 +110,15 @@
 +     delta = self.dt_proj(self.x_proj(x)[:, : self.dt_proj.in_features])
 
 # %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= (delta.unsqueeze(2) * self.A_log.exp()).exp().data
 
 # %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= (delta.unsqueeze(2) * -self.A_log).exp().data
 
 # %% exercise=7.18 hint="The old state fades by exp(Δ A), not by Δ A."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= (delta.unsqueeze(2) * A).data
 
 # %% exercise=7.18 hint="What is written is Δ B x: a long step writes more. Δ is missing there."
@@ -126,13 +126,13 @@
 +     state += (x.unsqueeze(2) * B.unsqueeze(1)).data
 
 # %% exercise=7.18 hint="First the old state fades, then the new token is written: you let the new one fade as well."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 -     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 +     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 +     state *= (delta.unsqueeze(2) * A).exp().data
 
 # %% exercise=7.18 hint="You read the state before the token is in it: y comes after the update."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 -     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 -     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
 +     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
@@ -166,7 +166,7 @@
 
 # %% exercise=7.18 hint="The convolution sees its window backwards: the oldest column stands first, and the new one last."
 -     seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
--     window[:] = seen.data[:, :, 1:]
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
 +     seen = cat([x.unsqueeze(2), Tensor(window)], 2)
 +     window[:] = seen.data[:, :, :-1]
 
@@ -189,7 +189,7 @@
 +     return self.out_proj(y * gate.sigmoid())
 
 # %% exercise=7.18 hint="The old state fades by exp(Δ A): without Δ the token cannot say how much."
--     state *= (delta.unsqueeze(2) * A).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= A.exp().data
 
 # %% exercise=7.18 hint="B writes and C reads: you read the state with B."
@@ -269,7 +269,7 @@
 # %% exercise=7.20 hint="The window is forgotten: the first new tokens look at zeros instead of those before them."
 -     seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
 -     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     seen = cat([Tensor(window).transpose(1, 2), x], 1)
 +     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
 +     x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
@@ -284,7 +284,7 @@
 
 # %% exercise=7.20 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
 -     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
 +     kept = cat([Tensor(window).transpose(1, 2), x], 1)
 +     window[:] = kept.data[:, kept.shape[1] - before :].swapaxes(1, 2)
@@ -304,7 +304,7 @@
 +     window[:] = seen.data[:, -before:].swapaxes(1, 2)
 
 # %% exercise=7.20 hint="What comes first out of the convolution belongs to the old tokens: leave out the first K - 1, not the last."
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, : u.shape[1]])
 
 # %% exercise=7.16 hint="The GPT's numbers come first, then the Mamba's: yours have changed places."
