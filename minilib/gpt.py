@@ -146,7 +146,7 @@ class Block(nn.Module):
         self.mlp = MLP(config)
 
     def forward(self, x: Tensor, cache: LayerCache | None = None) -> Tensor:
-        x = x + self.attn(self.ln_1(x), cache)
+        x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
         x = x + self.mlp(self.ln_2(x))
         return x
 

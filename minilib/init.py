@@ -84,7 +84,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 @no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Normal numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 
 
 @no_grad()

@@ -87,7 +87,7 @@ class MambaBlock(nn.Module):
         self.conv1d = nn.Conv1d(e, e, k, padding=k - 1, groups=e, bias=config.conv_bias)
         self.x_proj = nn.Linear(e, r + 2 * n, bias=False)  # what delta is made of, B and C
         self.dt_proj = nn.Linear(r, e)  # low rank: E steps from R numbers, section 3.6
-        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
+        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())  # S4D-Real: -1, ..., -N
         self.D = nn.Parameter(ones(e))
         self.out_proj = nn.Linear(e, c, bias=config.bias)
 
@@ -111,12 +111,12 @@ class MambaBlock(nn.Module):
         x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
         seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
         window[:] = seen.data[:, :, 1:]  # the oldest column falls out
-        x = (seen * self.conv1d.weight[:, 0]).sum(2)
+        x = (seen * self.conv1d.weight[:, 0]).sum(2)  # (B, E, K) times (E, K), summed: (B, E)
         x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
         delta, A, B, C = self.select(x)
         state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
-        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
-        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
+        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
         return self.out_proj(y * F.silu(gate))
 
     def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
@@ -124,7 +124,7 @@ class MambaBlock(nn.Module):
         x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
         before = window.shape[2]  # K - 1
         seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
-        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
         x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
         y = selective_scan(x, *self.select(x), self.D, state)
         return self.out_proj(y * F.silu(gate))

@@ -131,7 +131,7 @@ class Module:
         those that have come already.
         """
         memo = set() if memo is None else memo
-        if self in memo:
+        if self in memo:  # a module that is shared comes once, and so do its parameters
             return
         if remove_duplicate:
             memo.add(self)

@@ -69,7 +69,7 @@ class Optimizer:
         """Change each parameter that has a gradient."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None:
+                if p.grad is not None:  # weight decay, too, leaves alone what took no part
                     self.update(p, group)
 
     def update(self, p: Tensor, group: Group) -> None:

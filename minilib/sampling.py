@@ -40,7 +40,7 @@ def probabilities(scores: Array, top_k: int | None = None, top_p: float | None =
     that much (arXiv:1904.09751).
     """
     if top_k is not None:
-        least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+        least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
         scores = np.where(scores < least, -np.inf, scores)
     p = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)

@@ -389,7 +389,7 @@ class CausalConv(Function):
             if bias is not None:
                 y += bias
             for i in range(1, min(len(taps), x.shape[1])):
-                y[:, i:] += taps[i] * x[:, :-i]
+                y[:, i:] += taps[i] * x[:, :-i]  # token t sees token t - i
 
         chunked(kernel, x, y)
         return y

@@ -35,6 +35,7 @@ def said_once() -> None:
     warnings.warn('there is no GPU here: "cuda" is the simulator, exact and slow', stacklevel=2)
 
 
+# setdefault: a reload must not throw away the pairs that are registered.
 DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, take, cp.asnumpy))
 
 
@@ -98,7 +99,7 @@ def fits(*arrays: Array) -> bool:
 
 def blocks(count: int, size: int = THREADS) -> int:
     """How many blocks of `size` hold `count` threads."""
-    return -(-count // size)
+    return -(-count // size)  # rounded up
 
 
 # Launches

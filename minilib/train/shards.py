@@ -74,7 +74,7 @@ def gradients(loss: Loss, model: Module, batch: Batch, params: Sequence[Tensor],
 
 def averaged(shares: Sequence[Share]) -> list[Array | None]:
     """The gradient of the mean loss for each parameter: summed gradients over summed counts."""
-    count = max(sum(share[1] for share in shares), 1)
+    count = max(sum(share[1] for share in shares), 1)  # divided once: parts may have unequal counts
     means: list[Array | None] = []
     for grads in zip(*(share[2] for share in shares)):
         there = [grad for grad in grads if grad is not None]

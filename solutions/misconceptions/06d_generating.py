@@ -170,7 +170,7 @@ def attend_new(q, k, v):
 +         np.put_along_axis(p, order, np.where(inside, ordered, 0), -1)
 
 # %% exercise=6.22 hint="Scores that equal the k-th largest stay as well: no order among equals decides who is cut."
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 -         scores = np.where(scores < least, -np.inf, scores)
 +         first = np.argsort(-scores, axis=-1, kind="stable")[:, :top_k]
 +         cut = np.full(scores.shape, -np.inf)
@@ -221,13 +221,13 @@ def attend_new(q, k, v):
 +         scores[scores < least] = -np.inf
 
 # %% exercise=6.22 hint="The k-th largest is one for the whole batch in your answer. Each row has its own."
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 +         least = np.sort(scores, axis=None)[::-1][top_k - 1]
 +         least = np.minimum(least, scores.max(-1, keepdims=True))
 
 # %% exercise=6.22 hint="top_k changes nothing in your answer: only the k largest scores of a row may be chosen."
 -     if top_k is not None:
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 -         scores = np.where(scores < least, -np.inf, scores)
 
 # %% exercise=6.22 hint="top_p changes nothing in your answer: only the likeliest tokens that add up to it may be chosen."

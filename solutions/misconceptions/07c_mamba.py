@@ -101,7 +101,7 @@ class CausalConv(Function):
 
 # %% exercise=7.12 hint="A text shorter than the filter: for i of T or more nothing is shifted in. Stop the loop at T."
 -             for i in range(1, min(len(taps), x.shape[1])):
--                 y[:, i:] += taps[i] * x[:, :-i]
+-                 y[:, i:] += taps[i] * x[:, :-i]  # token t sees token t - i
 +             for i in range(1, len(taps)):
 +                 y[:, i:] += taps[i] * x[:, : x.shape[1] - i]
 
@@ -235,7 +235,7 @@ class CausalConv(Function):
 +         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 
 # %% exercise=7.13 hint="A_log begins as 1, 2, ..., N. It is the logarithm of that."
--         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
+-         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())  # S4D-Real: -1, ..., -N
 +         self.A_log = nn.Parameter(arange(1, n + 1).float() * ones(e, 1))
 
 # %% exercise=7.14 hint="The embedding keeps what its module drew, which has a spread of 1. Draw it from N(0, 0.02 squared)."
