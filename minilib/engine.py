@@ -27,6 +27,40 @@ from minilib.sums import float_sum
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
 
+__all__ = [
+    "DEVICES",
+    "FREED",
+    "Array",
+    "Device",
+    "Function",
+    "Mode",
+    "Node",
+    "Number",
+    "Record",
+    "Shape",
+    "Switch",
+    "WriteLog",
+    "Writes",
+    "array_module",
+    "enable_grad",
+    "first_gradient",
+    "hand_out",
+    "is_grad_enabled",
+    "leading_to",
+    "mode",
+    "no_grad",
+    "owner_of",
+    "propagate",
+    "record",
+    "refuse_overwritten",
+    "refuse_unusable",
+    "run_hooks",
+    "set_grad_enabled",
+    "shares_for",
+    "sum_to",
+    "wrote",
+]  # fmt: skip
+
 Array: TypeAlias = Any  # a numpy.ndarray, or the array of another device
 Number: TypeAlias = bool | int | float
 Shape: TypeAlias = tuple[int, ...]

@@ -19,6 +19,15 @@ from numpy.typing import DTypeLike
 from minilib.engine import DEVICES, Array, Device, Function, Number, Shape, array_module
 from minilib.sums import cumulative_sum, float_sum
 
+__all__ = [
+    "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
+    "Einsum", "Exp", "Expand", "Expm1", "Extreme", "Flip", "FloorDivide", "Invert", "Log", "Log1p",
+    "LongSum", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "Permute", "Pow", "ReLU", "Reduction",
+    "Remainder", "Repeat", "Reshape", "Roll", "Round", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
+    "Sum", "TakeAlongDim", "Tanh", "TopIndices", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
+    "power",
+]  # fmt: skip
+
 # Arithmetic
 
 

@@ -22,6 +22,11 @@ from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, arr
 if TYPE_CHECKING:
     from minilib.functional.counted import CountedDropout
 
+__all__ = [
+    "CausalAttention", "attend", "attend_backward", "causal_attention", "causal_self_attention", "future",
+    "scaled_dot_product_attention",
+]  # fmt: skip
+
 # One head, or many at once
 
 

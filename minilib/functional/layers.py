@@ -34,6 +34,12 @@ from minilib.tensor import (
 if TYPE_CHECKING:
     from minilib.functional.counted import CountedDropout
 
+__all__ = [
+    "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "Pad", "causal_conv1d", "conv1d",
+    "conv2d", "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
+    "max_pool_slopes", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
+]  # fmt: skip
+
 # Linear
 
 

@@ -13,6 +13,10 @@ from minilib.functional.rows import in_float32, row_max, row_sum
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, array_module, ones, where
 
+__all__ = [
+    "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
+]  # fmt: skip
+
 # Cross-entropy
 
 

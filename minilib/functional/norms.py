@@ -15,6 +15,11 @@ from minilib.functional.rows import column_dot, column_sum, in_float32, row_dot,
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module, ones, zeros
 
+__all__ = [
+    "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
+    "layer_norm", "rms_norm",
+]  # fmt: skip
+
 # Layer norm
 
 

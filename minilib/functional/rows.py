@@ -15,6 +15,11 @@ import numpy as np
 from minilib.parallel import chunked, elementwise
 from minilib.tensor import Array, Function, Tensor, apply, array_module
 
+__all__ = [
+    "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
+    "row_sum", "rowwise",
+]  # fmt: skip
+
 # Sums over rows and columns
 
 

@@ -113,9 +113,14 @@ from minilib.tensor.rules import (
     refuse_dtype,
     refuse_gradient,
     refuse_misfit,
+    registered,
     result_type,
     split_index,
 )
+
+__all__ = [
+    "Float", "Tensor", "apply", "as_array", "binary", "matmul", "weak",
+]  # fmt: skip
 
 Float: TypeAlias = float  # inside Tensor, `float` is a method
 
@@ -379,6 +384,14 @@ class Tensor:
 
     def relu(self) -> Tensor:
         return apply(ReLU(), self)
+
+    def softmax(self, dim: int) -> Tensor:
+        """exp(x) over their sum along `dim`: positive numbers that add up to 1. As `functional.softmax`."""
+        return registered("softmax")(self, dim)
+
+    def log_softmax(self, dim: int) -> Tensor:
+        """log(softmax(x)) along `dim`, without the overflow and the log of 0. As `functional.log_softmax`."""
+        return registered("log_softmax")(self, dim)
 
     # Absolute values and bounds
 

@@ -17,6 +17,11 @@ from minilib.tensor.core import Tensor, as_array
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
 
+__all__ = [
+    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones", "ones_like", "rand",
+    "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
 # Making tensors
 
 

@@ -13,6 +13,10 @@ import numpy as np
 from minilib.engine import Array, first_gradient, propagate
 from minilib.tensor.core import Tensor
 
+__all__ = [
+    "GradcheckError", "grad", "gradcheck", "quotient",
+]  # fmt: skip
+
 # Asked for
 
 

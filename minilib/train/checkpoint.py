@@ -20,6 +20,18 @@ from minilib.train.callbacks import Callback
 if TYPE_CHECKING:
     from minilib.train.trainer import Trainer
 
+__all__ = [
+    "FIELDS",
+    "FORMAT",
+    "SEAL",
+    "TENSOR",
+    "Checkpoint",
+    "CheckpointError",
+    "read_checkpoint",
+    "sealed",
+    "unsealed",
+]  # fmt: skip
+
 FORMAT = "minilib checkpoint 2"
 
 

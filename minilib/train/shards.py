@@ -23,6 +23,11 @@ from minilib.nn import Module
 from minilib.parallel import alone, memory_kept, one_blas_thread
 from minilib.tensor import Array, Tensor, mode, propagate
 
+__all__ = [
+    "Batch", "Key", "Loss", "ProcessShards", "Share", "ThreadShards", "averaged", "cut", "first_tensor",
+    "gradients", "parts", "shared",
+]  # fmt: skip
+
 Batch: TypeAlias = Any  # tensors, or tuples and dicts of tensors, whose axis 0 counts the samples
 Loss: TypeAlias = Callable[[Module, Batch], tuple[Tensor, int]]
 Key: TypeAlias = tuple[int, int, int]  # seed, step, number of the first sample; `keyed_dropout` counts layers

@@ -40,6 +40,11 @@ from minilib.train.checkpoint import (
 )
 from minilib.train.shards import Batch, Loss, ProcessShards, ThreadShards, averaged, first_tensor, parts
 
+__all__ = [
+    "Loader", "Trainer", "accuracy", "classification", "interrupted_later", "no_overflow_warnings",
+    "regression",
+]  # fmt: skip
+
 # Losses as sums and counts
 
 
