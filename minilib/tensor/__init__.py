@@ -14,7 +14,8 @@ from minilib.engine import _on_device as _on_device
 from minilib.engine import _writes as _writes
 from minilib.names import *  # noqa: F403 (not in `__all__`: some are names of Python's own functions)
 from minilib.operations import *  # noqa: F403
-from minilib.tensor import core, creation, derivatives, functions, hooks, random, rules
+from minilib.tensor import applying, core, creation, derivatives, functions, hooks, random, rules
+from minilib.tensor.applying import *  # noqa: F403
 from minilib.tensor.core import *  # noqa: F403
 from minilib.tensor.creation import *  # noqa: F403
 from minilib.tensor.derivatives import *  # noqa: F403
@@ -28,6 +29,7 @@ from minilib.tensor.rules import _sizes as _sizes
 __all__: list[str] = []
 __all__ += _engine.__all__
 __all__ += _operations.__all__
+__all__ += applying.__all__
 __all__ += core.__all__
 __all__ += creation.__all__
 __all__ += derivatives.__all__

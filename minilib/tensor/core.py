@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -16,123 +15,33 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.engine import (
-    DEVICES,
-    TENSORS,
-    Array,
-    Function,
-    Node,
-    Number,
-    Origin,
-    Shape,
-    _clock,
-    _on_device,
-    _writes,
-    array_module,
-    device_named,
-    first_gradient,
-    mode,
-    note_view,
-    owner_of,
-    propagate,
-    refuse_mix,
-    refuse_write,
-    renew,
-    take_over,
-    wrote,
-)
-from minilib.operations import (
-    Abs,
-    Add,
-    ArgExtreme,
-    Cast,
-    Clip,
-    Clone,
-    Compare,
-    Cos,
-    CumSum,
-    Dim,
-    Div,
-    Exp,
-    Expand,
-    Expm1,
-    Extreme,
-    Flip,
-    FloorDivide,
-    Invert,
-    Log,
-    Log1p,
-    LongSum,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Permute,
-    Pow,
-    ReLU,
-    Remainder,
-    Repeat,
-    Reshape,
-    Roll,
-    Round,
-    Select,
-    Sigmoid,
-    Sin,
-    Slice,
-    Sqrt,
-    Sub,
-    Sum,
-    TakeAlongDim,
-    Tanh,
-    TopIndices,
-    Transfer,
-    Triangle,
-    Truth,
-    Where,
-    Write,
-    axes,
-)
+from minilib.engine import (  # isort: skip
+    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, array_module, device_named,
+    first_gradient, owner_of, propagate, refuse_write, renew, take_over, wrote,
+)  # fmt: skip
+from minilib.operations import (  # isort: skip
+    Abs, Add, ArgExtreme, Cast, Clip, Clone, Compare, Cos, CumSum, Dim, Div, Exp, Expand, Expm1, Extreme,
+    Flip, FloorDivide, Invert, Log, Log1p, LongSum, Maximum, Minimum, Mul, Neg, Permute, Pow, ReLU, Remainder,
+    Repeat, Reshape, Roll, Round, Select, Sigmoid, Sin, Slice, Sqrt, Sub, Sum, TakeAlongDim, Tanh, TopIndices,
+    Transfer, Triangle, Truth, Where, Write, axes,
+)  # fmt: skip
 from minilib.sums import SHORT
+from minilib.tensor.applying import apply, matmul, weak
 from minilib.tensor.hooks import RemovableHandle
+from minilib.tensor.outside import numpy_operation, shown
 from minilib.tensor.random import Generator, _float_type, default_generator
-from minilib.tensor.rules import (
-    Best,
-    Index,
-    _axis,
-    _check_matmul,
-    _floating,
-    _sizes,
-    all_slices,
-    expanded,
-    filling,
-    flag,
-    full_shape,
-    gather_axis,
-    part_sizes,
-    refuse_dtype,
-    refuse_gradient,
-    refuse_misfit,
-    registered,
-    result_type,
-    split_index,
-)
 
-__all__ = [
-    "Float", "Tensor", "apply", "as_array", "binary", "matmul", "weak",
-]  # fmt: skip
+from minilib.tensor.rules import (  # isort: skip
+    Best, Index, _axis, _floating, _sizes, all_slices, expanded, filling, flag, full_shape, gather_axis,
+    part_sizes, refuse_dtype, refuse_gradient, refuse_misfit, registered, result_type, split_index,
+)  # fmt: skip
+
+__all__ = ["Float", "Tensor", "as_array", "binary"]  # fmt: skip
 
 Float: TypeAlias = float  # inside Tensor, `float` is a method
 
 
 # The tensor
-
-
-_OPERATORS = {
-    "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow", "floor_divide": "floordiv",
-    "remainder": "mod", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
-    "greater_equal": "ge", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
-}  # fmt: skip
 
 
 class Tensor:
@@ -241,31 +150,10 @@ class Tensor:
 
         `array - tensor` is refused, since either kind could be meant; NumPy's numbers count as Python's.
         """
-        (out,) = options.get("out", (None,))
-        # `array -= tensor` arrives here as subtract(..., out=array).
-        if type(out) is np.ndarray and method == "__call__":
-            ufunc(*[x.data if isinstance(x, Tensor) else x for x in inputs], **options)
-            wrote(out)  # so that backward refuses what it has saved of it
-            return out
-        operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
-        # Left: `np.float32(2) * tensor`.
-        if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
-            raise TypeError(
-                f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()"
-            )
-        return operation(inputs[0].item(), *inputs[1:])
+        return numpy_operation(ufunc, method, inputs, options)
 
     def __repr__(self) -> str:
-        array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
-        numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
-        extra = "" if self.dtype.name in ("float32", "int64", "bool") else f", dtype={self.dtype.name}"
-        if self.function is not None:
-            extra += f", function={self.function.name}"
-        elif self.requires_grad:
-            extra += ", requires_grad=True"
-        if self.device != "cpu":
-            extra += f", device={self.device!r}"
-        return f"tensor({numbers}{extra})"
+        return shown(self)
 
     # As Python numbers
 
@@ -1065,49 +953,6 @@ def _plain(data: Any) -> Any:
 # Applying operations
 
 
-# `Tensor(data)` would check what an operation has made, again at each operation.
-_new = object.__new__
-
-
-def apply(f: Function, *tensors: Tensor) -> Tensor:
-    """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
-    for t in tensors:
-        if t.origin is not None:
-            renew(t, t.origin)
-    # The operation, not the tensor: results may be freed.
-    f.inputs = tuple([t._function or t for t in tensors])
-    arrays = [t.data for t in tensors]
-    try:
-        if type(arrays[0]) is np.ndarray:
-            data = f.forward(*arrays)
-            if type(data) not in DEVICES:  # NumPy makes scalars of 0-d results
-                data = np.asarray(data)
-        else:
-            data = _on_device(f, arrays)
-    except ValueError as error:  # NumPy's, of shapes that do not broadcast; PyTorch raises RuntimeError
-        raise RuntimeError(f"{f.name}: {error}") from None
-    except TypeError:
-        refuse_mix(f, arrays)  # a TypeError of two devices has a better message
-        raise
-    out = _new(Tensor)
-    out.data = data
-    out._grad = out.hooks = out._function = out.origin = None
-    out._requires_grad = False
-    if f.view:
-        note_view(out, tensors[0], f)
-    if f.requires_grad and mode.grad_enabled:
-        for t in tensors:
-            if t._requires_grad:
-                out._requires_grad = True
-                out._function = f
-                f.serial = _clock()
-                f.shape, f.dtype = data.shape, data.dtype
-                break  # one input that wants a gradient is enough to be remembered
-    if mode.tracer is not None:
-        mode.tracer(f, tensors, out)
-    return out
-
-
 def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) -> Tensor:
     """Apply an operation of two operands, brought to one dtype first."""
     if not isinstance(b, Tensor):
@@ -1122,41 +967,6 @@ def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) 
         dtype = result_type(a, b)
         a, b = a.to(dtype), b.to(dtype)
     return apply(f, b, a) if reflected else apply(f, a, b)
-
-
-def weak(number: Number, like: Tensor) -> Tensor:
-    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5).
-
-    As in PyTorch an integer wraps around where it does not fit: 300 is 44 in uint8.
-    """
-    xp = array_module(like.data)
-    kind = like.data.dtype.kind
-    if kind in "iu" and isinstance(number, int):
-        return Tensor(xp.asarray(number, np.int64).astype(like.data.dtype, copy=False))
-    if kind == "f" or isinstance(number, bool):
-        return Tensor(xp.asarray(number, like.data.dtype))
-    return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
-
-
-# The matrix product
-
-
-def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Matrix product: (..., n, k) @ (..., k, m) is (..., n, m), leading axes broadcast.
-
-    A vector on the left is a row, on the right a column, and loses that axis again. Raises RuntimeError where
-    the inner dimensions or the dtypes differ.
-    """
-    _check_matmul(input, other)
-    if input.ndim == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2 if other.ndim > 1 else 0)
-    if other.ndim == 1:
-        return matmul(input, other.unsqueeze(1)).squeeze(-1)
-    if input.ndim > 2 and other.ndim == 2:  # one large product instead of a loop over small ones
-        rows = math.prod(input.shape[:-1])
-        flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)  # (rows, k) @ (k, m)
-        return flat.reshape(*input.shape[:-1], other.shape[-1])
-    return apply(MatMul(), input, other)
 
 
 # Writing in place

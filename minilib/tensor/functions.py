@@ -7,7 +7,8 @@ from typing import Any
 
 from minilib.engine import Number, array_module
 from minilib.operations import Cat, Einsum, Maximum, Minimum, Where, axes
-from minilib.tensor.core import Tensor, apply, binary, matmul
+from minilib.tensor.applying import apply, matmul
+from minilib.tensor.core import Tensor, binary
 from minilib.tensor.rules import einsum_terms, result_type
 
 __all__ = [
