@@ -35,6 +35,7 @@ def bytes_to_unicode() -> dict[int, str]:
     A byte that Latin-1 shows keeps its character; the others take those from 256 on, in their order. The
     space becomes U+0120 that way. The characters, sorted, are the tokens 0 to 255.
     """
+    # Without spaces, controls and the soft hyphen.
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in shown]
     return {byte: chr(byte) for byte in shown} | {byte: chr(256 + i) for i, byte in enumerate(others)}
@@ -92,7 +93,7 @@ def train(texts: str | Iterable[str], vocab_size: int) -> list[Merge]:
     """
     if vocab_size < 256:
         raise ValueError(f"train: vocab_size must be at least 256, one for each byte, not {vocab_size}")
-    times = count_pieces(texts)
+    times = count_pieces(texts)  # each piece once with its count: a text has far fewer pieces than words
     tokens = sorted(BYTE_OF)
     number = {token: i for i, token in enumerate(tokens)}
     words = [[number[c] for c in visible(piece.encode("utf-8"))] for piece in times]
@@ -115,7 +116,7 @@ def train(texts: str | Iterable[str], vocab_size: int) -> list[Merge]:
         new = len(tokens)
         merges.append((tokens[pair[0]], tokens[pair[1]]))
         tokens.append("".join(merges[-1]))
-        changed = set()
+        changed = set()  # pairs that the new token stands in: only these can have become more frequent
         for i in places.pop(pair):  # only these words change
             old, words[i] = words[i], merged(words[i], pair, new)
             for gone in pairwise(old):
@@ -126,6 +127,7 @@ def train(texts: str | Iterable[str], vocab_size: int) -> list[Merge]:
                     places[come].add(i)
                     changed.add(come)
         for come in changed:
+            # An older entry of the pair stays, and is skipped when popped.
             heappush(queue, (-counts[come], come))
     return merges
 

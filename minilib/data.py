@@ -69,7 +69,7 @@ def digits() -> TensorDataset:
     from sklearn.datasets import load_digits
 
     raw = load_digits()
-    images = (raw.images / 16).astype(np.float32)[:, None]
+    images = (raw.images / 16).astype(np.float32)[:, None]  # (N, 8, 8) -> (N, 1, 8, 8): one channel
     return TensorDataset(Tensor(images), Tensor(raw.target.astype(np.int64)))
 
 
@@ -147,8 +147,8 @@ def selective_copying(
     if not 0 < memory <= length:
         raise ValueError(f"selective_copying: {memory} tokens do not fit into a length of {length}")
     numbers = np.random.default_rng(seed)
-    said = numbers.integers(1, tokens + 1, (n, memory))
-    places = np.sort(numbers.random((n, length)).argsort(axis=1)[:, :memory], axis=1)
+    said = numbers.integers(1, tokens + 1, (n, memory))  # (n, memory)
+    places = np.sort(numbers.random((n, length)).argsort(axis=1)[:, :memory], axis=1)  # without a place twice
     ids = np.zeros((n, length + memory), np.int64)
     np.put_along_axis(ids, places, said, 1)
     ids[:, length:] = tokens + 1
@@ -169,6 +169,7 @@ def induction_heads(n: int, length: int = 64, tokens: int = 15, seed: Seed = 0) 
         )
     numbers = np.random.default_rng(seed)
     ids = numbers.integers(0, tokens, (n, length))
+    # Not the last two: what follows must not be the question.
     places = numbers.integers(0, length - 2, (n, 1))
     np.put_along_axis(ids, places, tokens, 1)
     ids[:, -1] = tokens
@@ -280,11 +281,13 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         (start, seed), self._start = self._start, (0, 0)
         if not start and (self.shuffle or self.transform):
+            # One number for the whole epoch, however it is batched.
             seed = int(self.generator.numbers.integers(2**63))
         n = len(self.dataset)
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
         work = list(enumerate(batches(order.tolist(), self.batch_size, self.drop_last)))[start:]
         for (i, _), batch in zip(work, self._fetched(seed, work)):
+            # Before `yield`: a state taken in the loop counts it.
             self.position, self.seed = (i + 1) % len(self), seed
             yield batch
 
@@ -294,6 +297,7 @@ class DataLoader:
             made = collated(self.dataset, batch)
         else:
             made = self.collate_fn([self.dataset[k] for k in batch])
+        # Drawn by epoch and batch, so that the threads' order does not matter.
         return self.transform(made, np.random.default_rng((seed, i))) if self.transform else made
 
     def _fetched(self, seed: int, work: list[tuple[int, list[int]]]) -> Iterator[Any]:

@@ -27,6 +27,40 @@ from minilib.sums import float_sum
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
 
+__all__ = [
+    "DEVICES",
+    "FREED",
+    "Array",
+    "Device",
+    "Function",
+    "Mode",
+    "Node",
+    "Number",
+    "Record",
+    "Shape",
+    "Switch",
+    "WriteLog",
+    "Writes",
+    "array_module",
+    "enable_grad",
+    "first_gradient",
+    "hand_out",
+    "is_grad_enabled",
+    "leading_to",
+    "mode",
+    "no_grad",
+    "owner_of",
+    "propagate",
+    "record",
+    "refuse_overwritten",
+    "refuse_unusable",
+    "run_hooks",
+    "set_grad_enabled",
+    "shares_for",
+    "sum_to",
+    "wrote",
+]  # fmt: skip
+
 Array: TypeAlias = Any  # a numpy.ndarray, or the array of another device
 Number: TypeAlias = bool | int | float
 Shape: TypeAlias = tuple[int, ...]
@@ -64,6 +98,7 @@ class Function:
     def backward(self, grad: Array) -> Array | tuple[Array | None, ...]:
         raise NotImplementedError(f"{self.name} has no backward: nothing before it can get a gradient")
 
+    # In PyTorch: ctx.needs_input_grad[i].
     def needs(self, i: int) -> bool:
         """Whether input `i` wants a gradient."""
         return self.inputs[i].requires_grad
@@ -83,6 +118,7 @@ Node: TypeAlias = "Function | Tensor"  # an operation, or a leaf
 # Tensors, whose class the engine does not know
 
 
+# A list, since the class is made in a file that imports this one: an import here would be a circle.
 TENSORS: list[type[Tensor]] = []  # the class of leaves and results: minilib/tensor/core.py enters it
 
 
@@ -101,6 +137,7 @@ class Mode(threading.local):
     tracer: Callable[[Function, tuple[Tensor, ...], Tensor], None] | None = None
 
     def __init__(self) -> None:
+        # A stack: the same `no_grad` object may be entered twice, and each exit undoes its own entry.
         self.before: list[bool] = []  # what each block that was entered has found
 
 
@@ -123,6 +160,7 @@ class Switch(ContextDecorator):
             return super().__call__(func)
 
         def steps(*args: Any, **kwargs: Any) -> Any:
+            # The mode must not leak: between two steps of a generator its caller runs, in a mode of its own.
             return (yield from self._steps(func(*args, **kwargs)))
 
         if inspect.isgeneratorfunction(func):
@@ -143,14 +181,14 @@ class Switch(ContextDecorator):
                 try:
                     given = step(sent)
                 except StopIteration as end:
-                    return end.value
+                    return end.value  # what the generator or coroutine returns
             try:
                 step, sent = run.send, (yield given)
-            except GeneratorExit:
+            except GeneratorExit:  # closed by its caller: what it cleans up runs in this mode, too
                 with self._recreate_cm():  # type: ignore[attr-defined]
                     run.close()
                 raise
-            except BaseException as error:
+            except BaseException as error:  # thrown into it by the caller: pass it on with the next step
                 step, sent = run.throw, error
 
 
@@ -178,7 +216,7 @@ class set_grad_enabled(Switch):
 
     def __init__(self, enabled: bool) -> None:
         self.before = mode.grad_enabled
-        self.enabled = mode.grad_enabled = enabled
+        self.enabled = mode.grad_enabled = enabled  # at once: as a plain call it needs no `with`
 
     def __enter__(self) -> None:
         mode.grad_enabled = self.enabled
@@ -208,7 +246,7 @@ Record: TypeAlias = "tuple[Function, tuple[Tensor, ...], Tensor]"
 def record() -> Iterator[list[Record]]:
     """Collect every operation of this thread in order, also under `no_grad`: (function, inputs, output)."""
     records: list[Record] = []
-    before = mode.tracer
+    before = mode.tracer  # records may be nested: the inner one takes over for its block
     mode.tracer = lambda f, inputs, output: records.append((f, inputs, output))
     try:
         yield records
@@ -239,7 +277,7 @@ _writes = WriteLog()
 
 def owner_of(array: Array) -> Array:
     """The array whose memory `array` looks at; views share it."""
-    while isinstance(array.base, type(array)):
+    while isinstance(array.base, type(array)):  # NumPy's `base` may be a view itself, or a foreign buffer
         array = array.base
     return array
 
@@ -249,19 +287,21 @@ def wrote(array: Array) -> None:
     owner = owner_of(array)
     key = id(owner)
     if key not in _writes:
+        # An id is given again to a new array when the old one dies, so its entry has to die with it.
         _writes[key] = Writes(weakref.ref(owner, lambda _: _writes.pop(key, None)))
     log = _writes[key]
     log.count += 1
+    # The clock of the operations: a write is later than an operation where its number is larger.
     log.last = _writes.last = _clock()
 
 
 def refuse_write(x: Tensor, *others: Tensor) -> None:
     """Raise where `others` cannot be written into `x`, or where that would break gradients."""
-    if not getattr(x.data.flags, "writeable", True):
+    if not getattr(x.data.flags, "writeable", True):  # an expanded view: one number stands in many places
         raise RuntimeError(
             "an expanded view (or a read-only array) cannot be changed in place: clone it first"
         )
-    if not mode.grad_enabled:
+    if not mode.grad_enabled:  # as the optimisers' steps: nothing remembers, so nothing can become wrong
         return
     base = x.origin.base if x.origin is not None else x
     if any(t.requires_grad and t.function is None for t in (x, base)):
@@ -277,7 +317,7 @@ def refuse_overwritten(f: Function) -> None:
     """Raise RuntimeError where an array that `f` saved was written to since."""
     for array in f.saved:
         log = _writes.get(id(owner_of(array))) if array is not None else None
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError(
                 f"{f.name}: an array of shape {array.shape} that backward needs was changed in place since; "
                 "change a copy (x = x + 1 instead of x += 1, or x.clone())"
@@ -305,19 +345,21 @@ class Origin:
 def note_view(out: Tensor, x: Tensor, f: Function) -> None:
     """Note that `out` = f(x) is a view of `x`, if it looks at its memory: a reshape may have copied."""
     owner = out.data.base
+    # NumPy links a view of a view to the array that owns the memory, not to the view between.
     if owner is not None and (owner is x.data or owner is x.data.base):
         remembered = mode.grad_enabled
         if x.origin is None:
             out.origin = Origin(x, (f,), x._function, remembered)
         else:
             o = x.origin
+            # A view of a view leads to the same base by a longer path.
             out.origin = Origin(o.base, (*o.path, f), o.base._function, remembered and o.remembered)
 
 
 def renew(x: Tensor, origin: Origin) -> None:
     """Take the history of the view `x` from its base again, where that was given another one in place."""
     base = origin.base
-    if base._function is origin.seen or base._function is None:
+    if base._function is origin.seen or base._function is None:  # nobody wrote into the base since
         return
     if not origin.remembered:
         if mode.grad_enabled:
@@ -326,7 +368,7 @@ def renew(x: Tensor, origin: Origin) -> None:
     node, array = base._function, base.data
     path: list[Function] = []
     for f in origin.path:
-        array = f.forward(array)
+        array = f.forward(array)  # a view again, so this costs no copy
         node = _replayed(f, node, array)
         path.append(node)
     x.origin = Origin(base, tuple(path), base._function, True)
@@ -336,7 +378,7 @@ def renew(x: Tensor, origin: Origin) -> None:
 def _replayed(f: Function, made_from: Function, array: Array) -> Function:
     """`f` applied once more, to what `made_from` has made, with the result `array`."""
     f = copy.copy(f)
-    vars(f).pop("retained", None)
+    vars(f).pop("retained", None)  # what `retain_grad` asked for stays with the old operation
     f.inputs, f.hooks = (made_from,), None
     f.serial, f.shape, f.dtype = _clock(), array.shape, array.dtype
     return f
@@ -345,7 +387,7 @@ def _replayed(f: Function, made_from: Function, array: Array) -> Function:
 def take_over(x: Tensor, f: Function) -> None:
     """`f` has made the numbers of `x`, in place; what `retain_grad` asked for is asked of `f` now."""
     old = x._function
-    keep = None if old is None else vars(old).pop("retained", None)
+    keep = None if old is None else vars(old).pop("retained", None)  # the hook that `retain_grad` has left
     if old is not None and old.hooks is not None and keep in old.hooks:
         old.hooks.remove(keep)
         f.hooks = [*(f.hooks or []), keep]
@@ -425,8 +467,8 @@ def _on_device(f: Function, arrays: list[Array]) -> Array:
     if made is NotImplemented:
         made = f.forward(*arrays)
     else:
-        vars(f)["pair"] = pair
-    return made if type(made) in DEVICES else device.xp.asarray(made)
+        vars(f)["pair"] = pair  # backward must come from the same pair: only it knows what forward has saved
+    return made if type(made) in DEVICES else device.xp.asarray(made)  # NumPy's scalars become arrays
 
 
 def _backward_on_device(f: Function, gradient: Array) -> Any:
@@ -450,7 +492,7 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
                 f"backward: a tensor of shape {x.shape} has many numbers; reduce it to one (.sum(), .mean()) "
                 "or give their gradient"
             )
-        return array_module(x.data).ones_like(x.data)
+        return array_module(x.data).ones_like(x.data)  # dx/dx = 1
     if gradient.shape != x.shape:
         raise RuntimeError(f"backward: gradient has shape {gradient.shape}, the tensor {x.shape}")
     return gradient.data.astype(x.dtype, copy=False)
@@ -465,29 +507,30 @@ def propagate(
     With `wanted`, operations that lead to none of them are left alone. The newest operation goes first: all
     that use its result are newer, so its gradient is complete.
     """
-    ways = leading_to(root, wanted) if wanted else None
+    ancestors = leading_to(root, wanted) if wanted else None
     pending: dict[Node, Array] = {root: seed}
     owned: set[Node] = set()
     found: dict[Node, tuple[Array, bool]] = {}
+    # A heap gives the smallest: minus serial.
     queue = [(-root.serial, root)] if isinstance(root, Function) else []
     while queue:
         f = heappop(queue)[1]
-        gradient = pending.pop(f)
+        gradient = pending.pop(f)  # complete: all that use f's result have a higher serial, and have been
         if f.hooks is not None:
             gradient = run_hooks(f.hooks, gradient)
         if f in wanted:
-            found[f] = gradient, False
-        if ways is not None and f not in ways:
+            found[f] = gradient, False  # not ours: f's backward will read it, and may hand it on
+        if ancestors is not None and f not in ancestors:
             continue
-        if f.saved is FREED or f.serial < _writes.last:
+        if f.saved is FREED or f.serial < _writes.last:  # one comparison rules out a write, mostly
             refuse_unusable(f)
         on_cpu = type(gradient) is np.ndarray
-        shares = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
+        grad_inputs = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
         if f.saved and not retain_graph:
-            f.saved = FREED
-        if ways is not None:
-            shares = shares_for(f, shares, ways, wanted)
-        hand_out(f, shares, pending, owned, queue)
+            f.saved = FREED  # activations are most of a training step's memory: let go as soon as possible
+        if ancestors is not None:
+            grad_inputs = wanted_only(f, grad_inputs, ancestors, wanted)
+        accumulate(f, grad_inputs, pending, owned, queue)
     for leaf, gradient in pending.items():
         array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
         found[leaf] = array, leaf in owned and array is gradient
@@ -508,9 +551,9 @@ def refuse_unusable(f: Function) -> None:
 
 
 def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
-    """The operations between `root` and those nodes that are `wanted`: these have somebody to tell."""
+    """The operations between `root` and those nodes that are `wanted`: the only ones to visit."""
     wanted = {*wanted}  # `in` a list would compare numbers
-    ways: set[Node] = set()
+    ancestors: set[Node] = set()
     todo, seen = [root], {root}
     order: list[Function] = []
     while todo:
@@ -520,17 +563,19 @@ def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
             todo += [x for x in node.inputs if x.requires_grad and x not in seen]
             seen.update(node.inputs)
     for f in sorted(order, key=lambda f: f.serial):  # oldest first
-        if any(x in ways or x in wanted for x in f.inputs):
-            ways.add(f)
-    return ways
+        if any(x in ancestors or x in wanted for x in f.inputs):
+            ancestors.add(f)  # its inputs are older, and have been asked before
+    return ancestors
 
 
-def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Node]) -> tuple[Any, ...]:
-    """The shares of those inputs of `f` that are wanted or lead there, None for the others."""
-    shares = shares if isinstance(shares, tuple) else (shares,)
+def wanted_only(
+    f: Function, grad_inputs: Any, ancestors: set[Node], wanted: Collection[Node]
+) -> tuple[Any, ...]:
+    """The gradients of those inputs of `f` that are wanted or lead there, None for the others."""
+    grad_inputs = grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)
     return tuple(
-        share if node in ways or any(node is x for x in wanted) else None
-        for node, share in zip(f.inputs, shares)
+        grad if node in ancestors or any(node is x for x in wanted) else None
+        for node, grad in zip(f.inputs, grad_inputs)
     )
 
 
@@ -539,8 +584,8 @@ def shares_for(f: Function, shares: Any, ways: set[Node], wanted: Collection[Nod
 
 def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Array:
     """Show `grad` to each hook; what a hook returns takes its place."""
-    for hook in list(hooks):
-        changed = hook(leaf_of(grad.copy()))
+    for hook in list(hooks):  # a copy: a hook may take itself away
+        changed = hook(leaf_of(grad.copy()))  # a copy, as the hook may write into it
         if changed is not None:
             if (changed.shape, changed.dtype) != (grad.shape, grad.dtype):
                 gave, had = (f"{x.dtype} of shape {x.shape}" for x in (changed, grad))
@@ -549,33 +594,38 @@ def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Ar
     return grad
 
 
-def hand_out(
-    f: Function, shares: Any, pending: dict[Node, Array], owned: set[Node], queue: list[tuple[int, Function]]
+def accumulate(
+    f: Function, grads: Any, pending: dict[Node, Array], owned: set[Node], queue: list[tuple[int, Function]]
 ) -> None:
-    """Add what `f` tells its inputs to what is pending for them; operations new to this go into the queue.
+    """Add the gradients that `f` gives its inputs to `pending`; operations not seen before join the queue.
 
-    `owned` holds the nodes whose pending array was made here: writing into it changes nobody else's.
+    `owned` holds the nodes whose pending array was allocated here, so that adding in place is safe.
     """
-    for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-        if share is None or not node.requires_grad:
+    for node, dx in zip(f.inputs, grads if isinstance(grads, tuple) else (grads,)):
+        if dx is None or not node.requires_grad:
             continue
-        if share.shape != node.shape:
-            share = sum_to(share, node.shape)
-        if share.dtype is not node.dtype:
-            share = share.astype(node.dtype)
+        if dx.shape != node.shape:  # forward has broadcast this input
+            dx = sum_to(dx, node.shape)
+        if dx.dtype is not node.dtype:  # `is`: NumPy has one object for each dtype, and == is slower
+            dx = dx.astype(node.dtype)
         if node not in pending:
-            pending[node] = share
+            pending[node] = dx
             if isinstance(node, Function):
-                heappush(queue, (-node.serial, node))
-        elif node in owned:
-            pending[node] += share
+                heappush(queue, (-node.serial, node))  # serials are unique: nodes are never compared
+        elif node in owned:  # the third gradient, and more: the sum is our own array
+            pending[node] += dx
         else:
-            pending[node] = pending[node] + share
+            pending[node] = pending[node] + dx  # not +=: backward may have returned somebody else's array
             owned.add(node)
 
 
 def sum_to(array: Array, shape: Shape) -> Array:
     """The sum of `array` over the axes that broadcasting from `shape` had added or repeated."""
-    extra = array.ndim - len(shape)
+    extra = array.ndim - len(shape)  # axes that broadcasting has put in front
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
     return float_sum(array, (*range(extra), *repeated), keepdims=True).reshape(shape)
+
+
+# Names of version 0.1, which notebooks that learners have written may still import
+
+hand_out, shares_for = accumulate, wanted_only

@@ -95,10 +95,10 @@ class CausalSelfAttention(nn.Module):
         if cache is None:
             y = F.causal_self_attention(qkv, self.n_head, self.attn_pdrop, self.training)
         else:
-            q, k, v = qkv.split(x.shape[2], dim=2)
+            q, k, v = qkv.split(x.shape[2], dim=2)  # (B, T, C) each
+            # T queries, S keys and values: (B, T, C).
             y = F.causal_attention(q, *cache.extend(k, v), self.n_head)
-        out: Tensor = self.resid_dropout(self.c_proj(y))
-        return out
+        return self.resid_dropout(self.c_proj(y))
 
 
 class LayerCache:
@@ -117,7 +117,7 @@ class LayerCache:
             self.k, self.v = (array_module(k.data).empty(shape, k.dtype) for _ in "kv")
         new = slice(self.length, self.length + k.shape[1])
         self.k[:, new], self.v[:, new], self.length = k.data, v.data, new.stop
-        return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+        return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 
 
 # A block
@@ -133,8 +133,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         wide = F.gelu(self.c_fc(x), "tanh")  # (B, T, 4 C)
-        out: Tensor = self.dropout(self.c_proj(wide))
-        return out
+        return self.dropout(self.c_proj(wide))
 
 
 class Block(nn.Module):
@@ -147,7 +146,7 @@ class Block(nn.Module):
         self.mlp = MLP(config)
 
     def forward(self, x: Tensor, cache: LayerCache | None = None) -> Tensor:
-        x = x + self.attn(self.ln_1(x), cache)
+        x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
         x = x + self.mlp(self.ln_2(x))
         return x
 
@@ -163,16 +162,15 @@ class Transformer(nn.Module):
         self.wpe = nn.Embedding(config.block_size, config.n_embd)
         self.drop = nn.Dropout(config.embd_pdrop)
         self.h = nn.ModuleList(Block(config) for _ in range(config.n_layer))
-        self.ln_f = nn.LayerNorm(config.n_embd)
+        self.ln_f = nn.LayerNorm(config.n_embd)  # the stream has grown with each block
 
     def forward(self, idx: Tensor, caches: list[LayerCache] | None = None) -> Tensor:
-        start = caches[0].length if caches else 0
-        places = arange(start, start + idx.shape[1], device=idx.device)
+        start = caches[0].length if caches else 0  # the place of the first new token
+        places = arange(start, start + idx.shape[1], device=idx.device)  # (T,)
         x = self.drop(self.wte(idx) + self.wpe(places))  # (B, T, C) + (T, C)
         for i, block in enumerate(self.h):
             x = block(x, caches[i] if caches else None)
-        out: Tensor = self.ln_f(x)
-        return out
+        return self.ln_f(x)
 
 
 class GPT(nn.Module):
@@ -203,9 +201,10 @@ class GPT(nn.Module):
         Raises ValueError for a sequence longer than block_size, IndexError for a token that does not exist.
         """
         self.check(idx, caches[0].length if caches else 0)
-        logits = self.lm_head(self.transformer(idx, caches))
+        logits = self.lm_head(self.transformer(idx, caches))  # (B, T, V)
         if targets is None:
             return logits, None
+        # (B T, V), (B T,).
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
 
     def check(self, idx: Tensor, before: int = 0) -> None:
@@ -232,7 +231,7 @@ class GPT(nn.Module):
 
     def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> nn.IncompatibleKeys:
         """As any module does, without the constants `attn.bias` that a state of minGPT has."""
-        kept = {n: t for n, t in state.items() if not n.endswith(".attn.bias")}
+        kept = {n: t for n, t in state.items() if not n.endswith(".attn.bias")}  # minGPT's mask of the future
         return super().load_state_dict(kept, strict)
 
     def configure_optimizers(

@@ -67,7 +67,7 @@ def kaiming_uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Evenly drawn numbers, standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
-    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
+    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)  # U(-b, b) has the variance b² / 3
     return tensor.uniform_(-bound, bound, generator)
 
 
@@ -84,13 +84,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 @no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Normal numbers with variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
-    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+    return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Evenly drawn numbers, variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
-    bound = gain * math.sqrt(6 / sum(fan(tensor)))
+    bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
     return tensor.uniform_(-bound, bound, generator)
 
 
@@ -119,5 +119,5 @@ def fan(weight: Tensor) -> tuple[int, int]:
     """
     if weight.ndim < 2:
         raise ValueError(f"a weight needs at least two axes, not shape {weight.shape}")
-    kernel = math.prod(weight.shape[2:])
+    kernel = math.prod(weight.shape[2:])  # 1 for a matrix
     return weight.shape[1] * kernel, weight.shape[0] * kernel

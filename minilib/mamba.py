@@ -70,6 +70,7 @@ class MambaConfig:
         if self.dt_rank == "auto":
             self.dt_rank = math.ceil(self.d_model / 16)
         self.d_inner = self.expand * self.d_model
+        # -n % m is what n lacks to a multiple.
         self.vocab_size += -self.vocab_size % self.pad_vocab_size_multiple
 
 
@@ -85,8 +86,8 @@ class MambaBlock(nn.Module):
         self.in_proj = nn.Linear(c, 2 * e, bias=config.bias)  # x and the gate side by side
         self.conv1d = nn.Conv1d(e, e, k, padding=k - 1, groups=e, bias=config.conv_bias)
         self.x_proj = nn.Linear(e, r + 2 * n, bias=False)  # what delta is made of, B and C
-        self.dt_proj = nn.Linear(r, e)
-        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
+        self.dt_proj = nn.Linear(r, e)  # low rank: E steps from R numbers, section 3.6
+        self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())  # S4D-Real: -1, ..., -N
         self.D = nn.Parameter(ones(e))
         self.out_proj = nn.Linear(e, c, bias=config.bias)
 
@@ -95,42 +96,38 @@ class MambaBlock(nn.Module):
         x = x if mask is None else x * mask
         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
         x = x if mask is None else x * mask
+        y = selective_scan(x, *self.select(x), self.D)  # (B, T, E)
+        return self.out_proj(y * F.silu(gate))
+
+    def select(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What the tokens x (..., E) choose for the scan: delta (..., E), A (E, N), B and C (..., N)."""
         n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-        delta = F.softplus(self.dt_proj(step))  # (B, T, E)
-        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=-1)
+        delta = F.softplus(self.dt_proj(step))  # (..., E), above 0
+        return delta, -self.A_log.exp(), B, C  # A stays below 0, whatever is learned: the state fades
 
     def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
         """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
         x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
         seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
-        window[:] = seen.data[:, :, 1:]
-        x = (seen * self.conv1d.weight[:, 0]).sum(2)
+        window[:] = seen.data[:, :, 1:]  # the oldest column falls out
+        x = (seen * self.conv1d.weight[:, 0]).sum(2)  # (B, E, K) times (E, K), summed: (B, E)
         x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
-        n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
-        delta = F.softplus(self.dt_proj(step))  # (B, E)
-        state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
-        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
-        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        delta, A, B, C = self.select(x)
+        state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
+        state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
+        y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
+        return self.out_proj(y * F.silu(gate))
 
     def prefill(self, u: Tensor, window: Array, state: Array) -> Tensor:
         """Many tokens behind those that were there, as so many steps: (B, T, C) -> (B, T, C)."""
         x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
-        before = window.shape[2]
+        before = window.shape[2]  # K - 1
         seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
-        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
-        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
-        n = self.config.d_state
-        step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-        delta = F.softplus(self.dt_proj(step))
-        y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
-        out: Tensor = self.out_proj(y * F.silu(gate))
-        return out
+        window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
+        x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
+        y = selective_scan(x, *self.select(x), self.D, state)
+        return self.out_proj(y * F.silu(gate))
 
 
 @dataclass
@@ -157,11 +154,10 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, config: MambaConfig) -> None:
         self.mixer = MambaBlock(config)
-        self.norm = nn.RMSNorm(config.d_model, 1e-5)
+        self.norm = nn.RMSNorm(config.d_model, 1e-5)  # no bias, no mean: half of LayerNorm's work
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        out: Tensor = x + self.mixer(self.norm(x), mask)
-        return out
+        return x + self.mixer(self.norm(x), mask)
 
 
 # The model
@@ -206,8 +202,7 @@ class Mamba(nn.Module):
         keep = None if mask is None else mask.unsqueeze(2).to(x.dtype)  # (B, T, 1)
         for layer in self.layers:
             x = layer(x, keep)
-        logits: Tensor = self.lm_head(self.norm_f(x))
-        return logits
+        return self.lm_head(self.norm_f(x))
 
     def loss(self, ids: Tensor, targets: Tensor, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of the targets (B, T) that are not -1."""
@@ -248,6 +243,7 @@ class Mamba(nn.Module):
     ) -> AdamW:
         """AdamW in two groups: weights of projections and convolutions decay; A_log, D and others do not."""
         named = dict(self.named_parameters())
+        # Not A_log: 0 would be its centre.
         decay = {n for n in named if n.endswith(("proj.weight", "conv1d.weight"))}
         groups = [
             {"params": [named[n] for n in sorted(decay)], "weight_decay": weight_decay},
@@ -283,7 +279,7 @@ class Mamba(nn.Module):
             layer: Any  # a ResidualBlock
             for layer, window, h in zip(self.layers, state.windows, state.states, strict=True):
                 x = x + layer.mixer.prefill(layer.norm(x), window, h)
-            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))
+            logits: Tensor = self.lm_head(self.norm_f(x[:, -1]))  # of the last token alone: (B, C) -> (B, V)
         return logits
 
     def generate(

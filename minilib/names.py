@@ -19,6 +19,7 @@ from minilib.tensor.core import Tensor
 abs, exp, expm1, log, log1p = Tensor.abs, Tensor.exp, Tensor.expm1, Tensor.log, Tensor.log1p
 pow, square, sqrt, rsqrt = Tensor.pow, Tensor.square, Tensor.sqrt, Tensor.rsqrt
 sin, cos, tanh, sigmoid, relu = Tensor.sin, Tensor.cos, Tensor.tanh, Tensor.sigmoid, Tensor.relu
+softmax, log_softmax = Tensor.softmax, Tensor.log_softmax
 clip, clamp, floor, ceil = Tensor.clip, Tensor.clamp, Tensor.floor, Tensor.ceil
 remainder, floor_divide = Tensor.__mod__, Tensor.__floordiv__
 eq, ne, lt, le, gt, ge = Tensor.eq, Tensor.ne, Tensor.lt, Tensor.le, Tensor.gt, Tensor.ge

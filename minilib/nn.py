@@ -51,7 +51,7 @@ class Module:
     that `register_buffer` has named.
     """
 
-    training = True
+    training = True  # of the class: an instance has one only where `train` or `eval` has set it
     _buffers: Mapping[str, bool] = {}  # their names, and whether state_dict has them
     _hooks_before: tuple[Hook, ...] = ()
     _hooks_after: tuple[Hook, ...] = ()
@@ -80,6 +80,7 @@ class Module:
         None may take its place.
         """
         there = vars(self).get(name)
+        # `self.weight = array` would lose a parameter silently.
         kinds = _may_replace(there, name in self._buffers)
         if kinds and value is not None and not isinstance(value, kinds):
             what = "a buffer" if name in self._buffers else f"a {type(there).__name__}"
@@ -130,7 +131,7 @@ class Module:
         those that have come already.
         """
         memo = set() if memo is None else memo
-        if self in memo:
+        if self in memo:  # a module that is shared comes once, and so do its parameters
             return
         if remove_duplicate:
             memo.add(self)
@@ -181,7 +182,7 @@ class Module:
         seen: set[Tensor] = set()
         for prefix, module in self.named_modules():
             for name, parameter in module._own_parameters().items():
-                if parameter not in seen:
+                if parameter not in seen:  # tied weights are one parameter: an optimiser must not step twice
                     seen.add(parameter)
                     yield path_of(prefix, name), parameter
 
@@ -206,7 +207,7 @@ class Module:
         """
         if isinstance(vars(self).get(name), Parameter | Module):
             raise KeyError(f"register_buffer: {type(self).__name__} has a {name!r} already")
-        self._buffers = {**self._buffers, name: persistent}
+        self._buffers = {**self._buffers, name: persistent}  # a new dict: the old one may be the class's own
         setattr(self, name, tensor)
 
     # All of them at once
@@ -268,9 +269,10 @@ class Module:
     def state_dict(self) -> dict[str, Tensor]:
         """Parameters and persistent buffers by path; they share memory with the module."""
         state: dict[str, Tensor] = {}
-        for prefix, module in self.named_modules(remove_duplicate=False):
+        for prefix, module in self.named_modules(remove_duplicate=False):  # all names, as PyTorch saves them
             saved = [name for name, persistent in module._buffers.items() if persistent]
             own = {**module._own_parameters(), **{name: getattr(module, name) for name in saved}}
+            # No history, same memory.
             state |= {path_of(prefix, name): tensor.detach() for name, tensor in own.items()}
         return state
 
@@ -293,6 +295,7 @@ class Module:
             raise RuntimeError("load_state_dict: nothing was loaded\n  " + "\n  ".join(problems))
         for name, here in own.items():
             if name in state:
+                # Into the memory that is there: an optimiser holds on to it.
                 here.copy_(state[name].to(here.device))
         return IncompatibleKeys(missing, unknown)
 
@@ -313,6 +316,7 @@ class Module:
         return self._add_hook("_hooks_after", hook)
 
     def _add_hook(self, kind: str, hook: Hook) -> RemovableHandle:
+        # A new tuple: one that is being looped over stays whole.
         setattr(self, kind, (*getattr(self, kind), hook))
 
         def remove() -> None:
@@ -356,7 +360,7 @@ def _may_replace(there: Any, is_buffer: bool) -> tuple[type, ...]:
 @contextmanager
 def evaluating(model: Module) -> Iterator[None]:
     """Evaluation mode without gradients; each module is put back into its own mode afterwards."""
-    modes = [(module, module.training) for module in model.modules()]
+    modes = [(module, module.training) for module in model.modules()]  # each may have a mode of its own
     model.eval()
     try:
         with no_grad():
@@ -384,7 +388,7 @@ class ModuleList(Module):
         """Put `module` at the end. Raises TypeError for what is no module."""
         if not isinstance(module, Module):
             raise TypeError(f"{type(self).__name__} holds modules, not {type(module).__name__}")
-        setattr(self, str(len(self)), module)
+        setattr(self, str(len(self)), module)  # its number is its name: "layers.0.weight" in a state
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
@@ -478,6 +482,7 @@ class Linear(Module):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         self.in_features, self.out_features = in_features, out_features
+        # (out, in), as in PyTorch: `forward` transposes.
         self.weight = Parameter(zeros(out_features, in_features))
         self.bias = Parameter(zeros(out_features)) if bias else None
         self.reset_parameters()
@@ -764,9 +769,10 @@ class _BatchNorm(Module):
                 f"{type(self).__name__}({self.num_features}): got shape {input.shape}; expected "
                 f"{' or '.join(map(str, self.ndims))} axes, with {self.num_features} features on axis 1"
             )
+        # With no averages kept, evaluation has but the batch.
         by_batch = self.training or self.running_mean is None
         if self.training and self.running_mean is not None:
-            self.num_batches_tracked.data[...] += 1
+            self.num_batches_tracked.data[...] += 1  # for PyTorch's state_dict; nothing here reads it
         return F.batch_norm(
             input,
             self.running_mean,

@@ -19,6 +19,15 @@ from numpy.typing import DTypeLike
 from minilib.engine import DEVICES, Array, Device, Function, Number, Shape, array_module
 from minilib.sums import cumulative_sum, float_sum
 
+__all__ = [
+    "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
+    "Einsum", "Exp", "Expand", "Expm1", "Extreme", "Flip", "FloorDivide", "Invert", "Log", "Log1p",
+    "LongSum", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "Permute", "Pow", "ReLU", "Reduction",
+    "Remainder", "Repeat", "Reshape", "Roll", "Round", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
+    "Sum", "TakeAlongDim", "Tanh", "TopIndices", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
+    "power",
+]  # fmt: skip
+
 # Arithmetic
 
 
@@ -29,7 +38,7 @@ class Add(Function):
         return x + y
 
     def backward(self, grad: Array) -> tuple[Array, Array]:
-        return grad, grad
+        return grad, grad  # the same array twice: the engine never writes into what it gets
 
 
 class Sub(Function):
@@ -39,14 +48,14 @@ class Sub(Function):
         return x - y
 
     def backward(self, grad: Array) -> tuple[Array, Array | None]:
-        return grad, -grad if self.needs(1) else None
+        return grad, -grad if self.needs(1) else None  # y is often a constant: spare a negation
 
 
 class Mul(Function):
     """x * y"""
 
     def forward(self, x: Array, y: Array) -> Array:
-        self.saved = x if self.needs(1) else None, y if self.needs(0) else None
+        self.saved = x if self.needs(1) else None, y if self.needs(0) else None  # only what backward reads
         return x * y
 
     def backward(self, grad: Array) -> tuple[Array | None, ...]:
@@ -59,7 +68,7 @@ class Div(Function):
 
     def forward(self, x: Array, y: Array) -> Array:
         out = x / y
-        self.saved = y, out if self.needs(1) else None
+        self.saved = y, out if self.needs(1) else None  # d(x/y)/dy = -x/y² = -out/y: x itself is not needed
         return out
 
     def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
@@ -93,6 +102,7 @@ class Pow(Function):
         x, y, out = self.saved
         gx = gy = None
         if self.needs(0):
+            # x ** 0 is 1 everywhere; 0 * 0 ** -1 would be nan.
             gx = grad * self.xp.where(y == 0, 0, y * power(x, y - 1)).astype(grad.dtype, copy=False)
         if out is not None:  # 0 ** y does not change with y > 0, though log(0) is minus infinity
             flat = (x == 0) & (y >= 0)
@@ -104,7 +114,7 @@ def power(x: Array, y: Array) -> Array:
     """x ** y. Products where the exponent is a small number: NumPy's general power is six times slower."""
     if y.ndim == 0 and x.dtype.kind == "f":
         exponent = y.item()
-        if exponent == 1:
+        if exponent == 1:  # a copy, so that a result never shares memory with its input
             return x.copy()
         if exponent == 2:
             return x * x
@@ -116,7 +126,7 @@ def power(x: Array, y: Array) -> Array:
 class Sqrt(Function):
     def forward(self, x: Array) -> Array:
         y = self.xp.sqrt(x)
-        self.saved = (y,)
+        self.saved = (y,)  # the derivative is 1 / (2 y): the result says enough
         return y
 
     def backward(self, grad: Array) -> Array:
@@ -129,7 +139,7 @@ class Exp(Function):
 
     def forward(self, x: Array) -> Array:
         y = self.xp.exp(x)
-        self.saved = (y,)
+        self.saved = (y,)  # the derivative of exp is exp
         return y
 
     def backward(self, grad: Array) -> Array:
@@ -159,7 +169,7 @@ class Expm1(Function):
 
     def backward(self, grad: Array) -> Array:
         (y,) = self.saved
-        return grad * (y + 1)
+        return grad * (y + 1)  # e**x = y + 1
 
 
 class Log1p(Function):
@@ -205,7 +215,7 @@ class Tanh(Function):
 
     def backward(self, grad: Array) -> Array:
         (y,) = self.saved
-        return grad * (1 - y * y)
+        return grad * (1 - y * y)  # by the result: tanh is not worked out again
 
 
 # Activations
@@ -216,7 +226,7 @@ class Sigmoid(Function):
 
     def forward(self, x: Array) -> Array:
         low = self.xp.exp(self.xp.minimum(x, 0))  # below 0 e**x / (e**x + 1): exp(-x) would overflow
-        y = low / (low + self.xp.exp(-self.xp.maximum(x, 0)))
+        y = low / (low + self.xp.exp(-self.xp.maximum(x, 0)))  # one of the two exponentials is 1 for each x
         self.saved = (y,)
         return y
 
@@ -229,7 +239,7 @@ class ReLU(Function):
     """max(x, 0); the derivative at 0 is 0, as in PyTorch."""
 
     def forward(self, x: Array) -> Array:
-        y = self.xp.maximum(x, x.dtype.type(0))
+        y = self.xp.maximum(x, x.dtype.type(0))  # 0 of x's own dtype: the array stays float32
         self.saved = (y,)
         return y
 
@@ -264,7 +274,7 @@ class Clip(Function):
     def backward(self, grad: Array) -> Array:
         (x,) = self.saved
         if self.low is not None:
-            grad = grad * (x >= self.low)
+            grad = grad * (x >= self.low)  # at the bound itself the gradient passes, as in PyTorch
         return grad if self.high is None else grad * (x <= self.high)
 
 
@@ -294,7 +304,7 @@ class Minimum(Function):
 def _share(grad: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """The gradients where x > y goes to the first; of nan and a number both get it, as in PyTorch."""
     xp, zero = array_module(grad), grad.dtype.type(0)
-    grad = xp.where(x == y, grad * grad.dtype.type(0.5), grad)
+    grad = xp.where(x == y, grad * grad.dtype.type(0.5), grad)  # half each where they are equal
     return xp.where(x < y, zero, grad), xp.where(x > y, zero, grad)
 
 
@@ -309,11 +319,11 @@ class Round(Function):
 
     def forward(self, x: Array) -> Array:
         if x.dtype.kind != "f":
-            return x.copy()
+            return x.copy()  # integers are whole already
         return self.xp.ceil(x) if self.up else self.xp.floor(x)
 
     def backward(self, grad: Array) -> Array:
-        return self.xp.zeros_like(grad)
+        return self.xp.zeros_like(grad)  # a staircase is flat wherever it has a derivative
 
 
 class FloorDivide(Function):
@@ -336,7 +346,7 @@ class Remainder(Function):
         if not self.saved:
             return grad, None
         x, y = self.saved
-        return grad, -grad * (x // y)
+        return grad, -grad * (x // y)  # x % y = x - (x // y) y, with x // y constant between steps
 
 
 def _refuse_zero(y: Array) -> None:
@@ -402,8 +412,8 @@ def axes(dim: Dim, ndim: int, name: str = "dim") -> tuple[int, ...]:
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return tuple(range(ndim))
     listed = dim if isinstance(dim, tuple | list) else (dim,)
-    dims = listed if type(dim) is int else [_whole(d, name) for d in listed]
-    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    dims = listed if type(dim) is int else [_whole(d, name) for d in listed]  # an int is the common case
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)  # a tensor without axes takes 0 and -1, as in PyTorch
     for d in dims:
         if not low <= d <= high:
             raise IndexError(f"{name}={d} is out of range: a tensor of {ndim} axes has {low} to {high}")
@@ -437,11 +447,11 @@ class Sum(Reduction):
     """The sum along some axes; of integers and booleans in int64."""
 
     def forward(self, x: Array) -> Array:
-        dtype = x.dtype if x.dtype.kind == "f" else np.int64
+        dtype = x.dtype if x.dtype.kind == "f" else np.int64  # on Windows NumPy's own choice may be 32 bits
         return x.sum(axis=axes(self.dim, x.ndim), dtype=dtype, keepdims=self.keepdim)
 
     def backward(self, grad: Array) -> Array:
-        return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)
+        return self.xp.broadcast_to(self.keep(grad), self.inputs[0].shape)  # a view: each input counts once
 
 
 class LongSum(Sum):
@@ -460,12 +470,13 @@ class CumSum(Function):
         self.dim = dim
 
     def forward(self, x: Array) -> Array:
-        (dim,) = axes(self.dim, x.ndim) or (None,)
+        (dim,) = axes(self.dim, x.ndim) or (None,)  # no axes: one number, its own sum
         return cumulative_sum(x, dim).reshape(x.shape)
 
     def backward(self, grad: Array) -> Array:
         if not grad.ndim:
             return grad
+        # x[i] is in all sums from i on, so its gradient is a running sum from the end.
         return self.xp.flip(cumulative_sum(self.xp.flip(grad, self.dim), self.dim), self.dim)
 
 
@@ -487,9 +498,9 @@ class Extreme(Reduction):
 
     def backward(self, grad: Array) -> Array:
         x, y = self.saved
-        winners = x == self.keep(y)
+        winners = x == self.keep(y)  # all that are as large as the largest
         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
-        return winners * (self.keep(grad) / count)
+        return winners * (self.keep(grad) / count)  # shared evenly, as in PyTorch's amax
 
 
 class ArgExtreme(Reduction):
@@ -517,9 +528,10 @@ class TopIndices(Function):
         self.k, self.largest, self.dim = k, largest, dim
 
     def forward(self, x: Array) -> Array:
+        # Partition is faster, but not ordered and not stable.
         order = self.xp.argsort(x, axis=self.dim, kind="stable")
         if self.largest:
-            order = self.xp.flip(order, self.dim)
+            order = self.xp.flip(order, self.dim)  # the last is the largest
         return order[(*(slice(None),) * self.dim, slice(self.k))].astype(np.int64)
 
 
@@ -585,7 +597,7 @@ class Permute(Function):
         return x.transpose(self.dims)
 
     def backward(self, grad: Array) -> Array:
-        inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+        inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
         return grad.transpose(inverse)
 
 
@@ -596,6 +608,7 @@ class Flip(Function):
         self.dims = dims
 
     def forward(self, x: Array) -> Array:
+        # PyTorch's flip copies as well; a view would have negative strides.
         return self.xp.flip(x, self.dims).copy()
 
     def backward(self, grad: Array) -> Array:
@@ -612,7 +625,7 @@ class Roll(Function):
         return self.xp.roll(x, self.shifts, self.dims)
 
     def backward(self, grad: Array) -> Array:
-        return self.xp.roll(grad, tuple(-n for n in self.shifts), self.dims)
+        return self.xp.roll(grad, tuple(-n for n in self.shifts), self.dims)  # back by as much
 
 
 # Triangles and copies
@@ -631,7 +644,7 @@ class Triangle(Function):
         return cut(x, self.diagonal)
 
     def backward(self, grad: Array) -> Array:
-        return self.forward(grad)
+        return self.forward(grad)  # what was cut off gets no gradient
 
 
 class Clone(Function):
@@ -641,7 +654,7 @@ class Clone(Function):
         return x.copy()
 
     def backward(self, grad: Array) -> Array:
-        return grad
+        return grad  # the engine writes into no gradient that it has not made, so no copy
 
 
 class Repeat(Function):
@@ -656,8 +669,9 @@ class Repeat(Function):
     def backward(self, grad: Array) -> Array:
         shape = self.inputs[0].shape
         own = (1,) * (len(self.sizes) - len(shape)) + shape
+        # (times, length) for each axis.
         pairs = grad.reshape([n for pair in zip(self.sizes, own) for n in pair])
-        return pairs.sum(axis=tuple(range(0, pairs.ndim, 2))).reshape(shape)
+        return pairs.sum(axis=tuple(range(0, pairs.ndim, 2))).reshape(shape)  # over all the times
 
 
 # Indexing
@@ -676,7 +690,7 @@ class Slice(Function):
 
     def backward(self, grad: Array) -> Array:
         out = self.xp.zeros(self.inputs[0].shape, grad.dtype)
-        out[self.index] = grad
+        out[self.index] = grad  # = and not +=: a slice takes no place twice
         return out
 
 
@@ -726,8 +740,8 @@ def add_at(shape: Shape, pick: Callable[[Array], Array], grad: Array) -> Array:
     """
     xp = array_module(grad)
     size = math.prod(shape)
-    where = pick(xp.arange(size).reshape(shape))
-    total = xp.bincount(where.reshape(-1), grad.reshape(-1), minlength=size)
+    where = pick(xp.arange(size).reshape(shape))  # pick from the places instead of the numbers
+    total = xp.bincount(where.reshape(-1), grad.reshape(-1), minlength=size)  # in float64, cast back below
     return total.astype(grad.dtype).reshape(shape)
 
 
@@ -756,12 +770,12 @@ class MatMul(Function):
 
     def forward(self, x: Array, y: Array) -> Array:
         self.saved = x if self.needs(1) else None, y if self.needs(0) else None
-        return x @ y
+        return x @ y  # the gradients below have the shapes of x and y by the rule of shapes alone
 
     def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
         x, y = self.saved
-        gx = None if y is None else grad @ y.swapaxes(-1, -2)
-        gy = None if x is None else x.swapaxes(-1, -2) @ grad
+        gx = None if y is None else grad @ y.swapaxes(-1, -2)  # (..., n, m) @ (..., m, k) is (..., n, k)
+        gy = None if x is None else x.swapaxes(-1, -2) @ grad  # (..., k, n) @ (..., n, m) is (..., k, m)
         return gx, gy
 
 
@@ -855,5 +869,5 @@ class Write(Function):
         rest = self.xp.asarray(grad).transpose(self.order).copy().transpose(back)
         target, key = self.place(rest, self.saved)
         share = target[key].copy()
-        target[key] = 0
+        target[key] = 0  # what was overwritten has no influence any more
         return rest, share

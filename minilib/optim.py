@@ -34,7 +34,7 @@ class Optimizer:
     def __init__(self, params: Iterable[Tensor] | Iterable[Group], **defaults: Any) -> None:
         self.defaults = defaults
         self.param_groups: list[Group] = []
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)  # tensors hash by identity
         groups: list[Any] = _listed(params)
         if not groups:
             raise ValueError("an optimizer needs at least one parameter: was the generator used before?")
@@ -50,7 +50,7 @@ class Optimizer:
         if "params" not in group:
             raise ValueError(f"a parameter group needs 'params', it has {sorted(group)}")
         group = {**self.defaults, **group, "params": _listed(group["params"])}
-        known = {id(p) for p in self._all()}
+        known = {id(p) for p in self._all()}  # `in` a list of tensors would compare numbers
         for p in group["params"]:
             _check_leaf(p)
             if id(p) in known:
@@ -69,7 +69,7 @@ class Optimizer:
         """Change each parameter that has a gradient."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None:
+                if p.grad is not None:  # weight decay, too, leaves alone what took no part
                     self.update(p, group)
 
     def update(self, p: Tensor, group: Group) -> None:
@@ -81,6 +81,7 @@ class Optimizer:
         state = self.state[p]
         for name in names:
             if name not in state:
+                # At the first step: no gradient, no memory.
                 state[name] = array_module(p.data).zeros(p.shape, p.dtype)
         return [state[name] for name in names]
 
@@ -172,11 +173,12 @@ def in_place(p: Tensor, rule: Callable[..., None], *remembered: Array) -> None:
     grad = p.grad
     if grad is None or grad.shape != p.shape:
         raise ValueError(f"a parameter of shape {p.shape} has a gradient of {grad and grad.shape}")
+    # Flat pieces of a strided array would be copies.
     data = p.data if p.data.flags.c_contiguous else p.data.copy()
-    elementwise(rule, data, grad.data, *remembered)
+    elementwise(rule, data, grad.data, *remembered)  # piece by piece: all arrays of a step stay in the cache
     if data is not p.data:
         p.data[...] = data
-    wrote(p.data)
+    wrote(p.data)  # a graph that saved the old weights must refuse to go back
 
 
 # Stochastic gradient descent
@@ -237,6 +239,7 @@ def sgd(
 def heavy_ball(grad: Array, velocity: Array, momentum: float, dampening: float = 0.0) -> Array:
     """Move `velocity`, in place, and return it as the direction of the step. Polyak 1964."""
     velocity *= momentum
+    # PyTorch's form: lr outside, not in the velocity.
     velocity += (1 - dampening) * grad if dampening else grad
     return velocity
 
@@ -245,7 +248,7 @@ def nesterov(grad: Array, velocity: Array, momentum: float) -> Array:
     """Move `velocity`, in place, and return the step's direction. Nesterov 1983; Sutskever et al. 2013."""
     velocity *= momentum
     velocity += grad
-    return grad + momentum * velocity
+    return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 
 
 # Adam and AdamW
@@ -272,6 +275,7 @@ class Adam(Optimizer):
     def update(self, p: Tensor, group: Group) -> None:
         options = {name: group[name] for name in ("lr", "betas", "eps", "weight_decay")}
         state = self.state[p]
+        # From 1: the corrections divide by 1 - beta**step.
         options["step"] = state["step"] = state.get("step", 0) + 1
         moments = self.remember(p, "exp_avg", "exp_avg_sq")
         in_place(p, partial(adam, **options, decoupled=self.decoupled), *moments)
@@ -311,17 +315,17 @@ def adam(
 ) -> None:
     """One step of Adam or AdamW: changes `x`, `mean` and `square` in place, never `grad`."""
     if weight_decay and decoupled:
-        x *= 1 - lr * weight_decay
+        x *= 1 - lr * weight_decay  # apart from the gradient, so that its scale does not shrink the decay
     elif weight_decay:
         grad = grad + weight_decay * x
-    work = (1 - betas[0]) * grad
+    work = (1 - betas[0]) * grad  # one work array for all that follows: the formula as it stands makes nine
     mean *= betas[0]
     mean += work
     np.multiply(grad, grad, out=work)
     work *= 1 - betas[1]
     square *= betas[1]
-    square += work
-    scale, eps = bias_corrected(lr, betas, eps, step)
+    square += work  # m and v of arXiv:1412.6980, algorithm 1
+    scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
     np.sqrt(square, out=work)
     work += eps
     np.divide(mean, work, out=work)
@@ -349,7 +353,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> T
     parameters = _listed(parameters)
     grads = [p.grad for p in parameters if p.grad is not None]
     norm = grad_norm(parameters)
-    scale = max_norm / (norm + 1e-6)
+    scale = max_norm / (norm + 1e-6)  # PyTorch's 1e-6: a gradient of 0 divides by no 0
     if not scale >= 1:  # where the norm is NaN too, as in PyTorch
         for grad in grads:
             grad.data *= scale
@@ -359,7 +363,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> T
 def grad_norm(parameters: Tensor | Iterable[Tensor]) -> float:
     """The length of all gradients together, as one vector."""
     grads = [p.grad.data.reshape(-1) for p in _listed(parameters) if p.grad is not None]
-    return math.sqrt(sum(float(g @ g) for g in grads))
+    return math.sqrt(sum(float(g @ g) for g in grads))  # a dot product each: no array of squares
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
@@ -378,7 +382,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
+            group.setdefault("initial_lr", group["lr"])  # the optimiser's state keeps it for a resume
         self.last_epoch = -1  # PyTorch's name for the number of steps
         self.step()
 
@@ -398,7 +402,7 @@ class LRScheduler:
         initial: float = group.setdefault("initial_lr", lr)
         was = self.rate(initial, self.last_epoch - 1) if self.last_epoch else initial
         now = self.rate(initial, self.last_epoch)
-        if lr == was:
+        if lr == was:  # nobody else has touched it: take the formula, free of rounding
             return now
         if was == self.floor:  # nothing is left to multiply
             return lr + now - was

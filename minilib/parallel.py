@@ -135,15 +135,15 @@ def parallel(work: Callable[[int, int], Any], n: int, step: int = 1) -> list[Any
     """work(start, stop) on one part of range(n) for each thread; parts begin at multiples of `step`."""
     threads = _all_threads()
     count = threads.number
-    cuts = [n // step * i // count * step for i in range(count)] + [n]
+    cuts = [n // step * i // count * step for i in range(count)] + [n]  # whole steps but for the last part
     first, *rest = itertools.pairwise(cuts)
     if _mine.alone or count == 1 or not threads.turn.acquire(blocking=False):  # somebody else is being helped
         return [work(*part) for part in (first, *rest)]
     try:
-        with threads.blas.limit(limits=1):
+        with threads.blas.limit(limits=1):  # else each thread's products would start threads of their own
             others = [threads.pool.submit(work, *part) for part in rest]
             try:
-                mine = work(*first)
+                mine = work(*first)  # the caller works too, instead of waiting
             finally:
                 wait(others)  # after an error, too: nobody writes into the arrays any more
             return [mine, *(other.result() for other in others)]
@@ -158,7 +158,7 @@ def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any
     """
     n, size = len(arrays[0]), arrays[0].size
     rows = rows or max(1, CHUNK * n // max(size, 1))
-    if n <= rows or type(arrays[0]) is not np.ndarray:
+    if n <= rows or type(arrays[0]) is not np.ndarray:  # small, or on a GPU, which has its own pieces
         return f(*arrays)
 
     def run(start: int, stop: int) -> Any:
@@ -168,7 +168,7 @@ def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any
             total = part if total is None else total + part
         return total
 
-    if n < 4 * rows:
+    if n < 4 * rows:  # waking threads would cost more than they save
         return run(0, n)
     first, *rest = parallel(run, n, rows)
     return first if first is None else sum(rest, first)

@@ -25,10 +25,12 @@ def choose(
     if not do_sample:
         return logits.argmax(-1, keepdim=True)
     scores = logits.numpy().astype(np.float64)
+    # The largest is taken out first: a small temperature would make infinities of large scores.
     p = probabilities((scores - scores.max(-1, keepdims=True)) / temperature, top_k, top_p)
-    sums = p.cumsum(-1)
+    sums = p.cumsum(-1)  # (B, V)
+    # Rounding: the last is not 1.
     draws = (generator or default_generator).numbers.random((len(p), 1)) * sums[:, -1:]
-    return Tensor((sums <= draws).sum(-1, keepdims=True))
+    return Tensor((sums <= draws).sum(-1, keepdims=True))  # the first token whose running sum is larger
 
 
 def probabilities(scores: Array, top_k: int | None = None, top_p: float | None = None) -> Array:
@@ -38,7 +40,7 @@ def probabilities(scores: Array, top_k: int | None = None, top_p: float | None =
     that much (arXiv:1904.09751).
     """
     if top_k is not None:
-        least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+        least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
         scores = np.where(scores < least, -np.inf, scores)
     p = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)

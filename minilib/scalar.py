@@ -30,11 +30,11 @@ class Value:
 
     def __init__(self, data: float) -> None:
         self.data = number(data)
-        self.grad: float = 0
+        self.grad: float = 0  # nothing has been told to it yet
         self.op = ""
         self.a: Value | None = None
         self.b: Value | None = None
-        self.da = self.db = 0.0
+        self.da = self.db = 0.0  # two slots instead of a list: most operations have one or two inputs
 
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={self.grad})"
@@ -44,7 +44,7 @@ class Value:
     def __add__(self, other: Value | float) -> Value:
         if not isinstance(other, Value):
             other = Value(other)
-        return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+        return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
 
     def __radd__(self, other: float) -> Value:
         return self + other
@@ -58,13 +58,14 @@ class Value:
     def __mul__(self, other: Value | float) -> Value:
         if not isinstance(other, Value):
             other = Value(other)
+        # D(ab)/da = b, d(ab)/db = a.
         return node(self.data * other.data, "*", self, other.data, other, self.data)
 
     def __rmul__(self, other: float) -> Value:
         return self * other
 
     def __truediv__(self, other: Value | float) -> Value:
-        return self * other**-1
+        return self * other**-1  # a product and a power know their derivatives already
 
     def __rtruediv__(self, other: float) -> Value:
         return self**-1 * other
@@ -82,8 +83,8 @@ class Value:
                 f"power: {x} ** {n} is not a real number; a negative base needs a whole exponent"
             )
         power = x**n
-        steep = x == 0 and 0 < n < 1
-        slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+        steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
+        slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
         if not isinstance(other, Value):
             return node(power, f"**{n}", self, slope)
         if x > 0:
@@ -95,7 +96,7 @@ class Value:
 
     def exp(self) -> Value:
         """e**x. Raises OverflowError above 709.78, where a float ends."""
-        e = math.exp(self.data)
+        e = math.exp(self.data)  # its own derivative, so it is worked out once
         return node(e, "exp", self, e)
 
     def log(self) -> Value:
@@ -109,12 +110,12 @@ class Value:
     def tanh(self) -> Value:
         """Hyperbolic tangent; derivative 1 - tanh(x)**2."""
         t = math.tanh(self.data)
-        return node(t, "tanh", self, 1 - t * t)
+        return node(t, "tanh", self, 1 - t * t)  # by the result, which spares a second tanh
 
     def relu(self) -> Value:
         """max(x, 0). The derivative at 0 is 0, as in PyTorch."""
         x = self.data
-        return node(0.0 if x <= 0 else x, "ReLU", self, 1.0 if x > 0 else 0.0)
+        return node(0.0 if x <= 0 else x, "ReLU", self, 1.0 if x > 0 else 0.0)  # `x <= 0` lets nan through
 
     # Comparisons
 
@@ -138,12 +139,12 @@ class Value:
         Gradients of leaves add up over calls until somebody sets them to 0; those of operations start afresh,
         as in PyTorch with `retain_graph=True`.
         """
-        order = topological_order(self)
-        self.grad = 1.0
-        value: Any
+        order = topological_order(self)  # sets the gradients of all operations to 0
+        self.grad = 1.0  # the derivative of a value with respect to itself
+        value: Any  # what stands in the order has an input: no check for None is needed
         for value in reversed(order):
             grad = value.grad
-            value.a.grad += value.da * grad
+            value.a.grad += value.da * grad  # the chain rule; += since a value may be used more than once
             if value.b is not None:
                 value.b.grad += value.db * grad
             if value.rest:
@@ -173,6 +174,7 @@ class Value:
         return self.op
 
 
+# `Value(data)` would check a number that our own arithmetic has made, again at each operation.
 _new = object.__new__
 
 
@@ -192,7 +194,7 @@ def node(data: float, op: str, a: Value, da: float, b: Value | None = None, db: 
 def number(x: float) -> float:
     """`x` as a Python int or float. Raises TypeError, with what it was, for anything else."""
     kind = type(x)
-    if kind is float or kind is int:
+    if kind is float or kind is int:  # the common case first: isinstance is slower, and lets bool through
         return x
     if isinstance(x, (int, float)):
         return float(x)
@@ -212,6 +214,7 @@ def topological_order(root: Value) -> list[Value]:
     """
     order: list[Value] = []
     seen: set[Value] = set()
+    # A list instead of recursion, which dies at a depth of 1,000.
     stack: list[Any] = [root] if root.op else []
     while stack:
         value = stack.pop()
@@ -222,7 +225,7 @@ def topological_order(root: Value) -> list[Value]:
             value.grad = 0.0
             a, b = value.a, value.b
             a_first = a.a is not None and a not in seen  # a leaf has nobody to tell
-            b_first = b is not None and b.a is not None and b not in seen
+            b_first = b is not None and b.a is not None and b not in seen  # the same for the second input
             if not (a_first or b_first or value.rest):
                 order.append(value)
                 continue
@@ -232,6 +235,7 @@ def topological_order(root: Value) -> list[Value]:
                 stack.append(a)
             if b_first:
                 stack.append(b)
+            # Some may have been seen: they are skipped when popped.
             stack += [i for i in value.rest if i.a is not None]
     return order
 
@@ -249,7 +253,7 @@ def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequen
     """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
     if len(inputs) != len(derivatives):
         raise ValueError(f"wide_node: got {len(inputs)} inputs and {len(derivatives)} derivatives")
-    made = Wide(data)
+    made = Wide(data)  # the slots for `rest` are a subclass's: plain values stay small
     made.op = op
     made.a, made.da = inputs[0], derivatives[0]
     if len(inputs) > 1:
@@ -264,11 +268,11 @@ def weighted_sum(weights: Sequence[Value], inputs: Sequence[Value | float], bias
     total = bias.data
     for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
         total += weight.data * value
-    made_of, derivatives = [bias, *weights], [1.0, *x]
+    made_of, derivatives = [bias, *weights], [1.0, *x]  # d/d bias = 1, d/d w[i] = x[i]
     for weight, v in zip(weights, inputs):
         if isinstance(v, Value):
             made_of.append(v)
-            derivatives.append(weight.data)
+            derivatives.append(weight.data)  # d/d x[i] = w[i]
     return wide_node(total, "weighted_sum", made_of, derivatives)
 
 
@@ -302,6 +306,7 @@ class Neuron(Module):
     def __call__(self, x: Sequence[Value | float]) -> Value:
         if len(x) != len(self.w):
             raise ValueError(f"{self}: expected {len(self.w)} inputs, got {len(x)}")
+        # Start at the bias: without it, sum adds a useless 0.
         act = sum((wi * xi for wi, xi in zip(self.w, x)), self.b)
         return act.relu() if self.nonlin else act
 
@@ -320,9 +325,10 @@ class Layer(Module):
 
     def __call__(self, x: Sequence[Value | float]) -> Any:
         out = [neuron(x) for neuron in self.neurons]
-        return out[0] if len(out) == 1 else out
+        return out[0] if len(out) == 1 else out  # one output is a value, which one can call backward on
 
     def parameters(self) -> list[Value]:
+        # The order of state: neuron by neuron.
         return [p for neuron in self.neurons for p in neuron.parameters()]
 
     def __repr__(self) -> str:
@@ -335,6 +341,7 @@ class MLP(Module):
     def __init__(self, nin: int, nouts: Sequence[int]) -> None:
         sizes = [nin, *nouts]
         last = len(nouts) - 1
+        # No relu at the end: scores have to be able to be negative.
         self.layers = [Layer(sizes[i], sizes[i + 1], nonlin=i != last) for i in range(len(nouts))]
 
     def __call__(self, x: Any) -> Any:

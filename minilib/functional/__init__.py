@@ -1,117 +1,24 @@
-"""What networks are made of, each as one operation: losses, activations, norms, layers."""
+"""What networks are made of, each as one operation: losses, activations, norms, layers.
+
+Each file lists in its `__all__` what is re-exported here; a name stands in one list.
+"""
 
 from __future__ import annotations
 
-from minilib.functional.activations import (
-    ERF,
-    GELU,
-    Erf,
-    Gated,
-    LogSoftmax,
-    SiLU,
-    Softmax,
-    Softplus,
-    TanhGELU,
-    erf,
-    erf_array,
-    gelu,
-    log_softmax,
-    log_softmax_rows,
-    log_softmax_slopes,
-    logistic,
-    logsumexp,
-    odd_tanh,
-    relu,
-    sigmoid,
-    silu,
-    softmax,
-    softmax_rows,
-    softmax_slopes,
-    softplus,
-    tanh,
-)
-from minilib.functional.attention import (
-    CausalAttention,
-    attend,
-    attend_backward,
-    causal_attention,
-    causal_self_attention,
-    future,
-    scaled_dot_product_attention,
-)
-from minilib.functional.layers import (
-    CausalConv,
-    Conv,
-    Dropout,
-    Embedding,
-    Linear,
-    MaxPool,
-    Pad,
-    causal_conv1d,
-    conv1d,
-    conv2d,
-    dropout,
-    dropout_mask,
-    embedding,
-    inside,
-    keyed_dropout,
-    linear,
-    max_pool2d,
-    max_pool_slopes,
-    one_hot,
-    pad,
-    padded,
-    per_axis,
-    places,
-    tap_slices,
-    turns,
-)
-from minilib.functional.losses import CrossEntropy, cross_entropy, mse_loss, nll_loss
-from minilib.functional.norms import (
-    BatchNorm,
-    LayerNorm,
-    RMSNorm,
-    batch_norm,
-    channel_dot,
-    channel_moments,
-    channel_sum,
-    layer_norm,
-    rms_norm,
-)
-from minilib.functional.pooling import (
-    WindowSum,
-    adaptive_avg_pool2d,
-    avg_pool2d,
-    check_avg_pool2d,
-    shares,
-)
-from minilib.functional.rows import (
-    along,
-    as_rows,
-    column_dot,
-    column_sum,
-    in_float32,
-    pointwise,
-    row_dot,
-    row_max,
-    row_sum,
-    rowwise,
-)
+from minilib.functional import activations, attention, layers, losses, norms, pooling, rows
+from minilib.functional.activations import *  # noqa: F403
+from minilib.functional.attention import *  # noqa: F403
+from minilib.functional.layers import *  # noqa: F403
+from minilib.functional.losses import *  # noqa: F403
+from minilib.functional.norms import *  # noqa: F403
+from minilib.functional.pooling import *  # noqa: F403
+from minilib.functional.rows import *  # noqa: F403
 
-__all__ = [  # noqa: RUF022 (as they stand in the files above)
-    "ERF", "Erf", "GELU", "Gated", "LogSoftmax", "SiLU", "Softmax", "Softplus", "TanhGELU", "erf",
-    "erf_array", "gelu", "log_softmax", "log_softmax_rows", "log_softmax_slopes", "logistic", "logsumexp",
-    "odd_tanh", "relu", "sigmoid", "silu", "softmax", "softmax_rows", "softmax_slopes", "softplus",
-    "tanh",
-    "CausalAttention", "attend", "attend_backward", "causal_attention", "causal_self_attention", "future",
-    "scaled_dot_product_attention",
-    "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "Pad", "causal_conv1d", "conv1d",
-    "conv2d", "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
-    "max_pool_slopes", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
-    "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
-    "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
-    "layer_norm", "rms_norm",
-    "WindowSum", "adaptive_avg_pool2d", "avg_pool2d", "check_avg_pool2d", "shares",
-    "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
-    "row_sum", "rowwise",
-]  # fmt: skip
+__all__: list[str] = []
+__all__ += activations.__all__
+__all__ += attention.__all__
+__all__ += layers.__all__
+__all__ += losses.__all__
+__all__ += norms.__all__
+__all__ += pooling.__all__
+__all__ += rows.__all__

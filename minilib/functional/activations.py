@@ -13,7 +13,36 @@ import numpy as np
 
 from minilib.functional.rows import along, in_float32, pointwise, row_dot, row_max, row_sum, rowwise
 from minilib.parallel import elementwise
-from minilib.tensor import Array, Function, Tensor, apply, array_module, where
+from minilib.tensor import Array, Function, Tensor, apply, array_module, tensor_method, where
+
+__all__ = [
+    "ERF",
+    "GELU",
+    "Erf",
+    "Gated",
+    "LogSoftmax",
+    "SiLU",
+    "Softmax",
+    "Softplus",
+    "TanhGELU",
+    "erf",
+    "erf_array",
+    "gelu",
+    "log_softmax",
+    "log_softmax_rows",
+    "log_softmax_slopes",
+    "logistic",
+    "logsumexp",
+    "odd_tanh",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmax_rows",
+    "softmax_slopes",
+    "softplus",
+    "tanh",
+]  # fmt: skip
 
 # Curves that tensors have as methods
 
@@ -85,16 +114,16 @@ def erf_array(x: Array) -> Array:
 def odd_tanh(x: Array, coefficients: Sequence[float], top: float = math.inf) -> Array:
     """tanh(x q(x²)), the polynomial q by Horner's rule; x² above `top` counts as `top`."""
     xp = array_module(x)
-    square = x * x
+    square = x * x  # and q *= square: NumPy's power, as in x ** 3, is slow
     if top < math.inf:
         xp.minimum(square, top, out=square)
     q = square * coefficients[-1]
-    for c in coefficients[-2:0:-1]:
+    for c in coefficients[-2:0:-1]:  # Horner: one multiplication and one addition for each
         q += c
         q *= square
     q += coefficients[0]
     q *= x
-    return xp.tanh(q, out=q)
+    return xp.tanh(q, out=q)  # tanh levels off by itself: nothing overflows
 
 
 # Gates
@@ -119,11 +148,11 @@ class Gated(Function):
             gate = self.gate(x)
             self.xp.multiply(x, gate, out=out)
             if derivative is not None:
-                self.xp.multiply(x, self.slope(x, gate), out=derivative)
-                derivative += gate
+                self.xp.multiply(x, self.slope(x, gate), out=derivative)  # x g'(x) ...
+                derivative += gate  # ... + g(x): the derivative of x g(x)
 
-        elementwise(kernel, x, out, derivative)
-        self.saved = (derivative,)
+        elementwise(kernel, x, out, derivative)  # in pieces: all of gate and slope would leave the cache
+        self.saved = (derivative,)  # one array: backward is a single product
         return out
 
     def backward(self, grad: Array) -> Array:
@@ -137,10 +166,10 @@ class GELU(Gated):
     """x times the probability that a normal number lies below x."""
 
     def gate(self, x: Array) -> Array:
-        return 0.5 + 0.5 * erf_array(x * math.sqrt(0.5))
+        return 0.5 + 0.5 * erf_array(x * math.sqrt(0.5))  # the normal distribution's cdf, arXiv:1606.08415
 
     def slope(self, x: Array, gate: Array) -> Array:
-        return self.xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+        return self.xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))  # its density, the cdf's derivative
 
 
 class TanhGELU(Gated):
@@ -182,7 +211,7 @@ class SiLU(Gated):
         return logistic(x)
 
     def slope(self, x: Array, gate: Array) -> Array:
-        return gate * (1 - gate)
+        return gate * (1 - gate)  # the derivative of the logistic curve, by its value
 
 
 @in_float32
@@ -195,7 +224,7 @@ def logistic(x: Array) -> Array:
     """1 / (1 + exp(-x)): where exp overflows, 1 / inf is the 0 that it should be."""
     xp = array_module(x)
     out = xp.negative(x)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # exp(-x) may become inf, and 1 / inf is the 0 wanted
         xp.exp(out, out=out)
     out += 1
     return xp.reciprocal(out, out=out)
@@ -253,6 +282,7 @@ class Softmax(Function):
         return rowwise(softmax_slopes, grad, *self.saved)
 
 
+@tensor_method
 @in_float32
 def softmax(input: Tensor, dim: int) -> Tensor:
     """exp(x) over their sum along `dim`: positive numbers that add up to 1. PyTorch guesses a `dim`."""
@@ -264,12 +294,12 @@ def softmax_rows(x: Array, out: Array) -> None:
     xp = array_module(x)
     xp.subtract(x, row_max(x), out=out)
     xp.exp(out, out=out)
-    out *= 1 / row_sum(out)
+    out *= 1 / row_sum(out)  # one division a row, then products: the obvious out /= sum divides C times
 
 
 def softmax_slopes(grad: Array, y: Array, out: Array) -> None:
     """The gradient of the scores: y (grad - the row's sum of grad * y). Rows (n, C); writes into `out`."""
-    array_module(y).subtract(grad, row_dot(grad, y), out=out)
+    array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
     out *= y
 
 
@@ -288,6 +318,7 @@ class LogSoftmax(Function):
         return rowwise(log_softmax_slopes, grad, *self.saved)
 
 
+@tensor_method
 @in_float32
 def log_softmax(input: Tensor, dim: int) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
@@ -304,15 +335,15 @@ def log_softmax_rows(x: Array, out: Array) -> None:
 def log_softmax_slopes(grad: Array, y: Array, out: Array) -> None:
     """The gradient of the scores: grad - softmax * (the row's sum of grad), with softmax = exp(y)."""
     xp = array_module(y)
-    xp.exp(y, out=out)
+    xp.exp(y, out=out)  # softmax again, of its logarithm
     out *= row_sum(grad)
     xp.subtract(grad, out, out=out)
 
 
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) along `dim`; the largest number is taken out first, so nothing overflows."""
-    top = input.amax(dim, keepdim=True).detach()
-    top = where(abs(top) < math.inf, top, 0.0)
+    top = input.amax(dim, keepdim=True).detach()  # a shift changes nothing, so no gradient through it
+    top = where(abs(top) < math.inf, top, 0.0)  # inf - inf would be nan
     with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
         out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze(dim)

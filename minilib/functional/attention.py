@@ -22,6 +22,11 @@ from minilib.tensor import Array, Function, Generator, Shape, Tensor, apply, arr
 if TYPE_CHECKING:
     from minilib.functional.counted import CountedDropout
 
+__all__ = [
+    "CausalAttention", "attend", "attend_backward", "causal_attention", "causal_self_attention", "future",
+    "scaled_dot_product_attention",
+]  # fmt: skip
+
 # One head, or many at once
 
 
@@ -34,11 +39,11 @@ def attend(q: Array, k: Array, v: Array, mask: Array | None = None) -> tuple[Arr
     """
     xp = array_module(q)
     weights = (q * q.dtype.type(1 / math.sqrt(q.shape[-1]))) @ k.swapaxes(-1, -2)  # (..., T, S)
-    weights += future(*weights.shape[-2:], weights.dtype, xp)
-    rows = weights.reshape(-1, weights.shape[-1])
+    weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
+    rows = weights.reshape(-1, weights.shape[-1])  # a view: what follows works in place, (rows, S)
     rows -= row_max(rows)
     xp.exp(rows, out=rows)
-    rows *= 1 / xp.einsum("ij->i", rows)[:, None]
+    rows *= 1 / xp.einsum("ij->i", rows)[:, None]  # einsum: faster than sum on short rows
     return (weights if mask is None else weights * mask) @ v, weights
 
 
@@ -47,7 +52,7 @@ def attend_backward(
 ) -> tuple[Array, Array, Array]:
     """Gradients of q, k and v from that of out; `out` and `weights` are what `attend` returned."""
     scale = q.dtype.type(1 / math.sqrt(q.shape[-1]))
-    dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad
+    dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
     slopes = grad @ v.swapaxes(-1, -2)  # of the weights, then of the scores: (..., T, S)
     if mask is not None:
         slopes *= mask
@@ -57,10 +62,10 @@ def attend_backward(
     return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # training asks for the same one at each step
 def future(t: int, s: int, dtype: DTypeLike, xp: Any = np) -> Array:
     """(t, s): -inf where one of the last t of s positions would look ahead, else 0."""
-    return xp.triu(xp.full((t, s), -math.inf, dtype), s - t + 1)
+    return xp.triu(xp.full((t, s), -math.inf, dtype), s - t + 1)  # k = s - t + 1: the last query sees all
 
 
 # As one operation
@@ -81,13 +86,14 @@ class CausalAttention(Function):
         q, k, v, *mask = self.heads(arrays)
         mask = self.masks(mask, q, k)
         out = self.xp.empty(q.swapaxes(1, 2).shape, q.dtype)  # (B, T, n_head, d)
-        weights = self.xp.empty((*q.shape[:3], k.shape[2]), q.dtype)
+        weights = self.xp.empty((*q.shape[:3], k.shape[2]), q.dtype)  # (B, n_head, T, S)
         self.saved = (*arrays, out, weights)
 
         def kernel(out: Array, weights: Array, *qkv: Array) -> None:
             out[...], weights[...] = attend(*qkv)
 
         if out.size:
+            # One sample: its T x S stay in cache.
             chunked(kernel, out.swapaxes(1, 2), weights, q, k, v, *mask, rows=1)
         return out.reshape(*out.shape[:2], math.prod(out.shape[2:]))
 
@@ -101,10 +107,10 @@ class CausalAttention(Function):
         def kernel(grad: Array, dq: Array, dk: Array, dv: Array, *saved: Array) -> None:
             dq[...], dk[...], dv[...] = attend_backward(grad, *saved)
 
-        heads = grad.reshape(out.shape).swapaxes(1, 2)
+        heads = grad.reshape(out.shape).swapaxes(1, 2)  # (B, n_head, T, d)
         if out.size:
             chunked(kernel, heads, dq, dk, dv, q, k, v, out.swapaxes(1, 2), weights, *masks, rows=1)
-        return (*grads, *[None for _ in mask])
+        return (*grads, *[None for _ in mask])  # no gradient for a mask
 
     def masks(self, mask: list[Array], q: Array, k: Array) -> list[Array]:
         """The mask that was given or is counted, if there is one."""
@@ -116,9 +122,11 @@ class CausalAttention(Function):
         """Views (B, n_head, T, d) of what lies side by side; what follows them stays as it is."""
         if self.packed:
             qkv, *rest = arrays
+            # (B, T, 3 C) is (B, T, 3, n_head, d): views, nothing is copied.
             parts = qkv.reshape(*qkv.shape[:2], 3, self.n_head, qkv.shape[2] // (3 * self.n_head))
             return [*(parts[:, :, i].swapaxes(1, 2) for i in range(3)), *rest]
         d = arrays[0].shape[2] // self.n_head
+        # (B, n_head, T, d).
         split = [x.reshape(*x.shape[:2], self.n_head, d).swapaxes(1, 2) for x in arrays[:3]]
         return [*split, *arrays[3:]]
 
@@ -158,7 +166,7 @@ def causal_attention(
             f"{n_head} heads, not {query.shape}, {key.shape}, {value.shape}"
         )
     dropped, mask = _dropped((b, n_head, t, s), p, training, query, generator)
-    one_query = t == 1 and s and not mask and type(query.data) is np.ndarray
+    one_query = t == 1 and s and not mask and type(query.data) is np.ndarray  # as when text is generated
     kind = AttentionOfOneQuery if one_query else CausalAttention
     return apply(kind(n_head, False, dropped), query, key, value, *mask)
 
@@ -174,9 +182,10 @@ class AttentionOfOneQuery(CausalAttention):
         heads, d = self.n_head, c // self.n_head
         k, v = k.reshape(b, s, heads, d).transpose(0, 2, 3, 1), v.reshape(b, s, heads, d).swapaxes(1, 2)
         weights = (q * q.dtype.type(1 / math.sqrt(d))).reshape(b, heads, 1, d) @ k  # (B, n_head, 1, S)
+        # What weights.max calls, without its detours.
         weights -= np.maximum.reduce(weights, -1, keepdims=True)
         np.exp(weights, out=weights)
-        weights /= np.add.reduce(weights, -1, keepdims=True)
+        weights /= np.add.reduce(weights, -1, keepdims=True)  # the same of weights.sum
         out = weights @ v  # (B, n_head, 1, d)
         self.saved = (*arrays, out.swapaxes(1, 2), weights)
         return out.reshape(b, 1, c)
@@ -199,9 +208,9 @@ def scaled_dot_product_attention(
     if is_causal and same and scale is None and query.numel():
         heads, length, d = query.shape[1:]
         q, k, v = (x.transpose(1, 2).reshape(-1, length, heads * d) for x in (query, key, value))
-        out = causal_attention(q, k, v, heads, dropout_p)
+        out = causal_attention(q, k, v, heads, dropout_p)  # as one operation: faster than the chain below
         return out.reshape(-1, length, heads, d).transpose(1, 2)
-    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)  # (..., T, S)
     if is_causal:
         attn_mask = ones(scores.shape[-2:], dtype=bool, device=scores.device).tril()
     if attn_mask is not None:

@@ -46,7 +46,7 @@ def counted(key: int, count: int, xp: Any = np) -> Array:
     low, x0 = np.uint64(2**32 - 1), xp.arange(math.ceil(count / 4), dtype=np.uint64)
     x1, x2, x3 = (xp.zeros_like(x0) for _ in range(3))
     key0, key1 = key % 2**32, key >> 32
-    for _ in range(10):
+    for _ in range(10):  # rounds: ten pass all tests of randomness, as the paper says
         first, second = x0 * np.uint64(0xD2511F53), x2 * np.uint64(0xCD9E8D57)
         x0, x1, x2, x3 = (
             (second >> np.uint64(32)) ^ x1 ^ np.uint64(key0),
@@ -54,6 +54,6 @@ def counted(key: int, count: int, xp: Any = np) -> Array:
             (first >> np.uint64(32)) ^ x3 ^ np.uint64(key1),
             first & low,
         )
-        key0, key1 = (key0 + 0x9E3779B9) % 2**32, (key1 + 0xBB67AE85) % 2**32
+        key0, key1 = (key0 + 0x9E3779B9) % 2**32, (key1 + 0xBB67AE85) % 2**32  # golden ratio, and sqrt(3) - 1
     words = xp.stack([x0, x1, x2, x3], axis=1).astype(np.uint32)
     return words.reshape(-1)[:count]

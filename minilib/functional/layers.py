@@ -34,6 +34,12 @@ from minilib.tensor import (
 if TYPE_CHECKING:
     from minilib.functional.counted import CountedDropout
 
+__all__ = [
+    "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "Pad", "causal_conv1d", "conv1d",
+    "conv2d", "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
+    "max_pool_slopes", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
+]  # fmt: skip
+
 # Linear
 
 
@@ -42,7 +48,7 @@ class Linear(Function):
 
     def forward(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
         self.saved = x, weight
-        out = as_rows(x) @ weight.T
+        out = as_rows(x) @ weight.T  # (rows, in) @ (in, out): one large product
         if bias is not None:
             out += bias
         return out.reshape(*x.shape[:-1], len(weight))
@@ -51,7 +57,7 @@ class Linear(Function):
         x, weight = self.saved
         grad = as_rows(grad)
         dx = (grad @ weight).reshape(x.shape) if self.needs(0) else None
-        dw = grad.T @ as_rows(x)
+        dw = grad.T @ as_rows(x)  # (out, rows) @ (rows, in)
         return (dx, dw, column_sum(grad)) if len(self.inputs) == 3 else (dx, dw)
 
 
@@ -93,9 +99,9 @@ class Embedding(Function):
     def backward(self, grad: Array) -> Array:
         index = self.saved[0].reshape(-1)
         dw = self.xp.zeros(self.inputs[0].shape, grad.dtype)
-        grad = grad.reshape(index.size, dw.shape[1])
-        for turn in turns(index, len(dw)):
-            dw[index[turn]] += grad[turn]
+        grad = grad.reshape(index.size, dw.shape[1])  # (tokens, d)
+        for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower
+            dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
         if self.padding_idx is not None:
             dw[self.padding_idx] = 0
         return dw
@@ -245,7 +251,7 @@ class Conv(Function):
         out = self.xp.empty((len(x), *w.shape[:2], math.prod(self.places)), x.dtype)
 
         def kernel(x: Array, out: Array) -> None:
-            self.xp.matmul(w, self.columns(x), out=out)
+            self.xp.matmul(w, self.columns(x), out=out)  # a convolution as a product, which BLAS is good at
             if bias is not None:
                 out += bias.reshape(self.groups, -1, 1)
 
@@ -255,13 +261,13 @@ class Conv(Function):
     def columns(self, x: Array) -> Array:
         """The windows of a few images: (n, groups, channels x taps, places)."""
         x = padded(x, self.padding)
-        columns = self.xp.stack([x[tap] for tap in self.taps], axis=2)
+        columns = self.xp.stack([x[tap] for tap in self.taps], axis=2)  # (n, C, taps, *places): im2col
         height = x.shape[1] // self.groups * len(self.taps)
         return columns.reshape(len(x), self.groups, height, math.prod(self.places))
 
     def matrices(self, weight: Array) -> Array:
         """The weight as one matrix for each group: (groups, output channels, channels x taps)."""
-        return weight.reshape(self.groups, len(weight) // self.groups, -1)
+        return weight.reshape(self.groups, len(weight) // self.groups, -1)  # a view
 
     def images_in_cache(self, x: Array) -> int:
         """How many images' columns fit the cache."""
@@ -276,7 +282,8 @@ class Conv(Function):
 
         def kernel(x: Array, grad: Array, dx: Array | None) -> Array:
             if dx is not None:
-                dx[:] = self.add_up(w.swapaxes(1, 2) @ grad, x)
+                dx[:] = self.add_up(w.swapaxes(1, 2) @ grad, x)  # (groups, C x taps, places)
+            # Columns once more: kept, they would be taps x's.
             return (grad @ self.columns(x).swapaxes(2, 3)).sum(0)
 
         dw = chunked(kernel, x, out, dx, rows=self.images_in_cache(x))
@@ -287,7 +294,7 @@ class Conv(Function):
         dx = padded(self.xp.zeros_like(x), self.padding)
         columns = columns.reshape(*x.shape[:2], len(self.taps), *self.places)
         for i, tap in enumerate(self.taps):
-            dx[tap] += columns[:, :, i]
+            dx[tap] += columns[:, :, i]  # a tap takes each place once, so += is safe
         return dx[inside(x.shape[2:], self.padding)]
 
 
@@ -388,7 +395,7 @@ class CausalConv(Function):
             if bias is not None:
                 y += bias
             for i in range(1, min(len(taps), x.shape[1])):
-                y[:, i:] += taps[i] * x[:, :-i]
+                y[:, i:] += taps[i] * x[:, :-i]  # token t sees token t - i
 
         chunked(kernel, x, y)
         return y
@@ -439,13 +446,14 @@ class MaxPool(Function):
         shape = places(x.shape[2:], self.kernel, self.stride, self.padding, self.dilation)
         self.taps = list(tap_slices(self.kernel, self.stride, self.dilation, shape))
         out = self.xp.empty((*x.shape[:2], *shape), x.dtype)
-        winner = self.xp.zeros(out.shape, np.int16)
+        winner = self.xp.zeros(out.shape, np.int16)  # which tap won: backward needs no values
         self.saved = (winner,)
 
         def kernel(x: Array, out: Array, winner: Array) -> None:
             x = padded(x, self.padding, -math.inf)
             out[:] = x[self.taps[0]]
             for i, tap in enumerate(self.taps[1:], 1):
+                # > and not >=: the first of equals wins, as in PyTorch.
                 self.xp.copyto(winner, i, where=x[tap] > out)
                 self.xp.maximum(out, x[tap], out=out)
 
@@ -541,6 +549,7 @@ def dropout_mask(shape: Shape, p: float, dtype: DTypeLike, generator: Generator 
         kept = _keyed_draw(*_keyed.key, shape) >= math.ceil(float(np.float32(p)) * 2**24) << 8
     else:
         kept = (generator or default_generator).numbers.random(shape, dtype=np.float32) >= p
+    # Scaled now, so evaluation needs no change.
     return np.multiply(kept, 1 / (1 - p) if p < 1 else 0, dtype=dtype)
 
 

@@ -13,6 +13,10 @@ from minilib.functional.rows import in_float32, row_max, row_sum
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Tensor, apply, array_module, ones, where
 
+__all__ = [
+    "CrossEntropy", "cross_entropy", "mse_loss", "nll_loss",
+]  # fmt: skip
+
 # Cross-entropy
 
 
@@ -28,10 +32,11 @@ class CrossEntropy(Function):
 
         def kernel(x: Array, target: Array, share: Array, p: Array, losses: Array) -> None:
             self.xp.subtract(x, row_max(x), out=p)
-            at_target = self.xp.take_along_axis(p, target, 1)
+            at_target = self.xp.take_along_axis(p, target, 1)  # before exp overwrites it
             self.xp.exp(p, out=p)
             sums = row_sum(p)
             p *= 1 / sums
+            # -log softmax, without the log of a probability that may be 0.
             loss = self.xp.log(sums) - at_target
             losses[:] = share * self.xp.where(share != 0, loss, 0)  # 0 times infinity is nan
 
@@ -44,6 +49,7 @@ class CrossEntropy(Function):
 
         def kernel(scale: Array, target: Array, p: Array, dx: Array) -> None:
             self.xp.multiply(p, scale, out=dx)
+            # The gradient is share (softmax - one hot).
             dx[self.xp.arange(len(dx)), target[:, 0]] -= scale[:, 0]
 
         chunked(kernel, grad * share, target, p, dx)
@@ -77,7 +83,7 @@ def cross_entropy(
     if not here:
         share = xp.where(wrong, share.dtype.type(np.nan), share)
     total = share.sum() if reduction == "mean" else xp.ones((), share.dtype)
-    divisor = total + (total == 0)
+    divisor = total + (total == 0)  # 1 where nothing counts: the nan of PyTorch comes at the end
     losses = apply(CrossEntropy(), rows, Tensor(classes), Tensor(share / divisor))
     if label_smoothing:
         losses = _smoothed(losses, rows, weights, Tensor(counts), Tensor(divisor), label_smoothing)
@@ -90,8 +96,7 @@ def cross_entropy(
 
 def _no_class(target: Tensor, classes: int, ignore_index: int) -> Array:
     """Where a target is neither a class nor to be ignored."""
-    wrong: Array = (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
-    return wrong
+    return (target.data != ignore_index) & ((target.data < 0) | (target.data >= classes))
 
 
 def _class_rows(input: Tensor, axis: int) -> Tensor:
@@ -108,7 +113,7 @@ def _smoothed(
     """The losses if the part `smoothing` of each target that counts went to all classes alike."""
     if not 0 <= smoothing <= 1:
         raise RuntimeError(f"cross_entropy: label_smoothing is between 0 and 1, not {smoothing}")
-    even = -(log_softmax(rows, 1) * weights).mean(1, keepdim=True)
+    even = -(log_softmax(rows, 1) * weights).mean(1, keepdim=True)  # all classes alike
     return losses * (1 - smoothing) + where(counts, even, 0.0) * (smoothing / total)
 
 

@@ -15,6 +15,11 @@ from minilib.functional.rows import column_dot, column_sum, in_float32, row_dot,
 from minilib.parallel import chunked
 from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module, ones, zeros
 
+__all__ = [
+    "BatchNorm", "LayerNorm", "RMSNorm", "batch_norm", "channel_dot", "channel_moments", "channel_sum",
+    "layer_norm", "rms_norm",
+]  # fmt: skip
+
 # Layer norm
 
 
@@ -33,7 +38,7 @@ class LayerNorm(Function):
         def kernel(x: Array, out: Array, y: Array, scale: Array) -> None:
             # One number first: large ones that lie close together then keep their digits.
             self.xp.subtract(x, x[:, :1], out=y)
-            y -= row_sum(y) / w.size
+            y -= row_sum(y) / w.size  # (n, C) - (n, 1)
             scale[:] = 1 / self.xp.sqrt(row_dot(y, y) / w.size + self.eps)
             y *= scale
             self.xp.multiply(y, w, out=out)
@@ -47,9 +52,9 @@ class LayerNorm(Function):
         dx, w = self.xp.empty_like(y), weight.reshape(-1)
 
         def kernel(grad: Array, y: Array, scale: Array, dx: Array) -> Array:
-            self.xp.multiply(grad, w, out=dx)
-            along = y * (row_dot(dx, y) / w.size)
-            along += row_sum(dx) / w.size
+            self.xp.multiply(grad, w, out=dx)  # the gradient of y, the normed rows
+            along = y * (row_dot(dx, y) / w.size)  # its part along y: scaling a row changes nothing
+            along += row_sum(dx) / w.size  # its mean: shifting a row changes nothing
             dx -= along
             dx *= scale
             return self.xp.stack([column_dot(grad, y), column_sum(grad)])
@@ -119,7 +124,7 @@ class RMSNorm(Function):
 
         def kernel(grad: Array, y: Array, scale: Array, dx: Array) -> Array:
             self.xp.multiply(grad, weight, out=dx)
-            dx -= y * (row_dot(dx, y) / weight.size)
+            dx -= y * (row_dot(dx, y) / weight.size)  # the part along y; no mean, since none was taken
             dx *= scale
             return column_dot(grad, y)
 
@@ -165,11 +170,11 @@ class BatchNorm(Function):
         self.eps = eps
 
     def forward(self, x: Array, weight: Array, bias: Array, *given: Array) -> Array:
-        x3 = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+        x3 = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))  # (N, C, P)
         self.by_batch = not given
         mean, var = (m[:, None] for m in given) if given else channel_moments(x3)
         self.mean, self.var = mean[:, 0], var[:, 0]
-        scale = 1 / self.xp.sqrt(var + x.dtype.type(self.eps))
+        scale = 1 / self.xp.sqrt(var + x.dtype.type(self.eps))  # (C, 1)
         self.saved = x3, mean, scale, weight[:, None]
         out, factor = self.xp.empty_like(x3, order="C"), weight[:, None] * scale
 
@@ -246,6 +251,7 @@ def batch_norm(
         raise ValueError(f"batch_norm: training needs more than one number a channel, not {input.shape}")
     out = _normed(f, input, weight, bias)
     _lean(running_mean, f.mean, momentum)
+    # N - 1, while the batch is normed by n: PyTorch's.
     _lean(running_var, f.var * (count / (count - 1)), momentum)
     return out
 
@@ -271,7 +277,7 @@ def channel_moments(x: Array) -> tuple[Array, Array]:
     mean = chunked(channel_sum, x) / count
 
     def squares(x: Array) -> Array:
-        centred = x - mean
+        centred = x - mean  # a second pass over x: E[x²] - E[x]² would cancel digits
         return channel_dot(centred, centred)
 
     return mean, chunked(squares, x) / count

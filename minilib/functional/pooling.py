@@ -10,6 +10,10 @@ import numpy as np
 from minilib.functional.layers import inside, padded, per_axis, places, tap_slices
 from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module
 
+__all__ = [
+    "WindowSum", "adaptive_avg_pool2d", "avg_pool2d", "check_avg_pool2d", "shares",
+]  # fmt: skip
+
 
 class WindowSum(Function):
     """The sum of each window, along any number of axes: x (N, C, ..)."""

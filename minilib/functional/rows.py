@@ -15,6 +15,11 @@ import numpy as np
 from minilib.parallel import chunked, elementwise
 from minilib.tensor import Array, Function, Tensor, apply, array_module
 
+__all__ = [
+    "along", "as_rows", "column_dot", "column_sum", "in_float32", "pointwise", "row_dot", "row_max",
+    "row_sum", "rowwise",
+]  # fmt: skip
+
 # Sums over rows and columns
 
 
@@ -36,7 +41,7 @@ def row_dot(x: Array, y: Array) -> Array:
 
 def column_sum(x: Array) -> Array:
     """The sum of each column, as a product with ones: BLAS is faster at it than `sum`."""
-    return array_module(x).ones(len(x), x.dtype) @ x
+    return array_module(x).ones(len(x), x.dtype) @ x  # (n,) @ (n, C): the obvious x.sum(0)
 
 
 def column_dot(x: Array, y: Array) -> Array:
@@ -95,4 +100,4 @@ def along(dim: int, f: Function, input: Tensor) -> Tensor:
         raise RuntimeError(f"{f.name}: needs floating-point numbers, not {input.dtype}: use x.float()")
     if dim in (-1, input.ndim - 1):
         return apply(f, input)
-    return apply(f, input.transpose(dim, -1)).transpose(dim, -1)
+    return apply(f, input.transpose(dim, -1)).transpose(dim, -1)  # views; the kernels copy what is strided

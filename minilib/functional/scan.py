@@ -34,11 +34,11 @@ def discretize(delta: Any, A: Array, B: Array, euler: bool = False) -> tuple[Arr
     """
     xp = array_module(A)
     delta = xp.asarray(delta, dtype=A.real.dtype)[..., None]
-    z = delta * A
+    z = delta * A  # (..., N)
     if euler:
         return xp.exp(z), delta * B
     still = z == 0  # (exp(z) - 1) / z is 1 there
-    mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))
+    mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))  # expm1: exp(z) - 1 loses digits near 0
     return xp.exp(z), delta * mean * B
 
 
@@ -50,9 +50,9 @@ def ssm_recurrence(x: Array, a: Array, b: Array, C: Array, state: Array | None =
     h = array_module(x).zeros_like(a) if state is None else state
     y = array_module(x).empty_like(x)
     for t in range(len(x)):
-        h *= a
+        h *= a  # in place: `state` is the caller's array
         h += b * x[t][:, None]
-        y[t] = (C * h).sum(-1).real
+        y[t] = (C * h).sum(-1).real  # complex states come in conjugate pairs; half of them stands for both
     return y
 
 
@@ -60,7 +60,7 @@ def ssm_kernel(a: Array, b: Array, C: Array, length: int) -> Array:
     """What y answers to a single 1: C a^k b for k = 0 ... length - 1. a, b, C (E, N) give (length, E)."""
     xp = array_module(a)
     steps = xp.arange(length, dtype=a.real.dtype)[:, None, None]
-    return (a**steps * (b * C)).sum(-1).real
+    return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 
 
 def fft_convolve(x: Array, kernel: Array) -> Array:
@@ -132,7 +132,7 @@ def scan_loop(a: Array, b: Array, before: Array | float = 0.0) -> Array:
 def scan_associative(a: Array, b: Array, before: Array | float = 0.0) -> Array:
     """What `scan_loop` gives, in 2 log2(T) steps: a step is a pair (a, b), and two in a row are again one."""
     if len(b):
-        b[0] += a[0] * before
+        b[0] += a[0] * before  # the state before is part of the first step
         tree(a.copy(), b)
     return b
 
@@ -142,10 +142,10 @@ def tree(a: Array, b: Array) -> None:
     if len(b) < 2:
         return
     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
-    b[right] += a[right] * b[left]
+    b[right] += a[right] * b[left]  # two steps in a row: a = a2 a1, b = a2 b1 + b2
     a[right] *= a[left]
-    tree(a[right], b[right])
-    b[2::2] += a[2::2] * b[1:-1:2]
+    tree(a[right], b[right])  # half as many, in place through the views
+    b[2::2] += a[2::2] * b[1:-1:2]  # those in between: one step behind what is right already
 
 
 # One sample, both ways, in chunks. Channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
@@ -186,8 +186,8 @@ def sample_forward(
     for i, start in enumerate(starts):
         now = slice(start, start + size)
         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
-        y[now] = (C[now][..., None, :] @ h)[..., 0, :]
-        carried[i + 1] = h[-1]
+        y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
+        carried[i + 1] = h[-1]  # all that backward needs to work out the next chunk again
     return y, carried
 
 
@@ -204,14 +204,14 @@ def sample_backward(
     for i in reversed(range(len(carried) - 1)):
         now = slice(i * size, (i + 1) * size)
         a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)  # once more
-        dC[now] = (h @ dy[now][..., None])[..., 0]
+        dC[now] = (h @ dy[now][..., None])[..., 0]  # (N, E) @ (E, 1) at each token
         g = xp.multiply(dy[now][..., None, :], C[now][..., None], out=room[2, : len(h)])  # by its own y
         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
         dB[now] = (g @ (delta[now] * x[now])[..., None])[..., 0]
         dbx = (B[now][..., None, :] @ g)[..., 0, :]  # of delta x: (T, E)
         g *= a[:-1]
-        later = g[0].copy()
-        g[0] *= carried[i]
+        later = g[0].copy()  # what the next chunk to the left hears; g is written to below
+        g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
         g[1:] *= h[:-1]  # now of delta A: (T, N, E)
         dx[now] = dbx * delta[now]
         ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)

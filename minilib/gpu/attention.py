@@ -54,8 +54,10 @@ class FlashKernels:
         product = cp.empty(out.shape, np.float32)
         run_elementwise({"x": grad, "y": out}, {"z": product}, ["z = x * y"])
         by_head = product.reshape(*out.shape[:2], f.n_head, -1).swapaxes(1, 2)
+        # Rows of grad * out: arXiv:2205.14135, eq. 4.
         dots = reduce_rows(contiguous(by_head).reshape(lse.size, -1))
         self.run(f, "flash_dq", (grad, q, k, v, lse, dots, dq), (q, k, f.n_head))
+        # Scores again: none are kept.
         self.run(f, "flash_dkv", (grad, q, k, v, lse, dots, dk, dv), (q, k, f.n_head))
         return tuple(grads)
 

@@ -24,7 +24,7 @@ class BatchNormKernels:
         f.by_batch, size = not given, x.size / x.shape[1]
         if f.by_batch:
             mean = made("y = s / size", {"s": channel_sum(x3)}, size=size)
-            square = made("y = (x - m) * (x - m)", {"x": x3, "m": mean[:, None]})
+            square = made("y = (x - m) * (x - m)", {"x": x3, "m": mean[:, None]})  # two passes, as on the CPU
             given = mean, made("y = s / size", {"s": channel_sum(square)}, size=size)
         f.mean, f.var = given
         scale = made("y = 1.0f / sqrtf(v + eps)", {"v": f.var}, eps=f.eps)

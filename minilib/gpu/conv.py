@@ -93,11 +93,12 @@ def tile_of(w: Windows, fixed: int = 0, planes: int = 1, most: int = PIXELS) -> 
             for n, up, k, step, down in zip((y, x), w.up, w.kernel, w.step, w.down, strict=True)
         )
         narrow = x < 32 and w.up[1] == w.down[1] == 1  # rows one after the other take banks so too
-        row = wide + (x - wide) % 32 if narrow else wide
+        row = wide + (x - wide) % 32 if narrow else wide  # padding, against bank conflicts
         if fixed + planes * tall * row <= ROOM:
             return Tile(w, (y, x), tall, wide, row)
         if x == y == 1:
             return None
+        # Rows stay whole as long as they can: neighbours load together.
         x, y = (x, y // 2) if y > 1 else (x // 2, y)
 
 
@@ -205,6 +206,7 @@ def weight_gradient(plan: Plan, grad: Array, x: Array, shape: Shape, groups: int
     parts, size = blocks(len(x), images), math.prod(shape)
     pairs = plan.channels * tile.windows.taps + 1
     threads = blocks(pairs * max(PIXELS // pairs, 1), 32) * 32
+    # Each part its own row: no atomics, a fixed order.
     partial = cp.empty((parts, size + shape[0]), np.float32)
     numbers = [groups, sources, outs, len(x), images, plan.channels, *tile.numbers]
     room = OUT * tile.pixels + plan.channels * tile.patch + threads
@@ -230,7 +232,7 @@ class MaxPoolKernels:
         if tile is None or pool_tile(f, x.shape, True) is None or tile.windows.taps > 255:
             return NotImplemented
         y = cp.empty((*x.shape[:2], *tile.windows.result[4 - x.ndim :]), np.float32)
-        winner = cp.empty(y.shape, np.uint8)
+        winner = cp.empty(y.shape, np.uint8)  # hence at most 255 taps
         f.saved = (winner,)
         pool("max_pool", tile, (contiguous(x), y, winner), 1)
         return y

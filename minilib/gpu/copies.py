@@ -33,7 +33,7 @@ def copied(x: Array) -> Array:
     """A copy in order, of float32; by tiles, where neighbours lie along another axis than the last."""
     y = cp.empty(x.shape, np.float32)
     sizes, (steps,) = collapsed(x.shape, [[stride // x.itemsize for stride in x.strides]])
-    near = steps.index(1) if 1 in steps else len(steps) - 1
+    near = steps.index(1) if 1 in steps else len(steps) - 1  # the axis whose numbers lie side by side
     lead = [axis for axis in range(len(sizes) - 1) if axis != near]
     if near >= len(steps) - 1 or len(lead) > 2 or min(sizes[near], sizes[-1]) < 8:
         run_elementwise({"x": x}, {"y": y}, ["y = x"])

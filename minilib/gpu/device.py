@@ -35,6 +35,7 @@ def said_once() -> None:
     warnings.warn('there is no GPU here: "cuda" is the simulator, exact and slow', stacklevel=2)
 
 
+# setdefault: a reload must not throw away the pairs that are registered.
 DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, take, cp.asnumpy))
 
 
@@ -98,7 +99,7 @@ def fits(*arrays: Array) -> bool:
 
 def blocks(count: int, size: int = THREADS) -> int:
     """How many blocks of `size` hold `count` threads."""
-    return -(-count // size)
+    return -(-count // size)  # rounded up
 
 
 # Launches
@@ -148,5 +149,4 @@ def kernels(file: str, *names: str) -> Callable[[str], Any]:
     """What finds a kernel of minilib/kernels/`file`.cu by its name; `names` are those with <numbers>."""
     path = Path(__file__).parents[1] / "kernels" / f"{file}.cu"
     module = RawModule(code=path.read_text(encoding="utf-8"), name_expressions=names or None)
-    found: Callable[[str], Any] = functools.cache(module.get_function)
-    return found
+    return functools.cache(module.get_function)

@@ -122,11 +122,11 @@ def run_elementwise(
     """
     shape, numbers = next(iter(writes.values())).shape, numbers or {}
     count = math.prod(shape)
-    if not count:
+    if not count:  # a grid of no blocks is an error in CUDA
         return
-    wide = [cp.broadcast_to(array, shape) for array in reads.values()]
+    wide = [cp.broadcast_to(array, shape) for array in reads.values()]  # strides of 0: nothing is copied
     sizes, steps = collapsed(shape, [[s // array.itemsize for s in array.strides] for array in wide])
-    in_order = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    in_order = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]  # the steps of a contiguous array
     sheet, args = [], []
     for name, array, step in zip(reads, wide, steps, strict=True):
         walk = [n for pair in zip(sizes, step, strict=True) for n in pair] if step != in_order else []
@@ -145,7 +145,7 @@ def collapsed(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int]
         if size == 1:
             continue
         if sizes and all(s[-1] == stride[axis] * size for s, stride in zip(steps, strides, strict=True)):
-            sizes[-1] *= size
+            sizes[-1] *= size  # fewer divisions by sizes for each element: the slow part of `walk`
             for s, stride in zip(steps, strides, strict=True):
                 s[-1] = stride[axis]
             continue
@@ -197,6 +197,7 @@ class Elementwise:
         run_elementwise(reads, {self.output: out}, [self.line], self._numbers(f))
         f.lines = self.lines(f)
         values = reads | {self.output: out}
+        # Only what the expressions of backward name is kept alive.
         f.saved = tuple(x if mentioned(name, f.lines.values()) else None for name, x in values.items())
         return out
 
@@ -233,6 +234,7 @@ elementwise(Sin, "y = sinf(x)", "dx = dy * cosf(x)")
 elementwise(Cos, "y = cosf(x)", "dx = -dy * sinf(x)")
 elementwise(Tanh, "y = tanhf(x)", "dx = dy * (1.0f - y * y)")
 elementwise(Sigmoid, "y = 1.0f / (1.0f + expf(-x))", "dx = dy * (y * (1.0f - y))")
+# Not fmaxf, which loses nan.
 elementwise(ReLU, "y = x < 0.0f ? 0.0f : x", "dx = y <= 0.0f ? 0.0f : dy")
 elementwise(Abs, "y = fabsf(x)", "dx = x > 0.0f ? dy : x < 0.0f ? -dy : 0.0f")
 elementwise(

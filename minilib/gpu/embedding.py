@@ -35,7 +35,7 @@ class EmbeddingKernels:
         return out
 
     def backward(self, f: Any, grad: Array) -> Array:
-        dw = cp.zeros(f.inputs[0].shape, np.float32)
+        dw = cp.zeros(f.inputs[0].shape, np.float32)  # atomics add to it, hence no fixed order
         padding = -1 if f.padding_idx is None else f.padding_idx % len(dw)
         run("embedding_backward", contiguous(grad), f.saved[0], dw, padding)
         return dw

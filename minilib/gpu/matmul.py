@@ -32,14 +32,14 @@ def matmul_kernels() -> Callable[[str], Any]:
 @pair(MatMul)
 class MatMulKernels:
     def forward(self, f: Function, x: Array, y: Array) -> Array:
-        if not fits(x, y) or largest(x.shape, y.shape) >= 2**31:
+        if not fits(x, y) or largest(x.shape, y.shape) >= 2**31:  # the kernel counts places in 32-bit ints
             return NotImplemented
         f.saved = x if f.needs(1) else None, y if f.needs(0) else None
         return product(x, y)
 
     def backward(self, f: Function, grad: Array) -> tuple[Array | None, ...]:
         x, y = f.saved
-        dx = None if y is None else product(grad, y.swapaxes(-1, -2))
+        dx = None if y is None else product(grad, y.swapaxes(-1, -2))  # strides, not copies: (n, m) @ (m, k)
         dy = None if x is None else product(x.swapaxes(-1, -2), grad)
         return dx, dy
 
@@ -98,7 +98,7 @@ def product(a: Array, b: Array, bias: Array | None = None, tile: int | None = No
         return out
     a, b = (readable(cp.broadcast_to(x, (*lead, *x.shape[-2:]))) for x in (a, b))
     sizes, steps = collapsed(lead, [steps_of(x)[:-2] for x in (a, b)])
-    if len(sizes) > 2:
+    if len(sizes) > 2:  # matmul.cu walks two leading axes
         a, b = contiguous(a), contiguous(b)
         sizes, steps = collapsed(lead, [steps_of(x)[:-2] for x in (a, b)])
     a_lead, b_lead = ((0, 0, *step)[-2:] for step in steps)
@@ -126,6 +126,7 @@ def operand(array: Array, across: int, along: int, lead: tuple[int, ...]) -> Ope
     deep = neighbours(array, along) and not (depth == 1 and neighbours(array, across))
     run, (rows, step) = (depth, (count, across)) if deep else (count, (depth, along))
     step = steps_of(array)[step] if rows > 1 else 0
+    # For loads of four floats.
     aligned = array.data.ptr % 16 == 0 and not any(s % 4 for s in (run, step, *lead))
     return Operand(array, DEEP * deep + WIDE * aligned, step, lead)
 

@@ -39,7 +39,7 @@ def reduce_rows(x: Array, kind: int = ADD) -> Array:
     if rows:
         sizes = np.int32(rows), np.int32(columns), np.int32(PIECE)
         launch(reduction("reduce_rows", kind), (pieces, min(rows, MOST)), (THREADS,), (x, y, *sizes))
-    return y.reshape(rows) if pieces == 1 else reduce_rows(y, kind)
+    return y.reshape(rows) if pieces == 1 else reduce_rows(y, kind)  # the pieces' results are rows again
 
 
 def reduce_columns(x: Array, kind: int = ADD) -> Array:
@@ -59,7 +59,7 @@ def reduce(x: Array, dims: tuple[int, ...], kind: int = ADD) -> Array:
     kept = [axis for axis in range(x.ndim) if axis not in dims]
     shape, count = [x.shape[axis] for axis in kept], math.prod(x.shape[axis] for axis in dims)
     size, across = math.prod(shape), x.transpose(*dims, *kept)
-    if kept and across.flags.c_contiguous:
+    if kept and across.flags.c_contiguous:  # the axes to go come first: columns, read as they lie
         return reduce_columns(across.reshape(count, size), kind).reshape(shape)
     along = contiguous(x.transpose(*kept, *dims)).reshape(size, count)
     return reduce_rows(along, kind).reshape(shape)

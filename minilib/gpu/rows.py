@@ -33,6 +33,7 @@ def run(name: str, shape: tuple[int, int], *args: Any) -> None:
     """Run a kernel of rows.cu on arrays of `shape`, rows and columns."""
     count, columns = shape
     threads = min(THREADS, 32 * blocks(columns, 4 * 32))  # four numbers each, where there are not more
+    # A template's number: registers need a fixed count.
     each = next(n for n in EACH if n * threads >= columns)
     sizes = np.int32(count), np.int32(columns)
     launch(row_kernel(name, each), (min(count, BLOCKS),), (threads,), (*args, *sizes))
@@ -115,6 +116,7 @@ class LayerNormKernels:
         rows, weight, mean, scale = f.saved
         grads, w = rows_of(grad.reshape(rows.shape), weight.reshape(1, -1))
         dx = cp.empty(grad.shape, np.float32)
+        # A row for each block.
         dw, db = (cp.empty((min(len(rows), BLOCKS), rows.shape[1]), np.float32) for _ in range(2))
         run("layer_norm_backward", rows.shape, grads, rows, w, mean, scale, dx, dw, db)
         dw, db = (reduce_columns(part).reshape(weight.shape) for part in (dw, db))

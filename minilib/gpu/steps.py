@@ -69,4 +69,4 @@ def adam_by_kernel(
     return None
 
 
-KERNELS[cp.ndarray, adam] = adam_by_kernel
+KERNELS[cp.ndarray, adam] = adam_by_kernel  # `parallel.elementwise` asks here before it runs `adam`

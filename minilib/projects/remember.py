@@ -74,8 +74,7 @@ class FixedBlock(MambaBlock):
         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))  # (B, T, E)
         x = x if mask is None else x * mask
         y = (self.kernels(u.shape[1]) @ x.permute(2, 1, 0)).permute(2, 1, 0)  # (E, T, T) @ (E, T, B)
-        out: Tensor = self.out_proj((y + self.D * x) * F.silu(gate))
-        return out
+        return self.out_proj((y + self.D * x) * F.silu(gate))
 
     def kernels(self, length: int) -> Tensor:
         """What a token gives to each one from itself on: (E, T, T)."""
@@ -122,8 +121,7 @@ def model_of(kind: str, task: str) -> Any:
 def logits_of(model: Any, ids: Tensor) -> Tensor:
     """Scores (B, T, V) by either kind of model."""
     out = model(ids)
-    logits: Tensor = out[0] if isinstance(model, GPT) else out
-    return logits
+    return out[0] if isinstance(model, GPT) else out
 
 
 def right(model: nn.Module, data: TensorDataset) -> float:

@@ -54,8 +54,7 @@ def is_held_out(sequences: Array) -> Array:
     for column in sequences.T:
         code = (code + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         code ^= code >> np.uint64(29)
-    held: Array = code % np.uint64(4) == 0
-    return held
+    return code % np.uint64(4) == 0
 
 
 # The program

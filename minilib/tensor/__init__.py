@@ -1,158 +1,39 @@
-"""Arrays that know their gradient: what to import from `minilib.tensor`, whatever file holds it."""
+"""Arrays that know their gradient: what to import from `minilib.tensor`, whatever file holds it.
+
+Each file lists in its `__all__` what is re-exported here; a name stands in one list.
+"""
 
 from __future__ import annotations
 
-from minilib.engine import (
-    DEVICES,
-    FREED,
-    Array,
-    Device,
-    Function,
-    Mode,
-    Node,
-    Number,
-    Record,
-    Shape,
-    Switch,
-    WriteLog,
-    Writes,
-    array_module,
-    enable_grad,
-    first_gradient,
-    hand_out,
-    is_grad_enabled,
-    leading_to,
-    mode,
-    no_grad,
-    owner_of,
-    propagate,
-    record,
-    refuse_overwritten,
-    refuse_unusable,
-    run_hooks,
-    set_grad_enabled,
-    shares_for,
-    sum_to,
-    wrote,
-)
+from minilib import engine as _engine
+from minilib import operations as _operations
+from minilib.engine import *  # noqa: F403
 from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
 from minilib.engine import _on_device as _on_device
 from minilib.engine import _writes as _writes
-from minilib.names import *  # noqa: F403 (methods as functions, and dtypes: one list of them is enough)
-from minilib.operations import (
-    Abs,
-    Add,
-    ArgExtreme,
-    Cast,
-    Cat,
-    Clip,
-    Clone,
-    Compare,
-    Cos,
-    CumSum,
-    Dim,
-    Div,
-    Einsum,
-    Exp,
-    Expand,
-    Expm1,
-    Extreme,
-    Flip,
-    FloorDivide,
-    Invert,
-    Log,
-    Log1p,
-    LongSum,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Permute,
-    Pow,
-    Reduction,
-    ReLU,
-    Remainder,
-    Repeat,
-    Reshape,
-    Roll,
-    Round,
-    Select,
-    Sigmoid,
-    Sin,
-    Slice,
-    Sqrt,
-    Sub,
-    Sum,
-    TakeAlongDim,
-    Tanh,
-    TopIndices,
-    Triangle,
-    Truth,
-    Where,
-    Write,
-    add_at,
-    axes,
-    power,
-)
-from minilib.tensor.core import Float, Tensor, apply, as_array, binary, matmul, weak
-from minilib.tensor.creation import (
-    arange,
-    empty,
-    eye,
-    from_numpy,
-    full,
-    linspace,
-    multinomial,
-    ones,
-    ones_like,
-    rand,
-    randint,
-    randn,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from minilib.tensor.derivatives import GradcheckError, grad, gradcheck, quotient
-from minilib.tensor.functions import (
-    allclose,
-    bmm,
-    cat,
-    concatenate,
-    einsum,
-    equal,
-    maximum,
-    minimum,
-    outer,
-    stack,
-    where,
-)
-from minilib.tensor.hooks import RemovableHandle
-from minilib.tensor.random import Generator, default_generator, manual_seed
+from minilib.names import *  # noqa: F403 (not in `__all__`: some are names of Python's own functions)
+from minilib.operations import *  # noqa: F403
+from minilib.tensor import applying, core, creation, derivatives, functions, hooks, random, rules
+from minilib.tensor.applying import *  # noqa: F403
+from minilib.tensor.core import *  # noqa: F403
+from minilib.tensor.creation import *  # noqa: F403
+from minilib.tensor.derivatives import *  # noqa: F403
+from minilib.tensor.functions import *  # noqa: F403
+from minilib.tensor.hooks import *  # noqa: F403
+from minilib.tensor.random import *  # noqa: F403
+from minilib.tensor.rules import *  # noqa: F403
 from minilib.tensor.rules import _CATEGORY as _CATEGORY
-from minilib.tensor.rules import Best, Index, all_slices, full_shape, result_type, split_index
 from minilib.tensor.rules import _sizes as _sizes
 
-__all__ = [  # noqa: RUF022 (as they stand in the files above)
-    "Array", "DEVICES", "Device", "FREED", "Function", "Mode", "Node", "Number", "Record", "Shape",
-    "Switch", "WriteLog", "Writes", "array_module", "enable_grad", "first_gradient", "hand_out",
-    "is_grad_enabled", "leading_to", "mode", "no_grad", "owner_of", "propagate", "record",
-    "refuse_overwritten", "refuse_unusable", "run_hooks", "set_grad_enabled", "shares_for", "sum_to", "wrote",
-    "Abs", "Add", "ArgExtreme", "Cast", "Cat", "Clip", "Clone", "Compare", "Cos", "CumSum", "Dim", "Div",
-    "Einsum", "Exp", "Expand", "Expm1", "Extreme", "Flip", "FloorDivide", "Invert", "Log", "Log1p",
-    "LongSum", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "Permute", "Pow", "ReLU", "Reduction",
-    "Remainder", "Repeat", "Reshape", "Roll", "Round", "Select", "Sigmoid", "Sin", "Slice", "Sqrt", "Sub",
-    "Sum", "TakeAlongDim", "Tanh", "TopIndices", "Triangle", "Truth", "Where", "Write", "add_at", "axes",
-    "power",
-    "Index", "all_slices", "full_shape", "result_type", "split_index",
-    "RemovableHandle", "Generator", "default_generator", "manual_seed",
-    "Best", "Float", "Tensor", "apply", "as_array", "binary", "matmul", "tensor", "weak",
-    "allclose", "bmm", "cat", "concatenate", "einsum", "equal", "maximum", "minimum", "outer", "stack",
-    "where",
-    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones",
-    "ones_like", "rand", "randint", "randn", "randperm",
-    "zeros", "zeros_like",
-    "GradcheckError", "grad", "gradcheck", "quotient",
-]  # fmt: skip
+__all__: list[str] = []
+__all__ += _engine.__all__
+__all__ += _operations.__all__
+__all__ += applying.__all__
+__all__ += core.__all__
+__all__ += creation.__all__
+__all__ += derivatives.__all__
+__all__ += functions.__all__
+__all__ += hooks.__all__
+__all__ += random.__all__
+__all__ += rules.__all__

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
@@ -16,118 +15,33 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.engine import (
-    DEVICES,
-    TENSORS,
-    Array,
-    Function,
-    Node,
-    Number,
-    Origin,
-    Shape,
-    _clock,
-    _on_device,
-    _writes,
-    array_module,
-    device_named,
-    first_gradient,
-    mode,
-    note_view,
-    owner_of,
-    propagate,
-    refuse_mix,
-    refuse_write,
-    renew,
-    take_over,
-    wrote,
-)
-from minilib.operations import (
-    Abs,
-    Add,
-    ArgExtreme,
-    Cast,
-    Clip,
-    Clone,
-    Compare,
-    Cos,
-    CumSum,
-    Dim,
-    Div,
-    Exp,
-    Expand,
-    Expm1,
-    Extreme,
-    Flip,
-    FloorDivide,
-    Invert,
-    Log,
-    Log1p,
-    LongSum,
-    MatMul,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Permute,
-    Pow,
-    ReLU,
-    Remainder,
-    Repeat,
-    Reshape,
-    Roll,
-    Round,
-    Select,
-    Sigmoid,
-    Sin,
-    Slice,
-    Sqrt,
-    Sub,
-    Sum,
-    TakeAlongDim,
-    Tanh,
-    TopIndices,
-    Transfer,
-    Triangle,
-    Truth,
-    Where,
-    Write,
-    axes,
-)
+from minilib.engine import (  # isort: skip
+    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, array_module, device_named,
+    first_gradient, owner_of, propagate, refuse_write, renew, take_over, wrote,
+)  # fmt: skip
+from minilib.operations import (  # isort: skip
+    Abs, Add, ArgExtreme, Cast, Clip, Clone, Compare, Cos, CumSum, Dim, Div, Exp, Expand, Expm1, Extreme,
+    Flip, FloorDivide, Invert, Log, Log1p, LongSum, Maximum, Minimum, Mul, Neg, Permute, Pow, ReLU, Remainder,
+    Repeat, Reshape, Roll, Round, Select, Sigmoid, Sin, Slice, Sqrt, Sub, Sum, TakeAlongDim, Tanh, TopIndices,
+    Transfer, Triangle, Truth, Where, Write, axes,
+)  # fmt: skip
 from minilib.sums import SHORT
+from minilib.tensor.applying import apply, matmul, weak
 from minilib.tensor.hooks import RemovableHandle
+from minilib.tensor.outside import numpy_operation, shown
 from minilib.tensor.random import Generator, _float_type, default_generator
-from minilib.tensor.rules import (
-    Best,
-    Index,
-    _axis,
-    _check_matmul,
-    _floating,
-    _sizes,
-    all_slices,
-    expanded,
-    filling,
-    flag,
-    full_shape,
-    gather_axis,
-    part_sizes,
-    refuse_dtype,
-    refuse_gradient,
-    refuse_misfit,
-    result_type,
-    split_index,
-)
+
+from minilib.tensor.rules import (  # isort: skip
+    Best, Index, _axis, _floating, _sizes, all_slices, expanded, filling, flag, full_shape, gather_axis,
+    part_sizes, refuse_dtype, refuse_gradient, refuse_misfit, registered, result_type, split_index,
+)  # fmt: skip
+
+__all__ = ["Float", "Tensor", "as_array", "binary"]  # fmt: skip
 
 Float: TypeAlias = float  # inside Tensor, `float` is a method
 
 
 # The tensor
-
-
-_OPERATORS = {
-    "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow", "floor_divide": "floordiv",
-    "remainder": "mod", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
-    "greater_equal": "ge", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
-}  # fmt: skip
 
 
 class Tensor:
@@ -150,7 +64,7 @@ class Tensor:
 
     def __init__(self, data: Any, dtype: DTypeLike | None = None, requires_grad: bool = False) -> None:
         self.data = as_array(data, dtype)
-        self._grad = self._function = self.hooks = self.origin = None
+        self._grad = self._function = self.hooks = self.origin = None  # a leaf: nothing has made it
         self._requires_grad = False
         if requires_grad:
             self.requires_grad_()
@@ -192,13 +106,11 @@ class Tensor:
 
     @property
     def shape(self) -> Shape:
-        shape: Shape = self.data.shape
-        return shape
+        return self.data.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.data.dtype
-        return dtype
+        return self.data.dtype
 
     @property
     def ndim(self) -> int:
@@ -238,29 +150,10 @@ class Tensor:
 
         `array - tensor` is refused, since either kind could be meant; NumPy's numbers count as Python's.
         """
-        (out,) = options.get("out", (None,))
-        if type(out) is np.ndarray and method == "__call__":
-            ufunc(*[x.data if isinstance(x, Tensor) else x for x in inputs], **options)
-            wrote(out)
-            return out
-        operation = getattr(operator, _OPERATORS.get(ufunc.__name__, ufunc.__name__), None)
-        if operation is None or isinstance(inputs[0], Tensor) or inputs[0].ndim:
-            raise TypeError(
-                f"{ufunc.__name__}: NumPy takes no tensors: wrap arrays in tensor(...), or use x.numpy()"
-            )
-        return operation(inputs[0].item(), *inputs[1:])
+        return numpy_operation(ufunc, method, inputs, options)
 
     def __repr__(self) -> str:
-        array = self.data if self.device == "cpu" else np.asarray(self.tolist(), self.dtype)
-        numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
-        extra = "" if self.dtype.name in ("float32", "int64", "bool") else f", dtype={self.dtype.name}"
-        if self.function is not None:
-            extra += f", function={self.function.name}"
-        elif self.requires_grad:
-            extra += ", requires_grad=True"
-        if self.device != "cpu":
-            extra += f", device={self.device!r}"
-        return f"tensor({numbers}{extra})"
+        return shown(self)
 
     # As Python numbers
 
@@ -268,8 +161,7 @@ class Tensor:
         """The one number of a tensor with one element, as a Python number."""
         if self.data.size != 1:
             raise RuntimeError(f"item: a tensor of shape {self.shape} has {self.data.size} numbers, not one")
-        number: Number = self.data.item()
-        return number
+        return self.data.item()
 
     def tolist(self) -> Any:
         """The numbers as nested lists of Python numbers."""
@@ -380,6 +272,14 @@ class Tensor:
 
     def relu(self) -> Tensor:
         return apply(ReLU(), self)
+
+    def softmax(self, dim: int) -> Tensor:
+        """exp(x) over their sum along `dim`: positive numbers that add up to 1. As `functional.softmax`."""
+        return registered("softmax")(self, dim)
+
+    def log_softmax(self, dim: int) -> Tensor:
+        """log(softmax(x)) along `dim`, without the overflow and the log of 0. As `functional.log_softmax`."""
+        return registered("log_softmax")(self, dim)
 
     # Absolute values and bounds
 
@@ -515,6 +415,7 @@ class Tensor:
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
+        # NumPy loses digits there.
         many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
         return apply((LongSum if many else Sum)(dim, flag(keepdim)), self)
 
@@ -542,7 +443,7 @@ class Tensor:
         if self.dtype == np.float16:
             return self.float().var(dim, unbiased, keepdim, correction).to(np.float16)
         n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
-        distance = self - self.mean(dim, keepdim=True)
+        distance = self - self.mean(dim, keepdim=True)  # two passes: E[x²] - E[x]² would cancel most digits
         return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
 
     def std(
@@ -553,7 +454,7 @@ class Tensor:
 
     def _root(self) -> Tensor:
         """The square root, whose gradient at 0 is 0 and not infinite."""
-        flat = self == 0
+        flat = self == 0  # there 1 / (2 sqrt(0)) is infinite, and inf * 0 is nan
         return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
 
     def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
@@ -569,6 +470,7 @@ class Tensor:
         if self.dtype == np.float16:
             return self.float().norm(p, dim, keepdim).to(np.float16)
         if p in ("fro", 2):
+            # Not ** 0.5 of a general power: products are faster.
             return (self * self).sum(dim, keepdim)._root()
         if p in (math.inf, -math.inf):
             return self.abs().amax(dim, keepdim) if p == math.inf else self.abs().amin(dim, keepdim)
@@ -603,6 +505,7 @@ class Tensor:
         """
         if isinstance(dim, Tensor):
             return binary(Maximum(), self, dim)
+        # PyTorch's two kinds of ties: a full max shares the gradient, one along `dim` pays the index.
         return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
 
     def min(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
@@ -659,7 +562,7 @@ class Tensor:
         (start,), (end,) = axes(start_dim, self.ndim), axes(end_dim, self.ndim)
         if start > end:
             raise RuntimeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
-        middle = math.prod(self.shape[start : end + 1])
+        middle = math.prod(self.shape[start : end + 1])  # not -1, which an empty tensor leaves open
         return self.reshape(*self.shape[:start], middle, *self.shape[end + 1 :])
 
     def unsqueeze(self, dim: int) -> Tensor:
@@ -755,7 +658,7 @@ class Tensor:
         Arrays of uint8 are masks, as if of booleans.
         """
         basic, layout, arrays = split_index(index, self)
-        whole = all_slices(basic)
+        whole = all_slices(basic)  # then a view first would be the tensor itself
         part = self if layout and whole else apply(Slice(basic), self)
         return apply(Select(layout), part, *arrays) if layout else part
 
@@ -767,6 +670,7 @@ class Tensor:
         at = gather_axis(self, dim, index)
         if not self.ndim:
             return self.clone()
+        # Index may be shorter.
         part = tuple(slice(None) if i == at else slice(n) for i, n in enumerate(index.shape))
         return apply(TakeAlongDim(at), self[part], index)
 
@@ -776,7 +680,7 @@ class Tensor:
         """Views of the parts along `dim`: `split_size` long (the last: the rest), or of given sizes."""
         at = _axis(dim, self, "split")
         sizes = part_sizes(split_size, self.shape[at], dim)
-        ends = list(itertools.accumulate(sizes))
+        ends = list(itertools.accumulate(sizes))  # where each part ends
         before = (slice(None),) * at
         return tuple(apply(Slice((*before, slice(end - size, end))), self) for size, end in zip(sizes, ends))
 
@@ -785,7 +689,7 @@ class Tensor:
         if chunks < 1:
             raise RuntimeError(f"chunk: the number of chunks must be at least 1, not {chunks}")
         n = self.shape[_axis(dim, self, "chunk")]
-        return self.split(-(-n // chunks) if n else [0] * chunks, dim)
+        return self.split(-(-n // chunks) if n else [0] * chunks, dim)  # -(-n // k) rounds up
 
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
         """The slices along `dim`, without that axis."""
@@ -887,7 +791,7 @@ class Tensor:
         basic, layout, arrays = split_index(index, self)
         refuse_dtype(self, value, arrays)
         value = filling(value, self)
-        refuse_write(self, value)
+        refuse_write(self, value)  # before anything is written
         _write(self, Write(basic, layout), value, *arrays)
 
     def copy_(self, source: Tensor) -> Tensor:
@@ -909,6 +813,7 @@ class Tensor:
         """
         if not isinstance(std, Tensor) and std < 0:
             raise RuntimeError(f"normal_: std must not be negative, and is {std}")
+        # Drawn on the CPU, whatever the device.
         draw = (generator or default_generator).numbers.standard_normal
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
 
@@ -948,9 +853,10 @@ class Tensor:
             if leaf.function is not None:
                 continue  # data without a gradient when it was used, written to since
             if leaf.grad is None:
+                # What is not ours may be somebody's input or gradient.
                 leaf.grad = Tensor(array if owned else array.copy())
             else:
-                leaf.grad.data += array
+                leaf.grad.data += array  # gradients add up over calls, as in PyTorch
 
     def zero_grad(self) -> None:
         """Forget the gradient."""
@@ -967,7 +873,7 @@ class Tensor:
         """
         if not self.requires_grad:
             raise RuntimeError("register_hook: this tensor gets no gradient (requires_grad is False)")
-        owner = self.function or self
+        owner = self.function or self  # backward knows operations and leaves, not the tensors between
         if owner.hooks is None:
             owner.hooks = []
         hooks = owner.hooks
@@ -980,7 +886,7 @@ class Tensor:
             raise RuntimeError("retain_grad: this tensor gets no gradient (requires_grad is False)")
         if self.function is None or "retained" in vars(self.function):
             return
-        me = weakref.ref(self)
+        me = weakref.ref(self)  # the operation must not keep its result alive: that would be a circle
 
         def keep(gradient: Tensor) -> None:
             tensor = me()
@@ -1029,6 +935,7 @@ def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:
     if type(data) in DEVICES:
         return data if dtype is None else data.astype(dtype, copy=False)
     array = np.asarray(_plain(data), dtype)
+    # Python's floats become float32, as in PyTorch; an array has chosen its dtype.
     if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
         array = array.astype(np.float32)
     if array.dtype.kind not in "bifu":
@@ -1046,96 +953,20 @@ def _plain(data: Any) -> Any:
 # Applying operations
 
 
-_new = object.__new__
-
-
-def apply(f: Function, *tensors: Tensor) -> Tensor:
-    """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
-    for t in tensors:
-        if t.origin is not None:
-            renew(t, t.origin)
-    f.inputs = tuple([t._function or t for t in tensors])
-    arrays = [t.data for t in tensors]
-    try:
-        if type(arrays[0]) is np.ndarray:
-            data = f.forward(*arrays)
-            if type(data) not in DEVICES:  # NumPy makes scalars of 0-d results
-                data = np.asarray(data)
-        else:
-            data = _on_device(f, arrays)
-    except ValueError as error:
-        raise RuntimeError(f"{f.name}: {error}") from None
-    except TypeError:
-        refuse_mix(f, arrays)
-        raise
-    out = _new(Tensor)
-    out.data = data
-    out._grad = out.hooks = out._function = out.origin = None
-    out._requires_grad = False
-    if f.view:
-        note_view(out, tensors[0], f)
-    if f.requires_grad and mode.grad_enabled:
-        for t in tensors:
-            if t._requires_grad:
-                out._requires_grad = True
-                out._function = f
-                f.serial = _clock()
-                f.shape, f.dtype = data.shape, data.dtype
-                break
-    if mode.tracer is not None:
-        mode.tracer(f, tensors, out)
-    return out
-
-
 def binary(f: Function, a: Tensor, b: Tensor | Number, reflected: bool = False) -> Tensor:
     """Apply an operation of two operands, brought to one dtype first."""
     if not isinstance(b, Tensor):
-        if isinstance(b, np.generic):
+        if isinstance(b, np.generic):  # NumPy's scalar counts as Python's: it must not decide the dtype
             b = b.item()
         if not isinstance(b, bool | int | float):
             if isinstance(b, np.ndarray):
                 raise TypeError(f"{f.name}: one operand is a NumPy array: wrap it in tensor(...) first")
-            return NotImplemented  # type: ignore[no-any-return]
+            return NotImplemented
         b = weak(b, a)
-    if a.data.dtype is not b.data.dtype:
+    if a.data.dtype is not b.data.dtype:  # `is` first: the usual case costs no promotion
         dtype = result_type(a, b)
         a, b = a.to(dtype), b.to(dtype)
     return apply(f, b, a) if reflected else apply(f, a, b)
-
-
-def weak(number: Number, like: Tensor) -> Tensor:
-    """A Python number as a 0-d tensor: of the dtype of `like`, unless its kind is higher (integers * 0.5).
-
-    As in PyTorch an integer wraps around where it does not fit: 300 is 44 in uint8.
-    """
-    xp = array_module(like.data)
-    kind = like.data.dtype.kind
-    if kind in "iu" and isinstance(number, int):
-        return Tensor(xp.asarray(number, np.int64).astype(like.data.dtype, copy=False))
-    if kind == "f" or isinstance(number, bool):
-        return Tensor(xp.asarray(number, like.data.dtype))
-    return Tensor(xp.asarray(number, np.float32 if isinstance(number, float) else np.int64))
-
-
-# The matrix product
-
-
-def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Matrix product: (..., n, k) @ (..., k, m) is (..., n, m), leading axes broadcast.
-
-    A vector on the left is a row, on the right a column, and loses that axis again. Raises RuntimeError where
-    the inner dimensions or the dtypes differ.
-    """
-    _check_matmul(input, other)
-    if input.ndim == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2 if other.ndim > 1 else 0)
-    if other.ndim == 1:
-        return matmul(input, other.unsqueeze(1)).squeeze(-1)
-    if input.ndim > 2 and other.ndim == 2:  # one large product instead of a loop over small ones
-        rows = math.prod(input.shape[:-1])
-        flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)
-        return flat.reshape(*input.shape[:-1], other.shape[-1])
-    return apply(MatMul(), input, other)
 
 
 # Writing in place
@@ -1151,8 +982,9 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     refuse_write(x, *([other] if isinstance(other, Tensor) else []))
     made = binary(f, x if x.function else x.detach(), other)
     if made is NotImplemented:
-        return NotImplemented  # type: ignore[no-any-return]
+        return NotImplemented
     refuse_misfit(x, made)
+    # X is overwritten below.
     f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
     if x.origin is not None:
         _write(x, Write((...,)), made.to(x.dtype))

@@ -17,6 +17,11 @@ from minilib.tensor.core import Tensor, as_array
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
 
+__all__ = [
+    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones", "ones_like", "rand",
+    "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
 # Making tensors
 
 
@@ -201,7 +206,7 @@ def multinomial(
     The weights need not add up to 1. Without `replacement` none is drawn twice. Raises RuntimeError for
     weights that are no weights, and where there are fewer above 0 than samples.
     """
-    weights = np.atleast_2d(input.cpu().numpy()).astype(np.float64)
+    weights = np.atleast_2d(input.cpu().numpy()).astype(np.float64)  # running sums need the digits
     positive = (weights > 0).sum(-1).min(initial=weights.shape[-1])
     if input.dtype.kind != "f" or input.ndim not in (1, 2):
         raise RuntimeError(
@@ -216,6 +221,7 @@ def multinomial(
     draw = (generator or default_generator).numbers
     if replacement:
         sums = weights.cumsum(-1)
+        # (rows, samples), up to the row's sum.
         drawn = draw.random((len(weights), num_samples)) * sums[:, -1:]
         found = np.stack([np.searchsorted(row, at, side="right") for row, at in zip(sums, drawn)])
     else:  # who waits for an exponential time, shorter for larger weights, comes in this order

@@ -13,6 +13,10 @@ import numpy as np
 from minilib.engine import Array, first_gradient, propagate
 from minilib.tensor.core import Tensor
 
+__all__ = [
+    "GradcheckError", "grad", "gradcheck", "quotient",
+]  # fmt: skip
+
 # Asked for
 
 
@@ -28,7 +32,7 @@ def grad(
     Raises RuntimeError for an input that plays no part, unless `allow_unused`: then its place holds None.
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    nodes = [x.function or x for x in inputs]
+    nodes = [x.function or x for x in inputs]  # results are known by the operation that made them
     start = first_gradient(outputs, grad_outputs)
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
     for i, node in enumerate(nodes):
@@ -88,6 +92,6 @@ def quotient(f: Callable[[], float], array: Array, index: tuple[int, ...], eps: 
         array[index] = before + eps
         above = f()
         array[index] = before - eps
-        return (above - f()) / (2 * eps)
+        return (above - f()) / (2 * eps)  # both sides: the error is O(eps²), of one side alone O(eps)
     finally:  # also where f raises
         array[index] = before

@@ -7,8 +7,14 @@ from typing import Any
 
 from minilib.engine import Number, array_module
 from minilib.operations import Cat, Einsum, Maximum, Minimum, Where, axes
-from minilib.tensor.core import Tensor, apply, binary, matmul
+from minilib.tensor.applying import apply, matmul
+from minilib.tensor.core import Tensor, binary
 from minilib.tensor.rules import einsum_terms, result_type
+
+__all__ = [
+    "allclose", "bmm", "cat", "concatenate", "einsum", "equal", "maximum", "minimum", "outer", "stack",
+    "where",
+]  # fmt: skip
 
 # Of pairs of numbers
 

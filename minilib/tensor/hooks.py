@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Self
 
+__all__ = [
+    "RemovableHandle",
+]  # fmt: skip
+
 
 class RemovableHandle:
     """`remove()`, a call, or the end of a `with` takes the hook away again; twice is once."""

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+__all__ = [
+    "Generator", "default_generator", "manual_seed",
+]  # fmt: skip
+
 
 class Generator:
     """A source of random numbers: the same seed, the same numbers (not PyTorch's)."""

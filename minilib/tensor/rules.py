@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from minilib.engine import TENSORS, Number, Shape, array_module, leaf_of
+from minilib.engine import TENSORS, Decorated, Number, Shape, array_module, leaf_of
 from minilib.operations import axes
 
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
+
+__all__ = [
+    "Best", "Index", "all_slices", "full_shape", "result_type", "split_index", "tensor_method",
+]  # fmt: skip
 
 # Dtypes
 
@@ -108,7 +113,7 @@ def _sizes(sizes: tuple[Any, ...]) -> tuple[int, ...]:
 def full_shape(shape: Shape, old: Shape) -> Shape:
     """`shape` with -1 replaced. Raises RuntimeError where `old` holds another number of elements."""
     total, known = math.prod(old), math.prod(n for n in shape if n != -1)
-    if shape.count(-1) == 1 and known and total % known == 0:
+    if shape.count(-1) == 1 and known and total % known == 0:  # one unknown, and a whole number for it
         shape = tuple(total // known if n == -1 else n for n in shape)
     if min(shape, default=0) < 0 or math.prod(shape) != total:
         raise RuntimeError(f"reshape: {old} holds {total} numbers, which do not fit into {shape}")
@@ -117,13 +122,32 @@ def full_shape(shape: Shape, old: Shape) -> Shape:
 
 def expanded(shape: Shape, sizes: Shape) -> Shape:
     """`sizes`, with a length of `shape` for each -1. Raises RuntimeError where no repetition gives them."""
-    own = (1,) * (len(sizes) - len(shape)) + shape
+    own = (1,) * (len(sizes) - len(shape)) + shape  # new axes come first, of length 1
     old = range(len(sizes) - len(shape), len(sizes))
     wanted = tuple(own[i] if n == -1 and i in old else n for i, n in enumerate(sizes))
     fits = all(n == m or (m == 1 and n >= 0) for n, m in zip(wanted, own))
     if len(sizes) < len(shape) or not fits:
         raise RuntimeError(f"expand: {shape} does not fit {sizes}: only axes of length 1 are repeated")
     return wanted
+
+
+# Activations
+
+
+_registered: dict[str, Callable[..., Any]] = {}  # by name
+
+
+def tensor_method(function: Decorated) -> Decorated:
+    """Decorates a function of a later room, which Tensor's method of that name is to call."""
+    _registered[function.__name__] = function
+    return function
+
+
+def registered(name: str) -> Callable[..., Any]:
+    """The function of that name that `tensor_method` has decorated."""
+    if name not in _registered:  # whoever has imported tensors alone: the room comes when it is needed
+        importlib.import_module("minilib.functional")
+    return _registered[name]
 
 
 # Extremes, all and any
@@ -158,6 +182,7 @@ def part_sizes(split_size: int | Sequence[int], n: int, dim: int) -> list[int]:
     if isinstance(split_size, int):
         if split_size < 1 and n:
             raise RuntimeError(f"split: a part needs at least one element, not {split_size}")
+        # The last has the rest.
         sizes = [min(split_size, n - i) for i in range(0, n, max(split_size, 1))] or [0]
     else:
         sizes = list(split_size)
@@ -187,7 +212,7 @@ def split_index(index: Index, x: Tensor) -> tuple[tuple[Any, ...], tuple[bool, .
     if len(dots) > 1:
         raise IndexError("an index can hold one `...` only")
     at = dots[0] if dots else len(parts)
-    parts[at : at + 1] = [slice(None)] * (x.ndim - taken)
+    parts[at : at + 1] = [slice(None)] * (x.ndim - taken)  # `...`, or the end, stands for all axes not named
     basic: list[Any] = []
     layout: list[bool] = []
     arrays: list[Tensor] = []
@@ -198,7 +223,7 @@ def split_index(index: Index, x: Tensor) -> tuple[tuple[Any, ...], tuple[bool, .
             arrays.append(part)
         else:
             basic.append(part)
-            layout += [False] * (not isinstance(part, int))
+            layout += [False] * (not isinstance(part, int))  # an int takes its axis away
     return tuple(basic), tuple(layout) if arrays else (), arrays
 
 
@@ -214,7 +239,7 @@ def _index_part(part: Any, x: Tensor) -> Any:
         return int(part)
     if not isinstance(part, TENSORS[0]):
         part = np.zeros(0, np.int64) if isinstance(part, list) and not part else leaf_of(part).data
-        part = leaf_of(array_module(x.data).asarray(part))
+        part = leaf_of(array_module(x.data).asarray(part))  # on x's device
     if part.data.dtype == np.uint8:
         part = part.to(bool)  # a mask, in PyTorch too
     if part.data.dtype.kind not in "iub":
@@ -224,7 +249,7 @@ def _index_part(part: Any, x: Tensor) -> Any:
 
 def _axes_taken(part: Any) -> int:
     if isinstance(part, TENSORS[0]):
-        return part.ndim if part.data.dtype == bool else 1
+        return part.ndim if part.data.dtype == bool else 1  # a mask covers as many axes as it has
     return int(part is not None and part is not Ellipsis)
 
 

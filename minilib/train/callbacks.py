@@ -20,6 +20,11 @@ from minilib.train.shards import Batch
 if TYPE_CHECKING:
     from minilib.train.trainer import Trainer
 
+__all__ = [
+    "Callback", "EarlyStopping", "Lines", "LivePlot", "ProgressBar", "Validation", "default_callbacks",
+    "in_notebook", "loss_figure",
+]  # fmt: skip
+
 
 class Callback:
     """Something that is told how training goes. Override what you need."""

@@ -20,6 +20,18 @@ from minilib.train.callbacks import Callback
 if TYPE_CHECKING:
     from minilib.train.trainer import Trainer
 
+__all__ = [
+    "FIELDS",
+    "FORMAT",
+    "SEAL",
+    "TENSOR",
+    "Checkpoint",
+    "CheckpointError",
+    "read_checkpoint",
+    "sealed",
+    "unsealed",
+]  # fmt: skip
+
 FORMAT = "minilib checkpoint 2"
 
 
@@ -123,8 +135,8 @@ def _replace(path: Path, data: bytes) -> None:
     with open(unfinished, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+        os.fsync(file.fileno())  # else a power cut may leave the new name with an empty file
+    os.replace(unfinished, path)  # atomic on one file system
 
 
 def _named_by(path: Path) -> Path | None:

@@ -23,6 +23,11 @@ from minilib.nn import Module
 from minilib.parallel import alone, memory_kept, one_blas_thread
 from minilib.tensor import Array, Tensor, mode, propagate
 
+__all__ = [
+    "Batch", "Key", "Loss", "ProcessShards", "Share", "ThreadShards", "averaged", "cut", "first_tensor",
+    "gradients", "parts", "shared",
+]  # fmt: skip
+
 Batch: TypeAlias = Any  # tensors, or tuples and dicts of tensors, whose axis 0 counts the samples
 Loss: TypeAlias = Callable[[Module, Batch], tuple[Tensor, int]]
 Key: TypeAlias = tuple[int, int, int]  # seed, step, number of the first sample; `keyed_dropout` counts layers
@@ -35,7 +40,7 @@ Share: TypeAlias = tuple[float, int, list[Array | None]]  # loss sum, count, gra
 def parts(batch: Batch, n: int) -> list[Batch]:
     """A batch cut along axis 0 into at most `n` parts that differ by one sample at most."""
     size = len(first_tensor(batch))
-    cuts = [size * i // n for i in range(n + 1)]
+    cuts = [size * i // n for i in range(n + 1)]  # whole numbers: parts differ by one at most
     return [cut(batch, start, stop) for start, stop in itertools.pairwise(cuts) if stop > start]
 
 
@@ -67,13 +72,14 @@ def gradients(loss: Loss, model: Module, batch: Batch, params: Sequence[Tensor],
         total, count = loss(model, batch)
     if total.function is None:
         raise RuntimeError("the loss does not depend on any parameter: is it under no_grad, or frozen?")
+    # Not backward(): the threads share the parameters.
     found = propagate(total.function, np.ones_like(total.data))
     return float(total.item()), count, [found[p][0] if p in found else None for p in params]
 
 
 def averaged(shares: Sequence[Share]) -> list[Array | None]:
     """The gradient of the mean loss for each parameter: summed gradients over summed counts."""
-    count = max(sum(share[1] for share in shares), 1)
+    count = max(sum(share[1] for share in shares), 1)  # divided once: parts may have unequal counts
     means: list[Array | None] = []
     for grads in zip(*(share[2] for share in shares)):
         there = [grad for grad in grads if grad is not None]
@@ -97,6 +103,7 @@ class ThreadShards:
             return [self._one(batch, key, mode.grad_enabled) for batch, key in work]
         with one_blas_thread():
             found = [self.pool.submit(self._alone, batch, key, mode.grad_enabled) for batch, key in work]
+            # In the order of the parts: sums of floats depend on it.
             return [future.result() for future in found]
 
     def _one(self, batch: Batch, key: Key, grad_enabled: bool) -> Share:
@@ -144,6 +151,7 @@ class ProcessShards:
         """Parameters that were put elsewhere come back into shared memory."""
         for p, place in zip(self.params, self.places):
             if p.data is not place:
+                # Somebody has put another array there, such as load_state_dict on another dtype.
                 place[...] = p.data
                 p.data = place
 
@@ -200,7 +208,7 @@ class ProcessShards:
 
 def shared(array: Array) -> Array:
     """An array like this one, in memory that processes forked from here see as well."""
-    memory = mmap.mmap(-1, max(array.nbytes, 1))
+    memory = mmap.mmap(-1, max(array.nbytes, 1))  # anonymous and shared: survives fork, needs no name or file
     made = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
     made[...] = array
     return made

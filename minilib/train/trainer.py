@@ -40,6 +40,11 @@ from minilib.train.checkpoint import (
 )
 from minilib.train.shards import Batch, Loss, ProcessShards, ThreadShards, averaged, first_tensor, parts
 
+__all__ = [
+    "Loader", "Trainer", "accuracy", "classification", "interrupted_later", "no_overflow_warnings",
+    "regression",
+]  # fmt: skip
+
 # Losses as sums and counts
 
 
@@ -100,7 +105,7 @@ class Trainer:
         self.scheduler, self.clip, self.seed = scheduler, clip, seed
         self.shards, self.workers = shards, workers
         callbacks = default_callbacks() if callbacks is None else callbacks
-        self.callbacks = sorted(callbacks, key=lambda one: one.saves)
+        self.callbacks = sorted(callbacks, key=lambda one: one.saves)  # stable: those that save are told last
         self.step = self.epoch = 0
         self.total_steps: int | None = None
         self.loss = math.nan
@@ -198,12 +203,13 @@ class Trainer:
         """One step on one batch: gradients, clipping, optimiser, schedule. Returns the mean loss."""
         self.amid = True
         pieces = parts(batch, self.shards)
+        # For dropout's keys.
         firsts = itertools.accumulate((len(first_tensor(piece)) for piece in pieces), initial=0)
         shards = self._ready_shards()
         shares = shards.run([(piece, (self.seed, self.step, first)) for piece, first in zip(pieces, firsts)])
         loss = sum(share[0] for share in shares) / max(sum(share[1] for share in shares), 1)
         self._check_loss(loss)
-        self.model.zero_grad()
+        self.model.zero_grad()  # after the loss was checked: the message tells of the gradients before
         for p, grad in zip(shards.params, averaged(shares)):
             p.grad = None if grad is None else Tensor(grad)
         self._check_gradients()
@@ -256,6 +262,7 @@ class Trainer:
         for name, p in self.model.named_parameters():
             if (
                 p.grad is not None
+                # One pass and no array; only if the sum is bad, look at each.
                 and not np.isfinite(p.grad.data.sum())
                 and not np.isfinite(p.grad.data).all()
             ):
@@ -300,7 +307,7 @@ class Trainer:
             **numbers,
         }
         _replace(target, data)
-        _replace(path, sealed(state))
+        _replace(path, sealed(state))  # last: until now the old checkpoint is whole
         if before is not None:
             before.unlink(missing_ok=True)
         return path

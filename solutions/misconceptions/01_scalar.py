@@ -13,19 +13,19 @@
       return (f(x + h) - f(x - h)) / (2 * h)
 
 # %% exercise=1.2 hint="These are the derivatives of a product. If one summand grows by 1, the sum grows by 1, whatever the other one is."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+-     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
 +     return node(self.data + other.data, "+", self, other.data, other, self.data)
 
 # %% exercise=1.2 hint="Your sum is a leaf: it has forgotten what it was made of, so no gradient can get past it. Make it with node(...)."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+-     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
 +     return Value(self.data + other.data)
 
 # %% exercise=1.2 hint="Only the left operand hears of its gradient. Give node the right one and its derivative, too."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+-     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
 +     return node(self.data + other.data, "+", self, 1.0)
 
 # %% exercise=1.2 hint="You changed the left operand instead of making a new value. Others may still need the old number."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)
+-     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
 +     self.data += other.data
 +     return node(self.data, "+", self, 1.0, other, 1.0)
 
@@ -51,7 +51,7 @@ def tanh(self):
     return node(math.tanh(self.data), "tanh", self, 1 - self.data**2)
 
 # %% exercise=1.4 hint="You forgot the square: the derivative is 1 - tanh(x)^2."
--     return node(t, "tanh", self, 1 - t * t)
+-     return node(t, "tanh", self, 1 - t * t)  # by the result, which spares a second tanh
 +     return node(t, "tanh", self, 1 - t)
 
 # %% exercise=1.4 hint="Your result is a leaf: it has forgotten that it was made of x. Make it with node(...)."
@@ -60,11 +60,11 @@ def tanh(self):
     return Value(math.tanh(self.data))
 
 # %% exercise=1.4 hint="The derivative that you hand to node is 0, so no gradient gets through. It is 1 - tanh(x)^2, a number between 0 and 1: int(...) would make 0 of it."
--     return node(t, "tanh", self, 1 - t * t)
+-     return node(t, "tanh", self, 1 - t * t)  # by the result, which spares a second tanh
 +     return node(t, "tanh", self, 0)
 
 # %% exercise=1.5 hint="The derivative of e^x is e^x, the result, not x."
--     e = math.exp(self.data)
+-     e = math.exp(self.data)  # its own derivative, so it is worked out once
 -     return node(e, "exp", self, e)
 +     return node(math.exp(self.data), "exp", self, self.data)
 
@@ -122,8 +122,8 @@ def __pow__(self, other):
     x, n = self.data, other.data if isinstance(other, Value) else number(other)
     if x < 0 and n != math.floor(n):
         raise ValueError(f"power: {x} ** {n} is not a real number")
-    steep = x == 0 and 0 < n < 1
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
+    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
     return node(x**n, "**" if isinstance(other, Value) else f"**{n}", self, slope)
 
 
@@ -135,8 +135,8 @@ def __rpow__(self, other):
 @add_to(Value)
 def __pow__(self, other):
     x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    steep = x == 0 and 0 < n < 1
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
+    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
     if not isinstance(other, Value):
         return node(x**n, f"**{n}", self, slope)
     up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
@@ -182,8 +182,8 @@ def __pow__(self, other):
     x, n = self.data, other.data if isinstance(other, Value) else number(other)
     if x < 0 and n != math.floor(n):
         raise ValueError(f"power: {x} ** {n} is not a real number")
-    steep = x == 0 and 0 < n < 1
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0
+    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
+    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
     if not isinstance(other, Value):
         return node(x**n, f"**{n}", self, slope)
     up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
@@ -282,7 +282,7 @@ def weighted_sum(weights, inputs, bias):
     made_of, derivatives = [bias], [1.0]
     for weight, v in zip(weights, inputs):
         made_of.append(weight)
-        derivatives.append(weight.data)
+        derivatives.append(weight.data)  # d/d x[i] = w[i]
         if isinstance(v, Value):
             made_of.append(v)
             derivatives.append(v.data)
@@ -300,7 +300,7 @@ def weighted_sum(weights, inputs, bias):
 -     for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
 +     for weight, value in zip(weights, x):
           total += weight.data * value
--     made_of, derivatives = [bias, *weights], [1.0, *x]
+-     made_of, derivatives = [bias, *weights], [1.0, *x]  # d/d bias = 1, d/d w[i] = x[i]
 +     made_of, derivatives = [*weights], [*x]
 
 -     return wide_node(total, "weighted_sum", made_of, derivatives)

@@ -194,9 +194,9 @@ class Where(Function):
 -         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 +         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
--         winners = x == self.keep(y)
+-         winners = x == self.keep(y)  # all that are as large as the largest
 -         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
--         return winners * (self.keep(grad) / count)
+-         return winners * (self.keep(grad) / count)  # shared evenly, as in PyTorch's amax
 +         return (x == self.keep(y)) * self.keep(grad)
 
 # %% exercise=2.5 hint="You divide by the number of winners in the whole array. Count them along the reduced axes, and keep those axes."
@@ -205,7 +205,7 @@ class Where(Function):
 +         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
 -         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
--         return winners * (self.keep(grad) / count)
+-         return winners * (self.keep(grad) / count)  # shared evenly, as in PyTorch's amax
 +         return winners * (self.keep(grad) / grad.dtype.type(winners.sum()))
 
 # %% exercise=2.5 hint="The reduced axes are gone from the result and its gradient. Without self.keep they broadcast against the wrong axes of x, or not at all."
@@ -213,10 +213,10 @@ class Where(Function):
 -         y = reduce(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 +         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim), keepdims=self.keepdim)
 
--         winners = x == self.keep(y)
+-         winners = x == self.keep(y)  # all that are as large as the largest
 +         winners = x == y
           count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
--         return winners * (self.keep(grad) / count)
+-         return winners * (self.keep(grad) / count)  # shared evenly, as in PyTorch's amax
 +         return winners * (grad / count)
 
 # %% exercise=2.5 hint="You always take the largest. With self.largest False it should be the smallest."
@@ -230,7 +230,7 @@ class Where(Function):
 +         y = (x.max if self.largest else x.min)(axis=axes(self.dim, x.ndim))
 
 # %% exercise=2.6 hint="Backward permutes by dims once more. That undoes an exchange of two axes; to undo a turn of three you need the inverse order."
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.transpose(self.dims)
 
@@ -238,7 +238,7 @@ class Where(Function):
 -         return x.transpose(self.dims)
 +         return x.transpose(sorted(range(len(self.dims)), key=self.dims.__getitem__))
 
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.transpose(self.dims)
 
@@ -246,12 +246,12 @@ class Where(Function):
 -         return x.transpose(self.dims)
 +         return x.reshape([x.shape[d] for d in self.dims])
 
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.reshape(self.inputs[0].shape)
 
 # %% exercise=2.6 hint="You reverse the order of the axes for the way back. The inverse of (1, 2, 0) is (2, 0, 1): for each axis its place in dims."
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.transpose(self.dims[::-1])
 
@@ -259,12 +259,12 @@ class Where(Function):
 -         return x.transpose(self.dims)
 +         return x.transpose(self.dims).copy()
 
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.transpose(np.argsort(self.dims).astype(int))
 
 # %% exercise=2.6 hint="You hand the gradient on in the new order. It has to go back to the old one: permute by the inverse of dims."
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad
 
@@ -272,7 +272,7 @@ class Where(Function):
 -         return x.transpose(self.dims)
 +         return x.T
 
--         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+-         inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)  # an argsort undoes a permutation
 -         return grad.transpose(inverse)
 +         return grad.T
 

@@ -160,7 +160,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 # %% exercise=2.13 hint="A result on the way is not found: propagate returns leaves, and of the operations only those in wanted. A result stands there as its x.function."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    nodes = [x.function or x for x in inputs]
+    nodes = [x.function or x for x in inputs]  # results are known by the operation that made them
     found = propagate(outputs.function or outputs, first_gradient(outputs, grad_outputs), retain_graph)
     if not allow_unused and any(isinstance(node, Tensor) and node not in found for node in nodes):
         raise RuntimeError("unused")
@@ -169,7 +169,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 # %% exercise=2.13 hint="Two of your tensors share one array: what propagate returns may be somebody else's as well. Copy it."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    nodes = [x.function or x for x in inputs]
+    nodes = [x.function or x for x in inputs]  # results are known by the operation that made them
     start = first_gradient(outputs, grad_outputs)
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
     if not allow_unused and any(node not in found for node in nodes):
@@ -179,7 +179,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 # %% exercise=2.13 hint="You do not pass retain_graph on, so a second call on the same graph finds it freed."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    nodes = [x.function or x for x in inputs]
+    nodes = [x.function or x for x in inputs]  # results are known by the operation that made them
     start = first_gradient(outputs, grad_outputs)
     found = propagate(outputs.function or outputs, start, wanted={*nodes})
     if not allow_unused and any(node not in found for node in nodes):
@@ -208,7 +208,7 @@ def retain_grad(self):
     if "retained" in vars(self.function):
         return
     vars(self.function)["retained"] = True
-    me = weakref.ref(self)
+    me = weakref.ref(self)  # the operation must not keep its result alive: that would be a circle
 
     def keep(gradient):
         if me() is not None:
@@ -265,7 +265,7 @@ def retain_grad(self):
 def refuse_overwritten(f):
     for array in f.saved:
         log = _writes.get(id(array)) if array is not None else None
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="You refuse every array that was ever written to. A write that is older than the operation did no harm: compare the times."
@@ -285,7 +285,7 @@ def refuse_overwritten(f):
 def refuse_overwritten(f):
     for array in f.saved[:1]:
         log = _writes.get(id(owner_of(array))) if array is not None else None
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="You ask when anything was written last. Only a write to an array that f has saved matters."
@@ -297,7 +297,7 @@ def refuse_overwritten(f):
 def refuse_overwritten(f):
     for array in f.saved:
         log = _writes.get(id(owner_of(array)))
-        if log and log.last > f.serial:
+        if log and log.last > f.serial:  # written to after f had saved it
             raise RuntimeError("overwritten")
 
 # %% exercise=2.15 hint="Where nobody ever wrote, _writes.get gives None, which has no last. Ask whether there are notes before you compare."

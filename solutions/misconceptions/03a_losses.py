@@ -35,14 +35,14 @@ def logsumexp(input, dim, keepdim=False):
 
 # %% exercise=3.2 hint="A row whose largest number is infinite gives nan: inf - inf. Take 0 out of such a row instead."
 def logsumexp(input, dim, keepdim=False):
-    top = input.amax(dim, keepdim=True).detach()
+    top = input.amax(dim, keepdim=True).detach()  # a shift changes nothing, so no gradient through it
     out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze(dim)
 
 # %% exercise=3.2 hint="You subtract the largest number of the whole array. A row that is far below it underflows to log(0): take each row's own."
 def logsumexp(input, dim, keepdim=False):
     top = input.amax().detach()
-    top = where(abs(top) < math.inf, top, 0.0)
+    top = where(abs(top) < math.inf, top, 0.0)  # inf - inf would be nan
     return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
 
 # %% exercise=3.2 hint="That is the logarithm of the mean of the exponentials; here it is their sum."
@@ -52,8 +52,8 @@ def logsumexp(input, dim, keepdim=False):
 
 # %% exercise=3.2 hint="squeeze() takes away every axis of length 1, also one that was there before. Tell it which."
 def logsumexp(input, dim, keepdim=False):
-    top = input.amax(dim, keepdim=True).detach()
-    top = where(abs(top) < math.inf, top, 0.0)
+    top = input.amax(dim, keepdim=True).detach()  # a shift changes nothing, so no gradient through it
+    top = where(abs(top) < math.inf, top, 0.0)  # inf - inf would be nan
     out = (input - top).exp().sum(dim, keepdim=True).log() + top
     return out if keepdim else out.squeeze()
 
@@ -62,7 +62,7 @@ def softmax_slopes(grad, y, out):
     out[:] = grad * y * (1 - y)
 
 # %% exercise=3.3 hint="The sum that you subtract is that of grad alone. Weigh it by y: the sum of grad * y."
--     array_module(y).subtract(grad, row_dot(grad, y), out=out)
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(grad, row_sum(grad), out=out)
 
 # %% exercise=3.3 hint="You left out the last factor: the difference is multiplied by y."
@@ -70,7 +70,7 @@ def softmax_slopes(grad, y, out):
     np.subtract(grad, row_dot(grad, y), out=out)
 
 # %% exercise=3.3 hint="The sum runs over each row, not over all the rows you were given: keep it as a column."
--     array_module(y).subtract(grad, row_dot(grad, y), out=out)
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(grad, (grad * y).sum(), out=out)
 
 # %% exercise=3.3 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[:] = ..."
@@ -78,15 +78,15 @@ def softmax_slopes(grad, y, out):
     out = y * (grad - row_dot(grad, y))
 
 # %% exercise=3.3 hint="Your sign is the other way round: the row's sum is taken from grad."
--     array_module(y).subtract(grad, row_dot(grad, y), out=out)
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(row_dot(grad, y), grad, out=out)
 
 # %% exercise=3.3 hint="You add up down the columns. The sum runs along each row: it is the classes that share a probability of 1."
--     array_module(y).subtract(grad, row_dot(grad, y), out=out)
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(grad, (grad * y).sum(0), out=out)
 
 # %% exercise=3.3 hint="You subtract the row's mean of grad * y. It is its sum: the probabilities y are weights already."
--     array_module(y).subtract(grad, row_dot(grad, y), out=out)
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(grad, (grad * y).mean(1, keepdims=True), out=out)
 
 # %% exercise=3.3 hint="You write into grad, and it belongs to the caller, who may need it again. Only out is yours."

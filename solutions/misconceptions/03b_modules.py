@@ -460,81 +460,81 @@ def load_state_dict(self, state, strict=True):
                 tensor.copy_(state[name])
 
 # %% exercise=3.14 hint="That is the way forward alone: Xavier takes the mean of fan-in and fan-out, so divide 2 by their sum."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain / math.sqrt(fan(tensor)[0]), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * math.sqrt(3 / fan(tensor)[0])
 
 # %% exercise=3.14 hint="Your normal numbers are right. Numbers drawn evenly up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * math.sqrt(2 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain**2 * 2 / sum(fan(tensor)), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = math.sqrt(3) * gain**2 * 2 / sum(fan(tensor))
 
 # %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, math.sqrt(gain * 2 / sum(fan(tensor))), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = math.sqrt(gain * 6 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="You do not pass the generator on, so nobody can draw the same weights again."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))))
 
 -     return tensor.uniform_(-bound, bound, generator)
 +     return tensor.uniform_(-bound, bound)
 
 # %% exercise=3.14 hint="You count rows and columns only. Each output of a convolution sums over its kernel as well: fan counts that."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain * math.sqrt(2 / (tensor.shape[0] + tensor.shape[1])), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
 
 # %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain * 2 / sum(fan(tensor)), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * 6 / sum(fan(tensor))
 
 # %% exercise=3.14 hint="The mean of two counts is half of their sum: a factor of 2 is missing under the root."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain * math.sqrt(1 / sum(fan(tensor))), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * math.sqrt(3 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, math.sqrt(2 / sum(fan(tensor))), generator)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = math.sqrt(6 / sum(fan(tensor)))
 
 # %% exercise=3.14 hint="Half of the numbers should be negative: the mean is 0."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator).abs()
 
 -     return tensor.uniform_(-bound, bound, generator)
 +     return tensor.uniform_(0, bound, generator)
 
 # %% exercise=3.14 hint="The right numbers, and nothing comes back: return the tensor."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
 
 -     return tensor.uniform_(-bound, bound, generator)
 +     tensor.uniform_(-bound, bound, generator)
 
 # %% exercise=3.14 hint="You make a new tensor. Write into the one that you are given: names that end in _ work in place."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+-     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
 +     new = ones(*tensor.shape)
 +     return new.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
 
@@ -543,7 +543,7 @@ def load_state_dict(self, state, strict=True):
 +     return new.uniform_(-bound, bound, generator)
 
 # %% exercise=3.14 hint="From -b to b is a width of 2b: the root of 12 belongs to the whole width, the root of 3 to b."
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))
+-     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
 +     bound = gain * math.sqrt(12 * 2 / sum(fan(tensor)))
 
 # %% exercise=3.15 hint="The weight is a plain tensor, so no module finds it and nothing learns it. Make it a Parameter."

@@ -35,27 +35,27 @@ def place_of_rest(lr, momentum, n):
 +     return lr * n / (1 - momentum)
 
 # %% exercise=3.21 hint="This is the heavy ball: its direction is the new velocity, which is grad + momentum * old velocity. Nesterov looks ahead along the new one."
--     return grad + momentum * velocity
+-     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return velocity.copy()
 
 # %% exercise=3.21 hint="Your velocity is a new array, and the optimizer keeps the old one. Change it in place: velocity *= momentum."
 def nesterov(grad, velocity, momentum):
     velocity = momentum * velocity + grad
-    return grad + momentum * velocity
+    return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 
 # %% exercise=3.21 hint="You write into the gradient, which belongs to the parameter. Make a new array for the direction."
--     return grad + momentum * velocity
+-     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     grad += momentum * velocity
 +     return grad
 
 # %% exercise=3.21 hint="You add the whole velocity. Only momentum times the velocity is still ahead."
--     return grad + momentum * velocity
+-     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return grad + velocity
 
 # %% exercise=3.21 hint="You look ahead before the velocity has moved in full. First v = momentum * v + grad, then take grad + momentum * v."
 +     direction = grad + momentum * velocity
       velocity += grad
--     return grad + momentum * velocity
+-     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return direction
 
 # %% exercise=3.22 hint="eps stands beside the corrected root. When you multiply by the root of 1 - beta2**t, multiply eps too."
@@ -133,7 +133,7 @@ def clip_grad_norm_(parameters, max_norm):
     if isinstance(parameters, Tensor):
         parameters = [parameters]
     norm = grad_norm(parameters)
-    scale = max_norm / (norm + 1e-6)
+    scale = max_norm / (norm + 1e-6)  # PyTorch's 1e-6: a gradient of 0 divides by no 0
     dtype = np.float32
     for p in parameters:
         if p.grad is not None:
@@ -153,7 +153,7 @@ def clip_grad_norm_(parameters, max_norm):
 
 # %% exercise=3.24 hint="You return the length after clipping. The one before tells whether training is healthy."
 -     norm = grad_norm(parameters)
--     scale = max_norm / (norm + 1e-6)
+-     scale = max_norm / (norm + 1e-6)  # PyTorch's 1e-6: a gradient of 0 divides by no 0
 +     scale = max_norm / (grad_norm(parameters) + 1e-6)
 
 -     return Tensor(norm, grads[0].dtype if grads else np.float32)
@@ -177,7 +177,7 @@ def clip_grad_norm_(parameters, max_norm):
 +     if scale < 1:
 
 # %% exercise=3.24 hint="Nearly: PyTorch divides by the length plus 1e-6, and you by the length alone."
--     scale = max_norm / (norm + 1e-6)
+-     scale = max_norm / (norm + 1e-6)  # PyTorch's 1e-6: a gradient of 0 divides by no 0
 -     if not scale >= 1:  # where the norm is NaN too, as in PyTorch
 +     if norm > max_norm:
           for grad in grads:

@@ -349,7 +349,7 @@ def averaged(shares):
     return means
 
 # %% exercise=3.32 hint="You divide by the number of shards. Divide by the number of targets in all of them."
--     count = max(sum(share[1] for share in shares), 1)
+-     count = max(sum(share[1] for share in shares), 1)  # divided once: parts may have unequal counts
 
 -         means.append(sum(there[1:], there[0]) / there[0].dtype.type(count) if there else None)
 +         means.append(sum(there[1:], there[0]) / np.float32(len(shares)) if there else None)
@@ -410,7 +410,7 @@ def averaged(shares):
 +         means.append(there[0] if there else None)
 
 # %% exercise=3.32 hint="Where no target counts at all, you divide by 0. Let the count be at least 1."
--     count = max(sum(share[1] for share in shares), 1)
+-     count = max(sum(share[1] for share in shares), 1)  # divided once: parts may have unequal counts
 +     count = sum(share[1] for share in shares)
 
 # %% exercise=3.32 hint="A float64 has crept in. Gradients keep the dtype of what came in."

@@ -82,7 +82,7 @@ def train(texts, vocab_size):
 def train(texts, vocab_size):
     if vocab_size < 256:
         raise ValueError("vocab_size")
-    times = count_pieces(texts)
+    times = count_pieces(texts)  # each piece once with its count: a text has far fewer pieces than words
     words = [list(piece) for piece in times]
     age = {token: i for i, token in enumerate(sorted({c for word in words for c in word}))}
     merges = []
@@ -103,7 +103,7 @@ def train(texts, vocab_size):
 def train(texts, vocab_size):
     if vocab_size < 256:
         raise ValueError("vocab_size")
-    times = count_pieces(texts)
+    times = count_pieces(texts)  # each piece once with its count: a text has far fewer pieces than words
     words = [list(visible(piece.encode())) for piece in times]
     merges = []
     while len(merges) < vocab_size - 256:
@@ -122,7 +122,7 @@ def train(texts, vocab_size):
 def train(texts, vocab_size):
     if vocab_size < 256:
         raise ValueError("vocab_size")
-    times = count_pieces(texts)
+    times = count_pieces(texts)  # each piece once with its count: a text has far fewer pieces than words
     words = [list(visible(piece.encode())) for piece in times]
     merges = []
     while len(merges) < vocab_size - 256:
@@ -141,7 +141,7 @@ def train(texts, vocab_size):
 def train(texts, vocab_size):
     if vocab_size < 256:
         raise ValueError("vocab_size")
-    times = count_pieces(texts)
+    times = count_pieces(texts)  # each piece once with its count: a text has far fewer pieces than words
     words = [list(visible(piece.encode())) for piece in times]
     age = {token: i for i, token in enumerate(sorted(BYTE_OF))}
     merges = []
@@ -249,8 +249,8 @@ def shown(tokens):
 +     return texts
 
 # %% exercise=6.5 hint="`dw[index] += grad` writes a row that was picked twice only once: one of the gradients is lost."
--     for turn in turns(index, len(dw)):
--         dw[index[turn]] += grad[turn]
+-     for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower
+-         dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
 +     dw[index] += grad
 
 # %% exercise=6.5 hint="The padding row gets no gradient: set its row to 0 at the end. Row 0 may be the padding row, and 0 counts as False."
@@ -271,15 +271,15 @@ def shown(tokens):
 +     if self.padding_idx is not None:
 
 # %% exercise=6.5 hint="`turns` gives places in the index. The row of such a place is index[turn], its gradient grad[turn]."
--         dw[index[turn]] += grad[turn]
+-         dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
 +         dw[turn] += grad[turn]
 
 # %% exercise=6.5 hint="An index may have several axes, or none: lay it flat to (n,), and the gradient to (n, d), before you loop."
 -     index = self.saved[0].reshape(-1)
 -     dw = self.xp.zeros(self.inputs[0].shape, grad.dtype)
--     grad = grad.reshape(index.size, dw.shape[1])
--     for turn in turns(index, len(dw)):
--         dw[index[turn]] += grad[turn]
+-     grad = grad.reshape(index.size, dw.shape[1])  # (tokens, d)
+-     for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower
+-         dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
 +     dw = self.xp.zeros(self.inputs[0].shape, grad.dtype)
 +     for i, g in zip(self.saved[0], grad):
 +         dw[i] += g

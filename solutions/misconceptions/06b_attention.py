@@ -21,10 +21,10 @@ def in_order(out, order):
 +     return out
 
 # %% exercise=6.8 hint="The softmax runs down the columns: each key's weights add up to 1. It is each query whose weights do: along the last axis."
--     rows = weights.reshape(-1, weights.shape[-1])
+-     rows = weights.reshape(-1, weights.shape[-1])  # a view: what follows works in place, (rows, S)
 -     rows -= row_max(rows)
 -     xp.exp(rows, out=rows)
--     rows *= 1 / xp.einsum("ij->i", rows)[:, None]
+-     rows *= 1 / xp.einsum("ij->i", rows)[:, None]  # einsum: faster than sum on short rows
 +     weights = np.exp(weights - weights.max(-2, keepdims=True))
 +     weights /= weights.sum(-2, keepdims=True)
 
@@ -41,32 +41,32 @@ def in_order(out, order):
 +     weights = q @ k.swapaxes(-1, -2) / math.sqrt(k.shape[-2])
 
 # %% exercise=6.8 hint="Nothing keeps a query from looking ahead: add future(T, S, ...) to the scores before the softmax."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 
 # %% exercise=6.8 hint="Your mask is off by one: each query sees the next word too, and the model learns to copy it. The last key it may see is its own."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 +     t, s = weights.shape[-2:]
 +     weights += np.triu(np.full((t, s), -np.inf), s - t + 2)
 
 # %% exercise=6.8 hint="Your mask is off by one: no query sees its own word. The first one then may look at nothing, and a row of -inf has no softmax but nan."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 +     t, s = weights.shape[-2:]
 +     weights += np.triu(np.full((t, s), -np.inf), s - t)
 
 # %% exercise=6.8 hint="With more keys than queries, your queries are taken for the first positions. They are the last T of S: query i sees keys 0 to S - T + i."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 +     weights += np.triu(np.full(weights.shape[-2:], -np.inf), 1)
 
 # %% exercise=6.8 hint="You set what lies ahead to 0 after the softmax, so the rest of the row no longer adds up to 1. Put -inf into the scores before it."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
-      rows = weights.reshape(-1, weights.shape[-1])
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
+      rows = weights.reshape(-1, weights.shape[-1])  # a view: what follows works in place, (rows, S)
 
--     rows *= 1 / xp.einsum("ij->i", rows)[:, None]
+-     rows *= 1 / xp.einsum("ij->i", rows)[:, None]  # einsum: faster than sum on short rows
 +     rows *= 1 / xp.einsum("ij->i", rows)[:, None]
 +     weights = weights * (future(*weights.shape[-2:], weights.dtype, xp) == 0)
 
 # %% exercise=6.8 hint="You set the scores of what lies ahead to 0, and exp(0) is 1: a weight like any other. It takes -inf to make none."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 +     weights = weights * (future(*weights.shape[-2:], weights.dtype, xp) == 0)
 
 # %% exercise=6.8 hint="exp of a large score is infinite, and infinity over infinity is nan. Subtract the largest score of each row first."
@@ -77,7 +77,7 @@ def in_order(out, order):
 +     rows -= rows.max()
 
 # %% exercise=6.8 hint="The mask of dropout multiplies the weights, after the softmax. Multiplied into the scores, it drops nothing: exp(0) is 1."
--     weights += future(*weights.shape[-2:], weights.dtype, xp)
+-     weights += future(*weights.shape[-2:], weights.dtype, xp)  # -inf becomes a weight of 0
 +     weights = weights if mask is None else weights * mask
 +     weights += future(*weights.shape[-2:], weights.dtype, xp)
 
@@ -136,7 +136,7 @@ def in_order(out, order):
 +     return slopes @ k, slopes @ q, dv
 
 # %% exercise=6.9 hint="For the gradient of v the weights must be transposed: value j hears from all queries i, with the weight [i, j]."
--     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad
+-     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
 +     dv = (weights if mask is None else weights * mask) @ grad
 
 # %% exercise=6.9 hint="On its way to the scores the gradient meets the mask of dropout before the softmax: multiply the slopes of the weights by it."
@@ -144,7 +144,7 @@ def in_order(out, order):
 -         slopes *= mask
 
 # %% exercise=6.9 hint="Where a mask of dropout is given, the values were weighted by weights * mask: their gradient is too."
--     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad
+-     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
 +     dv = weights.swapaxes(-1, -2) @ grad
 
 # %% exercise=6.9 hint="You multiply by the mask of dropout after the softmax's backward. It came after the softmax on the way forward, so on the way back it comes first."

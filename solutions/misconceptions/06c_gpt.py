@@ -88,13 +88,13 @@ def next_token_pairs(tokens, prompt=1):
 +     return Tensor(tokens.copy()), Tensor(targets)
 
 # %% exercise=6.15 hint="Your norm stands on the road, after the sum (post-norm). It belongs in the branch: x + attn(ln_1(x))."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = self.ln_1(x + self.attn(x, cache))
 +         x = self.ln_2(x + self.mlp(x))
 
 # %% exercise=6.15 hint="There is no road: what a worker says replaces the stream. Add it to what is there."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = self.attn(self.ln_1(x), cache)
 +         x = self.mlp(self.ln_2(x))
@@ -104,7 +104,7 @@ def next_token_pairs(tokens, prompt=1):
 +         x = self.mlp(self.ln_2(x))
 
 # %% exercise=6.15 hint="You hand on the normed stream: x = ln(x), and then the sum. The norm is only for the worker's eyes."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = self.ln_1(x)
 +         x = x + self.attn(x, cache)
@@ -112,7 +112,7 @@ def next_token_pairs(tokens, prompt=1):
 +         x = x + self.mlp(x)
 
 # %% exercise=6.15 hint="Both workers read what came in. The MLP reads the stream to which attention has added already."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = x + self.attn(self.ln_1(x), cache) + self.mlp(self.ln_2(x))
 
@@ -121,23 +121,23 @@ def next_token_pairs(tokens, prompt=1):
 +         x = x + self.mlp(self.ln_1(x))
 
 # %% exercise=6.15 hint="Workers read the bare stream: its size grows from layer to layer. Each reads through its norm."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = x + self.attn(x, cache)
 +         x = x + self.mlp(x)
 
 # %% exercise=6.15 hint="Look back first, then think: the MLP comes after attention."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = x + self.mlp(self.ln_2(x))
 +         x = x + self.attn(self.ln_1(x), cache)
 
 # %% exercise=6.15 hint="Without a cache all is right. Hand `cache` on to attention, or it forgets what it has read."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 +         x = x + self.attn(self.ln_1(x))
 
 # %% exercise=6.15 hint="Your own dropout also drops in evaluation. Both workers bring theirs: add none, or say training=self.training."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x = x + F.dropout(self.attn(self.ln_1(x), cache), 0.1)
 +         x = x + F.dropout(self.mlp(self.ln_2(x)), 0.1)
@@ -147,7 +147,7 @@ def next_token_pairs(tokens, prompt=1):
 +         self.ln_2 = self.ln_1
 
 # %% exercise=6.15 hint="`x +=` writes into the array that came in, which others still need. Write x = x + ..., which makes a new one."
--         x = x + self.attn(self.ln_1(x), cache)
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
 -         x = x + self.mlp(self.ln_2(x))
 +         x += self.attn(self.ln_1(x), cache)
 +         x += self.mlp(self.ln_2(x))

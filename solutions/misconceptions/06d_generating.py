@@ -75,14 +75,14 @@ class LayerCache:
         return tuple(Tensor(np.concatenate(parts, 1)) for parts in zip(*self.pairs))
 
 # %% exercise=6.20 hint="You return the new keys and values alone. The new query needs those of all tokens."
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return k, v
 
 # %% exercise=6.20 hint="You return the whole array with its empty places. Only the first `length` are keys; attention would look at the rest."
 -             self.k, self.v = (array_module(k.data).empty(shape, k.dtype) for _ in "kv")
 +             self.k, self.v = (np.zeros(shape, k.dtype) for _ in "kv")
 
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return Tensor(self.k), Tensor(self.v)
 
 # %% exercise=6.20 hint="Keys and values lie in one array: the second overwrites the first. Each needs its own."
@@ -118,7 +118,7 @@ class LayerCache:
 +             shape = (1, self.block_size, k.shape[2])
 
 # %% exercise=6.20 hint="You return arrays. What comes in are tensors, and what goes out too: Tensor(...) around each."
--         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])
+-         return Tensor(self.k[:, : self.length]), Tensor(self.v[:, : self.length])  # views (B, S, C)
 +         return self.k[:, : self.length], self.v[:, : self.length]
 
 # %% exercise=6.21 hint="Row i of the queries is position S - T + i. Your mask still counts from 0, so a new token sees only the first keys."
@@ -170,7 +170,7 @@ def attend_new(q, k, v):
 +         np.put_along_axis(p, order, np.where(inside, ordered, 0), -1)
 
 # %% exercise=6.22 hint="Scores that equal the k-th largest stay as well: no order among equals decides who is cut."
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 -         scores = np.where(scores < least, -np.inf, scores)
 +         first = np.argsort(-scores, axis=-1, kind="stable")[:, :top_k]
 +         cut = np.full(scores.shape, -np.inf)
@@ -221,13 +221,13 @@ def attend_new(q, k, v):
 +         scores[scores < least] = -np.inf
 
 # %% exercise=6.22 hint="The k-th largest is one for the whole batch in your answer. Each row has its own."
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 +         least = np.sort(scores, axis=None)[::-1][top_k - 1]
 +         least = np.minimum(least, scores.max(-1, keepdims=True))
 
 # %% exercise=6.22 hint="top_k changes nothing in your answer: only the k largest scores of a row may be chosen."
 -     if top_k is not None:
--         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]
+-         least = np.partition(scores, -top_k, axis=-1)[:, -top_k, None]  # (B, 1), without a sort
 -         scores = np.where(scores < least, -np.inf, scores)
 
 # %% exercise=6.22 hint="top_p changes nothing in your answer: only the likeliest tokens that add up to it may be chosen."

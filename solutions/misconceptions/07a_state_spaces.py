@@ -47,12 +47,12 @@
 -         return xp.exp(z), delta * B
 
 # %% exercise=7.2 hint="exp(z) - 1 loses its digits where z is small: what is left is rounding. expm1(z) keeps them."
--     mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))
+-     mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))  # expm1: exp(z) - 1 loses digits near 0
 +     mean = xp.where(still, 1, (xp.exp(z) - 1) / xp.where(still, 1, z))
 
 # %% exercise=7.2 hint="A rate of 0 gives 0 / 0, nan. There (exp(z) - 1) / z is 1."
 -     still = z == 0  # (exp(z) - 1) / z is 1 there
--     mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))
+-     mean = xp.where(still, 1, xp.expm1(z) / xp.where(still, 1, z))  # expm1: exp(z) - 1 loses digits near 0
 +     mean = xp.expm1(z) / z
 
 # %% exercise=7.2 hint="You treat every small z as 0. Far above the last digit that is wrong already: put 1 where z is 0, and expm1 does the rest."
@@ -80,7 +80,7 @@
 +     delta = xp.asarray(delta, dtype=np.float64)[..., None]
 
 # %% exercise=7.2 hint="The rates may be complex, and you take their real part: a wave would no longer turn."
--     z = delta * A
+-     z = delta * A  # (..., N)
 +     z = delta * A.real
 
 # %% exercise=7.2 hint="a comes first, then b: the part that is kept, and the weight of what is written."
@@ -101,31 +101,31 @@
 +     steps = xp.arange(1, length + 1, dtype=a.real.dtype)[:, None, None]
 
 # %% exercise=7.3 hint="C is missing: it says how the state is read."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * b).sum(-1).real
 
 # %% exercise=7.3 hint="b is missing: it says how the 1 is written into the state."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * C).sum(-1).real
 
 # %% exercise=7.3 hint="exp(k log a) is nan where a is 0 or negative. a**k is defined for both, and 0**0 is 1."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (np.exp(steps * np.log(a)) * (b * C)).sum(-1).real
 
 # %% exercise=7.3 hint="You add up over the channels. Each channel has an answer of its own: sum over its N memories, the last axis."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * (b * C)).sum(1).real
 
 # %% exercise=7.3 hint="You power and sum in the wrong order: each memory fades by its own a**k, and only then they are added up."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a.sum(-1) ** steps[..., 0] * (b * C).sum(-1)).real
 
 # %% exercise=7.3 hint="That is the answer to a 1 at every step, all tails piled up. The kernel answers to a single 1."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * (b * C)).sum(-1).real.cumsum(0)
 
 # %% exercise=7.3 hint="With complex numbers take the real part, not the length: the answer of a wave swings below 0."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     out = (a**steps * (b * C)).sum(-1)
 +     return abs(out) if np.iscomplexobj(out) else out
 
@@ -134,15 +134,15 @@
 +     steps = xp.arange(length)[:, None, None]
 
 # %% exercise=7.3 hint="Complex numbers come out complex: take the real part, as the recurrence does."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * (b * C)).sum(-1)
 
 # %% exercise=7.3 hint="Time comes first: (length, E), one row a step. Yours is turned, (E, length)."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return (a**steps * (b * C)).sum(-1).real.T
 
 # %% exercise=7.3 hint="You read before you write: at step 0 the 1 is in the state already, and b C is what one reads."
--     return (a**steps * (b * C)).sum(-1).real
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     answer = (a**steps * (b * C)).sum(-1).real
 +     return xp.concatenate([0 * answer[:1], answer[:-1]])
 

@@ -26,36 +26,36 @@
 +     return room / (delta * -A)
 
 # %% exercise=7.7 hint="a and b are combined in the wrong order: b needs the later pair's a as it was, so multiply a only after b."
--     b[right] += a[right] * b[left]
+-     b[right] += a[right] * b[left]  # two steps in a row: a = a2 a1, b = a2 b1 + b2
 -     a[right] *= a[left]
 +     a[right] *= a[left]
 +     b[right] += a[right] * b[left]
 
 # %% exercise=7.7 hint="You join the pairs the wrong way round: the earlier b is multiplied by the later pair's a, not by its own."
--     b[right] += a[right] * b[left]
+-     b[right] += a[right] * b[left]  # two steps in a row: a = a2 a1, b = a2 b1 + b2
 +     b[right] += a[left] * b[left]
 
 # %% exercise=7.7 hint="The way down is missing: tokens 2, 4, 6 stand between, and have yet to take in what is on their left."
--     tree(a[right], b[right])
--     b[2::2] += a[2::2] * b[1:-1:2]
+-     tree(a[right], b[right])  # half as many, in place through the views
+-     b[2::2] += a[2::2] * b[1:-1:2]  # those in between: one step behind what is right already
 +     tree(a[right], b[right])
 
 # %% exercise=7.7 hint="On the way up a pair's a must become the product of both: else the next level fades by one step only."
 -     a[right] *= a[left]
 
 # %% exercise=7.7 hint="You go up one level only. The pairs at odd places must be scanned themselves: call tree on them."
--     tree(a[right], b[right])
+-     tree(a[right], b[right])  # half as many, in place through the views
 
 # %% exercise=7.7 hint="An odd number of tokens leaves one over: it is on the left of nobody. End the left ones at len(b) // 2 * 2, and on the way down those to take in at -1."
 -     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
 +     left, right = slice(0, None, 2), slice(1, None, 2)
 
 # %% exercise=7.7 hint="On the way down, too, it is the later pair's a that multiplies: a[2::2], that of the token which takes in."
--     b[2::2] += a[2::2] * b[1:-1:2]
+-     b[2::2] += a[2::2] * b[1:-1:2]  # those in between: one step behind what is right already
 +     b[2::2] += a[1:-1:2] * b[1:-1:2]
 
 # %% exercise=7.7 hint="On the way down you take in what stands on the right, a later step. Token 2 takes in pair 1, and token 0 is right from the start."
--     b[2::2] += a[2::2] * b[1:-1:2]
+-     b[2::2] += a[2::2] * b[1:-1:2]  # those in between: one step behind what is right already
 +     b[left] += a[left] * b[right]
 
 # %% exercise=7.7 hint="You scan a copy. The caller looks at the b that it handed over: write into it."
@@ -85,7 +85,7 @@ def tree(a, b):
 +         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(before), scan, room)
 
 # %% exercise=7.8 hint="You carry the first state of a chunk. What the next chunk begins with is the last one, h[-1]."
--         carried[i + 1] = h[-1]
+-         carried[i + 1] = h[-1]  # all that backward needs to work out the next chunk again
 +         carried[i + 1] = h[0]
 
 # %% exercise=7.8 hint="`carried` begins with the state that came before the first chunk: `before`, then each chunk's last state."
@@ -103,7 +103,7 @@ def tree(a, b):
 +     carried[0] = 0
 
 # %% exercise=7.8 hint="y is C times the state, summed over the N numbers of it: you sum without C."
--         y[now] = (C[now][..., None, :] @ h)[..., 0, :]
+-         y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
 +         y[now] = h.sum(-2)
 
 # %% exercise=7.8 hint="The last chunk's last state is missing from `carried`: it holds one state more than there are chunks."
@@ -121,12 +121,12 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
 +         g = scan(a[-2::-1], g[::-1], later)[::-1]
 
 # %% exercise=7.9 hint="The carry on the way back is missing: the last state of a chunk also counts for the chunk after it. Hand a[0] * g[0] to the chunk before."
--         later = g[0].copy()
+-         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
 +         later = xp.zeros_like(later)
 
 # %% exercise=7.9 hint="What you carry back lacks its factor: the state before a chunk enters its first state times a[0], so its gradient is a[0] * g[0]."
 -         g *= a[:-1]
--         later = g[0].copy()
+-         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
 +         later = g[0].copy()
 +         g *= a[:-1]
 
@@ -138,12 +138,12 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
 -         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 
 # %% exercise=7.9 hint="a[t] was multiplied by the state before it, h[t - 1], not by h[t]: the first of a chunk by what was carried in."
--         g[0] *= carried[i]
+-         g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
 -         g[1:] *= h[:-1]  # now of delta A: (T, N, E)
 +         g *= h
 
 # %% exercise=7.9 hint="The first state of a chunk follows on what was carried in: carried[i] belongs to its fade."
--         g[0] *= carried[i]
+-         g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
 +         g[0] *= 0
 
 # %% exercise=7.9 hint="delta works twice: it writes x into the state, and it fades the state, exp(delta A). You have only one of both."
@@ -172,11 +172,11 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
 
 # %% exercise=7.9 hint="The gradient of the exponent delta A lacks a factor: exp is its own slope, so it is g times a[t] times h[t - 1]."
 -         g *= a[:-1]
--         later = g[0].copy()
+-         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
 +         later = a[0] * g[0]
 
 # %% exercise=7.8 hint="Right for one sample. Where several stand side by side, (T, S, E), each of your outputs reads the first one's state: count axes from the end, C[now][..., None, :]."
--         y[now] = (C[now][..., None, :] @ h)[..., 0, :]
+-         y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
 +         y[now] = (C[now][:, None] @ h)[:, 0]
 
 # %% exercise=7.9 hint="A is the same for all samples: add up what each of them gives."

@@ -101,7 +101,7 @@ class CausalConv(Function):
 
 # %% exercise=7.12 hint="A text shorter than the filter: for i of T or more nothing is shifted in. Stop the loop at T."
 -             for i in range(1, min(len(taps), x.shape[1])):
--                 y[:, i:] += taps[i] * x[:, :-i]
+-                 y[:, i:] += taps[i] * x[:, :-i]  # token t sees token t - i
 +             for i in range(1, len(taps)):
 +                 y[:, i:] += taps[i] * x[:, : x.shape[1] - i]
 
@@ -142,40 +142,40 @@ class CausalConv(Function):
         return (dx, dw, grad.sum((0, 1))) if len(self.inputs) == 3 else (dx, dw)
 
 # %% exercise=7.13 hint="The gate is forgotten: y is multiplied by SiLU of the other half of in_proj before out_proj."
--         out: Tensor = self.out_proj(y * F.silu(gate))
-+         out: Tensor = self.out_proj(y)
+-         return self.out_proj(y * F.silu(gate))
++         return self.out_proj(y)
 
 # %% exercise=7.13 hint="The gate goes through bare: y * gate. It passes a SiLU first."
--         out: Tensor = self.out_proj(y * F.silu(gate))
-+         out: Tensor = self.out_proj(y * gate)
+-         return self.out_proj(y * F.silu(gate))
++         return self.out_proj(y * gate)
 
 # %% exercise=7.13 hint="The gate goes through the logistic curve alone. Its SiLU is gate * sigmoid(gate)."
--         out: Tensor = self.out_proj(y * F.silu(gate))
-+         out: Tensor = self.out_proj(y * gate.sigmoid())
+-         return self.out_proj(y * F.silu(gate))
++         return self.out_proj(y * gate.sigmoid())
 
 # %% exercise=7.13 hint="The two halves of in_proj are exchanged: x comes first, then the gate."
 -         x, gate = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
 +         gate, x = self.in_proj(u).chunk(2, dim=2)  # (B, T, E) each
 
 # %% exercise=7.13 hint="A has the wrong sign: exp(A_log) is above 0, so the state grows. A is -exp(A_log)."
--         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-+         y = selective_scan(x, delta, self.A_log.exp(), B, C, self.D)
+-         return delta, -self.A_log.exp(), B, C  # A stays below 0, whatever is learned: the state fades
++         return delta, self.A_log.exp(), B, C
 
 # %% exercise=7.13 hint="You scan with A_log itself. A is -exp(A_log): whatever is learned, it stays below 0."
--         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-+         y = selective_scan(x, delta, -self.A_log, B, C, self.D)
+-         return delta, -self.A_log.exp(), B, C  # A stays below 0, whatever is learned: the state fades
++         return delta, -self.A_log, B, C
 
 # %% exercise=7.13 hint="Softplus comes before dt_proj, so lengths can be negative. Project, then softplus."
--         delta = F.softplus(self.dt_proj(step))  # (B, T, E)
+-         delta = F.softplus(self.dt_proj(step))  # (..., E), above 0
 +         delta = self.dt_proj(F.softplus(step))
 
 # %% exercise=7.13 hint="Softplus is missing: a step of negative length lets the state grow."
--         delta = F.softplus(self.dt_proj(step))  # (B, T, E)
+-         delta = F.softplus(self.dt_proj(step))  # (..., E), above 0
 +         delta = self.dt_proj(step)
 
 # %% exercise=7.13 hint="That is the zero-order hold for B, (exp(ΔA) - 1) / A. Mamba's code takes Euler's step, ΔB, and so does selective_scan: hand it B as it is."
--         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-+         A = -self.A_log.exp()
+-         y = selective_scan(x, *self.select(x), self.D)  # (B, T, E)
++         delta, A, B, C = self.select(x)
 +         state, said = 0.0, []
 +         for t in range(x.shape[1]):
 +             a = (delta[:, t, :, None] * A).exp()
@@ -199,20 +199,20 @@ class CausalConv(Function):
 +         x = F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias)
 
 # %% exercise=7.13 hint="B and C are exchanged: x_proj says what Δ is made of, then B, then C."
--         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-+         step, C, B = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
+-         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=-1)
++         step, C, B = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=-1)
 
 # %% exercise=7.13 hint="x_proj is cut in another order: first the R numbers that Δ is made of, then B, then C."
--         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-+         B, C, step = self.x_proj(x).split([n, n, self.dt_proj.in_features], dim=2)
+-         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=-1)
++         B, C, step = self.x_proj(x).split([n, n, self.dt_proj.in_features], dim=-1)
 
 # %% exercise=7.13 hint="Δ, B and C are made of the gate's half. They come from x, after convolution and SiLU."
--         step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=2)
-+         step, B, C = self.x_proj(gate).split([self.dt_proj.in_features, n, n], dim=2)
+-         y = selective_scan(x, *self.select(x), self.D)  # (B, T, E)
++         y = selective_scan(x, *self.select(gate), self.D)
 
 # %% exercise=7.13 hint="D is missing: what passes by the state is D x."
--         y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
-+         y = selective_scan(x, delta, -self.A_log.exp(), B, C, 0 * self.D)
+-         y = selective_scan(x, *self.select(x), self.D)  # (B, T, E)
++         y = selective_scan(x, *self.select(x), 0 * self.D)
 
 # %% exercise=7.13 hint="D is not learned: `parameters()` does not find it. Wrap it in `nn.Parameter`."
 -         self.D = nn.Parameter(ones(e))
@@ -235,7 +235,7 @@ class CausalConv(Function):
 +         x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 
 # %% exercise=7.13 hint="A_log begins as 1, 2, ..., N. It is the logarithm of that."
--         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
+-         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())  # S4D-Real: -1, ..., -N
 +         self.A_log = nn.Parameter(arange(1, n + 1).float() * ones(e, 1))
 
 # %% exercise=7.14 hint="The embedding keeps what its module drew, which has a spread of 1. Draw it from N(0, 0.02 squared)."

@@ -75,22 +75,22 @@
 +         found.append(ending[1:])
 
 # %% exercise=7.18 hint="The window that came in is as before: `window = ...` gives the name to another array. Write into it, `window[:] = ...`, all but the oldest column."
--     window[:] = seen.data[:, :, 1:]
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
 +     window = seen.data[:, :, 1:]
 
 # %% exercise=7.18 hint="The state that came in is as before: `state = ...` gives the name to another array. Write into it, with `*=` and `+=` or `state[:] = ...`."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
--     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
-+     state = state * (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
++     state = state * (delta.unsqueeze(2) * A).exp().data
 +     state = state + ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 
 # %% exercise=7.18 hint="The convolution sees its window backwards: weight 0 belongs to the oldest column, the last weight to the new one."
--     x = (seen * self.conv1d.weight[:, 0]).sum(2)
+-     x = (seen * self.conv1d.weight[:, 0]).sum(2)  # (B, E, K) times (E, K), summed: (B, E)
 +     x = (seen * Tensor(self.conv1d.weight.data[:, 0, ::-1].copy())).sum(2)
 
 # %% exercise=7.18 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
--     window[:] = seen.data[:, :, 1:]
--     x = (seen * self.conv1d.weight[:, 0]).sum(2)
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
+-     x = (seen * self.conv1d.weight[:, 0]).sum(2)  # (B, E, K) times (E, K), summed: (B, E)
 -     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
 +     x = (seen * self.conv1d.weight[:, 0]).sum(2)
 +     x = F.silu(x if self.conv1d.bias is None else x + self.conv1d.bias)
@@ -105,54 +105,55 @@
 +     x = x if self.conv1d.bias is None else x + self.conv1d.bias
 
 # %% exercise=7.18 hint="A step has a length above 0: softplus of what `dt_proj` says."
--     delta = F.softplus(self.dt_proj(step))  # (B, E)
-+     delta = self.dt_proj(step)
+-     delta, A, B, C = self.select(x)
++     _, A, B, C = self.select(x)
++     delta = self.dt_proj(self.x_proj(x)[:, : self.dt_proj.in_features])
 
 # %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= (delta.unsqueeze(2) * self.A_log.exp()).exp().data
 
 # %% exercise=7.18 hint="A is -exp(A_log): below 0, so that the state fades."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
 +     state *= (delta.unsqueeze(2) * -self.A_log).exp().data
 
 # %% exercise=7.18 hint="The old state fades by exp(Δ A), not by Δ A."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
-+     state *= (delta.unsqueeze(2) * -self.A_log.exp()).data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
++     state *= (delta.unsqueeze(2) * A).data
 
 # %% exercise=7.18 hint="What is written is Δ B x: a long step writes more. Δ is missing there."
--     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
 +     state += (x.unsqueeze(2) * B.unsqueeze(1)).data
 
 # %% exercise=7.18 hint="First the old state fades, then the new token is written: you let the new one fade as well."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
--     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
 +     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
-+     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (delta.unsqueeze(2) * A).exp().data
 
 # %% exercise=7.18 hint="You read the state before the token is in it: y comes after the update."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
--     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
--     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
 +     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
-+     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
++     state *= (delta.unsqueeze(2) * A).exp().data
 +     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
 
 # %% exercise=7.18 hint="D x passes by the state, and is missing."
--     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
 +     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2)
 
 # %% exercise=7.18 hint="The gate goes through SiLU before it multiplies."
--     out: Tensor = self.out_proj(y * F.silu(gate))
-+     out: Tensor = self.out_proj(y * gate)
+-     return self.out_proj(y * F.silu(gate))
++     return self.out_proj(y * gate)
 
 # %% exercise=7.18 hint="The gate is missing: the second half of `in_proj` says what of y goes on."
--     out: Tensor = self.out_proj(y * F.silu(gate))
-+     out: Tensor = self.out_proj(y)
+-     return self.out_proj(y * F.silu(gate))
++     return self.out_proj(y)
 
 # %% exercise=7.18 hint="B and C have changed places: `x_proj` says first what delta is made of, then B, then C."
--     step, B, C = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
-+     step, C, B = self.x_proj(x).split([self.dt_proj.in_features, n, n], dim=1)
+-     delta, A, B, C = self.select(x)
++     delta, A, C, B = self.select(x)
 
 # %% exercise=7.18 hint="x and the gate have changed places: `in_proj` says x first."
 -     x, gate = self.in_proj(u).chunk(2, dim=1)  # (B, E) each
@@ -165,32 +166,34 @@
 
 # %% exercise=7.18 hint="The convolution sees its window backwards: the oldest column stands first, and the new one last."
 -     seen = cat([Tensor(window), x.unsqueeze(2)], 2)  # (B, E, K)
--     window[:] = seen.data[:, :, 1:]
+-     window[:] = seen.data[:, :, 1:]  # the oldest column falls out
 +     seen = cat([x.unsqueeze(2), Tensor(window)], 2)
 +     window[:] = seen.data[:, :, :-1]
 
 # %% exercise=7.18 hint="`dt_proj` has a bias, which is missing: call the layer, not only its weight."
--     delta = F.softplus(self.dt_proj(step))  # (B, E)
+-     delta, A, B, C = self.select(x)
++     _, A, B, C = self.select(x)
++     step = self.x_proj(x)[:, : self.dt_proj.in_features]
 +     delta = F.softplus(step @ self.dt_proj.weight.transpose(0, 1))
 
 # %% exercise=7.18 hint="What is written into the state is the x that has passed the convolution and SiLU; you write it as it came from `in_proj`."
--     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data
+-     state += ((delta * x).unsqueeze(2) * B.unsqueeze(1)).data  # (B, E, 1) * (B, 1, N), eq. 2a
 +     state += ((delta * self.in_proj(u).chunk(2, dim=1)[0]).unsqueeze(2) * B.unsqueeze(1)).data
 
 # %% exercise=7.18 hint="D multiplies the x that has passed the convolution and SiLU; yours is as it came from `in_proj`."
--     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
 +     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * self.in_proj(u).chunk(2, dim=1)[0]
 
 # %% exercise=7.18 hint="The gate goes through SiLU, gate * sigmoid(gate), not through the sigmoid alone."
--     out: Tensor = self.out_proj(y * F.silu(gate))
-+     out: Tensor = self.out_proj(y * gate.sigmoid())
+-     return self.out_proj(y * F.silu(gate))
++     return self.out_proj(y * gate.sigmoid())
 
 # %% exercise=7.18 hint="The old state fades by exp(Δ A): without Δ the token cannot say how much."
--     state *= (delta.unsqueeze(2) * -self.A_log.exp()).exp().data
-+     state *= (-self.A_log.exp()).exp().data
+-     state *= (delta.unsqueeze(2) * A).exp().data  # (B, E, 1) * (E, N): what fades
++     state *= A.exp().data
 
 # %% exercise=7.18 hint="B writes and C reads: you read the state with B."
--     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x
+-     y = (Tensor(state) @ C.unsqueeze(2)).squeeze(2) + self.D * x  # eq. 2b
 +     y = (Tensor(state) @ B.unsqueeze(2)).squeeze(2) + self.D * x
 
 # %% exercise=7.19 hint="The text is in the state already: a second time it is read as if it were said twice. Only the token chosen last is new."
@@ -265,42 +268,43 @@
 
 # %% exercise=7.20 hint="The window is forgotten: the first new tokens look at zeros instead of those before them."
 -     seen = cat([Tensor(window).transpose(1, 2), x], 1)  # (B, K - 1 + T, E)
--     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     seen = cat([Tensor(window).transpose(1, 2), x], 1)
 +     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
 +     x = F.silu(F.causal_conv1d(x, self.conv1d.weight, self.conv1d.bias))
 
 # %% exercise=7.20 hint="The window is not written back: the next stretch needs the last K - 1 inputs of this one."
--     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
 +     pass
 
 # %% exercise=7.20 hint="The state is forgotten: give it to `selective_scan`, which begins with it and leaves the last one there."
--     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
-+     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D)
+-     y = selective_scan(x, *self.select(x), self.D, state)
++     y = selective_scan(x, *self.select(x), self.D)
 
 # %% exercise=7.20 hint="The window holds what goes into the convolution, as it comes from `in_proj`; you keep what comes out of it."
--     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
 +     kept = cat([Tensor(window).transpose(1, 2), x], 1)
 +     window[:] = kept.data[:, kept.shape[1] - before :].swapaxes(1, 2)
 
 # %% exercise=7.20 hint="Right, but a scan for each token is as many small steps as before. Give `selective_scan` all of them at once."
--     y = selective_scan(x, delta, -self.A_log.exp(), B, C, self.D, state)
+-     y = selective_scan(x, *self.select(x), self.D, state)
++     delta, A, B, C = self.select(x)
 +     each = [[v[:, t : t + 1] for v in (x, delta, B, C)] for t in range(u.shape[1])]
-+     y = cat([selective_scan(x, d, -self.A_log.exp(), b, c, self.D, state) for x, d, b, c in each], 1)
++     y = cat([selective_scan(x, d, A, b, c, self.D, state) for x, d, b, c in each], 1)
 
 # %% exercise=7.20 hint="The last K - 1 inputs may be older than this stretch: take them from the window with the new ones behind it, not from the new ones alone."
--     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
 +     window[:] = x.data[:, max(0, x.shape[1] - before) :].swapaxes(1, 2)
 
 # %% exercise=7.20 hint="Where K = 1 the window is empty, and `[-0:]` is everything, not nothing. Count from the front."
--     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
 +     window[:] = seen.data[:, -before:].swapaxes(1, 2)
 
 # %% exercise=7.20 hint="What comes first out of the convolution belongs to the old tokens: leave out the first K - 1, not the last."
--     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])
+-     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, before:])  # (B, T, E)
 +     x = F.silu(F.causal_conv1d(seen, self.conv1d.weight, self.conv1d.bias)[:, : u.shape[1]])
 
 # %% exercise=7.16 hint="The GPT's numbers come first, then the Mamba's: yours have changed places."
@@ -316,5 +320,5 @@
 +     state, logits = self.init_state(1), None
 
 # %% exercise=7.20 hint="D x is added twice: `selective_scan` does so already, where it is given D."
--     out: Tensor = self.out_proj(y * F.silu(gate))
-+     out: Tensor = self.out_proj((y + self.D * x) * F.silu(gate))
+-     return self.out_proj(y * F.silu(gate))
++     return self.out_proj((y + self.D * x) * F.silu(gate))

@@ -156,7 +156,7 @@ def walk_owned(root, seed):
     grads, owned, queue = {root: seed}, set(), [(-root.serial, root)]
     while queue:
         f = heappop(queue)[1]
-        hand_out(f, f.backward(grads.pop(f)), grads, owned, queue)
+        accumulate(f, f.backward(grads.pop(f)), grads, owned, queue)
     return grads
 """,
     ),

@@ -82,7 +82,7 @@ def test_operations_of_a_step_are_counted():
 def test_lines_of_the_engine_are_counted():
     lesson = Lesson("02b")
     engine = [
-        lesson.cell(name) for name in ("Node:", "def hand_out(", "def propagate(", "def refuse_unusable(")
+        lesson.cell(name) for name in ("Node:", "def accumulate(", "def propagate(", "def refuse_unusable(")
     ]
     assert f"in {sum(map(lines_of_code, engine))} lines of code: the *engine*" in lesson.prose
     assert lines_of_code(lesson.cell("def walk(")) == 14 and "engine in fourteen lines" in lesson.prose

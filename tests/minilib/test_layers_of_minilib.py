@@ -28,13 +28,16 @@ ROOMS = {
     "tensor.random": "numpy",
     "tensor.rules": "numpy engine operations",
     "tensor.hooks": "",
-    "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks",
-    "tensor.functions": "engine operations tensor.core tensor.rules",
+    "tensor.applying": "numpy engine operations tensor.rules",
+    "tensor.outside": "numpy engine",
+    "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks tensor.applying "
+    "tensor.outside",
+    "tensor.functions": "engine operations tensor.applying tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
     "names": "numpy tensor.core",
-    "tensor": "engine operations names tensor.core tensor.rules tensor.random tensor.functions "
-    "tensor.creation tensor.derivatives tensor.hooks",
+    "tensor": "engine operations names tensor.applying tensor.core tensor.rules tensor.random "
+    "tensor.functions tensor.creation tensor.derivatives tensor.hooks",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",
