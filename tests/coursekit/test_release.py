@@ -30,6 +30,7 @@ def full_course(folder: Path) -> Course:
     for name in (
         "solutions/misconceptions",
         "solutions/judges",
+        "solutions/others",
         "tests",
         "benchmarks/results",
         "minilib/__pycache__",

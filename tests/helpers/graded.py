@@ -35,6 +35,15 @@ PATIENT = 180.0  # seconds for a cell: no known answer hangs, and a kernel takes
 NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 
 
+def second_answers(chapter: Chapter) -> dict[str, str]:
+    """The cells of solutions/others/NN_name.py, and of NN_name.cu beside it, by exercise."""
+    found: dict[str, str] = {}
+    for path in sorted((COURSE.solutions / "others").glob(f"{chapter.path.stem}.*")):
+        _, *parts = re.split(r"(?m)^(?:#|//) %% exercise=(.*)\n", path.read_text(encoding="utf-8"))
+        found |= zip(parts[::2], parts[1::2])
+    return found
+
+
 def table(lesson: Path) -> list[str]:
     """The numbers of the exercises that the table of a lesson lists."""
     cells = notebooks.cells(lesson, notebooks.read(lesson))
@@ -84,10 +93,10 @@ class Kept(Conditions):
 class Exercises:
     """The notebook `solutions/NAME.ipynb`, its known mistakes, and right answers by another way."""
 
-    def __init__(self, name: str, others: dict[str, str]) -> None:
+    def __init__(self, name: str) -> None:
         self.chapter: Chapter = load_chapter(COURSE.solutions / f"{name}.ipynb")
         self.mistakes: list[Misconception] = misconceptions_of(self.chapter)
-        self.others = others
+        self.others = second_answers(self.chapter)
 
     def lacking(self, exercise: Exercise) -> list[str]:
         """What an exercise of the course needs beside its cells, and this one has not, each in words."""
@@ -96,7 +105,7 @@ class Exercises:
         beside = f"solutions/misconceptions/{self.chapter.path.stem}"
         needs = {
             "points: hidden tests with `points` in their metadata": exercise.points > 0,
-            f"a second right answer, in the tests/course file that grades {self.chapter.path.name}": (
+            f"a second right answer in solutions/others/{self.chapter.path.stem}.py or .cu": (
                 exercise.number in self.others
             ),
             f"its line in the table at the end of chapters/{lesson.name}": exercise.number in table(lesson),
