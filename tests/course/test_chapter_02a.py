@@ -20,7 +20,7 @@ def unbroadcast(grad, shape):
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_given_engine_does_not_do_the_exercise():
     assert TestExercises.exercises.points(GIVEN) == [0] * len(GIVEN)
 
@@ -61,7 +61,7 @@ BITS = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_bytes_count_wherever_they_are_kept():
     made = [LEAKY.replace("SAVE", save).replace("RESTORE", restore) + BITS for save, restore, _ in SAVINGS]
     earned = TestExercises.exercises.points([("2.8", one) for one in made])
@@ -83,7 +83,7 @@ class Windows(Function):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_view_of_a_copy_is_no_view():
     assert TestExercises.exercises.points([("2.9", COPIED_VIEWS)]) == [3]
 

@@ -48,7 +48,7 @@ def set_state(self, state):
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_given_engine_does_not_do_the_exercise():
     assert TestExercises.exercises.points(GIVEN) == [0] * len(GIVEN)
 
@@ -89,7 +89,7 @@ def checkpoint(func, *inputs):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_state_may_have_any_form_and_memory_counts_wherever_it_is_kept():
     answers = [("2.11", STATE_AS_TEXT), ("2.18", KEPT_OUTSIDE_OF_THE_GRAPH)]
     assert TestExercises.exercises.points(answers) == [2, 2]

@@ -132,7 +132,7 @@ def test_what_waits_at_a_bank_is_orange_and_what_misses_a_barrier_red():
     assert re.findall("fill='([^']+)' stroke='([^']+)'", bars) == [(WRONG, WRONG), ("#ffffff", WRONG)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pixels_are_lost_without_atomics_and_few_of_them_need_global_memory():
     from sklearn.datasets import load_digits  # takes two seconds, and one slow test needs it
 

@@ -24,7 +24,7 @@ class TestExercises(ExerciseTests):
     exercises = Exercises("05a_elements")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_work_of_a_few_threads_earns_nothing():
     exercises = TestExercises.exercises
     kernels = {
@@ -106,7 +106,7 @@ def test_places_are_those_of_numpys_strides():
         assert [place(i, shape, steps) for i in range(6)] == view.ravel().tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_places_have_a_slider_and_a_still_picture_and_words():
     picture = draw_places({"in order": (3, 1), "turned": (1, 2)}, (2, 3))
     data, metadata = picture._repr_mimebundle_()

@@ -76,7 +76,7 @@ class TestExercises(ExerciseTests):
     exercises = Exercises("05b_rows")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 def test_one_thread_of_a_block_that_does_all_earns_nothing(number):
@@ -118,7 +118,7 @@ def test_the_steps_of_a_block_are_those_of_softmax():
     assert (frames[-1][1].ravel()[13:] == 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_block_has_a_slider_and_a_still_picture_and_words_beside_it():
     data, metadata = draw_block(range(10))._repr_mimebundle_()
     assert {"text/html", "image/png", "text/plain"} == set(data)

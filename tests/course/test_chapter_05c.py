@@ -32,7 +32,7 @@ extern "C" __global__ void NAME(const float* x, const float* y, float* C, int k,
 class TestExercises(ExerciseTests):
     exercises = Exercises("05c_product")
 
-    @pytest.mark.slow
+    @pytest.mark.thorough
     @pytest.mark.nightly
     def test_one_thread_of_each_block_earns_nothing(self):
         names = {"5.14": ("weight_gradient", "16"), "5.15": ("mended", "32"), "5.16": ("in_turn", "16")}
@@ -115,7 +115,7 @@ def test_the_table_of_the_recap_is_what_the_lesson_counted():
     assert "fours  0.125 loads" in printed and "8 x 8  0.250 loads" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_slider_shows_one_register_tile_at_a_time():
     picture = draw_registers((1, 2, 8))
     assert (

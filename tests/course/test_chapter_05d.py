@@ -68,7 +68,7 @@ extern "C" __global__ void slopes_of_x(
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 @pytest.mark.parametrize("players", ["one thread", "one warp", "one block"])
@@ -79,7 +79,7 @@ def test_a_few_threads_that_do_all_earn_nothing(number, players):
 # The kernels
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", ["lockstep", "forward", "reverse"])
 def test_the_gradient_to_x_is_that_of_the_library(schedule):
     rng = np.random.default_rng(0)

@@ -30,7 +30,7 @@ def launch(heads: int, t: int, s: int, d: int) -> tuple[tuple[int, int], tuple[i
     return (-(-t // 16), heads), (16, 16), args, arrays
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", ["lockstep", "forward", "reverse"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 17, 33, 8), (1, 64, 64, 64), (2, 48, 48, 20)], ids=str)
 def test_the_kernel_equals_attend_in_every_order_of_its_warps(sizes, schedule):
@@ -40,7 +40,7 @@ def test_the_kernel_equals_attend_in_every_order_of_its_warps(sizes, schedule):
     np.testing.assert_allclose(cp.asnumpy(args[3]), attend(*arrays)[0], atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_kernel_has_no_finding_and_moves_fewer_bytes_than_three_kernels():
     kernel = lesson_kernels("06b_attention", "solutions")["attention"]
     report = profile(kernel, *launch(1, 64, 64, 64)[:3])

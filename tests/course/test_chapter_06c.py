@@ -118,7 +118,7 @@ def test_recorded_trainings_are_shown_as_they_were(lesson):
     assert 9.5 < figures["parameters"] / adder["figures"]["parameters"] < 10.5
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_block_is_pytorch_s_with_the_norm_first():
     torch = pytest.importorskip("torch")
     config = GPTConfig(3, 11, "gpt-nano", embd_pdrop=0.0, resid_pdrop=0.0, attn_pdrop=0.0)

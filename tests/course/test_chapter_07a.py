@@ -69,7 +69,7 @@ def test_who_knows_only_the_sign_recovers_three_quarters():
 # The spring
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_spring_moves_as_tiny_steps_say():
     state, friction = np.array([1.0, 0.0]), 0.3
     for _ in range(200_000):
@@ -95,7 +95,7 @@ def test_a_spring_has_a_still_picture_and_words_beside_its_script(step):
     assert arguments[:3] == [0.3, step, SECONDS]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pictures_say_in_words_what_they_show():
     assert "fades: 1.0e+00 at once, 1e-01 after 1 steps" in draw_forgetting({"fades": [1, 0.1]}).alt
     tails = 0.5 ** np.arange(4)[:, None] * np.ones(2)

@@ -33,7 +33,7 @@ def launch(batch: int, t: int, e: int, n: int) -> tuple[tuple[int, int], tuple[i
     return (-(-e // 8), batch), (32, 8), args, arrays
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", ["lockstep", "forward", "reverse"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 33, 9, 3), (1, 70, 4, 5)], ids=str)
 def test_the_kernel_equals_the_loop_in_every_order_of_its_warps(sizes, schedule):
@@ -46,7 +46,7 @@ def test_the_kernel_equals_the_loop_in_every_order_of_its_warps(sizes, schedule)
         np.testing.assert_allclose(cp.asnumpy(args[6])[i], right[1].swapaxes(1, 2), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_kernel_has_no_finding_and_moves_little_more_than_inputs_and_outputs():
     kernel = lesson_kernels("07b_scan", "solutions")["scan_forward"]
     report = profile(kernel, *launch(1, 128, 8, 4)[:3], shared_mem=128 * (18 + 2 * 5))
@@ -101,7 +101,7 @@ def test_a_tree_of_other_sizes_is_refused(a, b):
         draw_tree(a, b)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pictures_say_in_words_what_they_show():
     alt = draw_waits(4, 2).alt
     assert "loop: 0, 1, 2, 3; chunks of 2: 0, 1, 2, 2; tree: 0, 1, 3, 2" in alt

@@ -120,7 +120,7 @@ def test_no_rate_and_no_seed_turns_the_race_round(lesson):
     assert len({row["behind"] for row in rows if "behind" in row and row["rate"] in rates}) > 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_row_of_that_record_is_made_by_the_program():
     row = mamba_rates.run("selective", 0.01, 0, steps=1)
     assert 0 <= row["right"] <= 1 and row["behind"] in range(6)

@@ -46,7 +46,7 @@ def ids(found: NotebookNode) -> list[str]:
     return [cell.id for cell in found.cells]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", ["chapters", "solutions"])
 def test_the_text_form_of_every_notebook_gives_back_the_notebook(folder: str) -> None:
     for path in sorted((ROOT / folder).glob("*.ipynb")):

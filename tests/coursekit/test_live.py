@@ -114,7 +114,7 @@ def test_outside_of_any_course_it_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert replies == [f'{{"text": "{live.NO_SOLUTIONS}", "id": 5}}']
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answers",
     [

@@ -32,6 +32,10 @@ COURSE = find_course(Path(__file__).parent)
 PATIENT = 180.0  # seconds for a cell: no known answer hangs, and a kernel takes long on a busy machine
 
 
+EACH_TIME = (
+    "01",
+    "04a",
+)  # chapters, one of them in CUDA, whose answers `make test` grades; test-all grades all
 NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 
 
@@ -168,14 +172,22 @@ class ExerciseTests:
     exercises: Exercises
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "other" in metafunc.fixturenames:
+            others = [pytest.param(one, marks=self.when) for one in self.exercises.chapter.exercises]
+            metafunc.parametrize("other", others, ids=lambda one: one.number)
         if "mistake" in metafunc.fixturenames:
             metafunc.parametrize("mistake", [self.case(mistake) for mistake in self.exercises.mistakes])
         if "exercise" in metafunc.fixturenames:
             metafunc.parametrize("exercise", self.exercises.chapter.exercises, ids=lambda one: one.number)
 
+    @property
+    def when(self) -> pytest.MarkDecorator:
+        each_time = self.exercises.chapter.number in EACH_TIME
+        return pytest.mark.slow if each_time else pytest.mark.thorough
+
     def case(self, mistake: Misconception) -> ParameterSet:
-        """The first mistake of each exercise is tried each time, the others at night."""
-        marks = [] if mistake in self.exercises.first else pytest.mark.nightly
+        """The first mistake of each exercise is tried by day, the others at night."""
+        marks = [self.when, *([] if mistake in self.exercises.first else [pytest.mark.nightly])]
         return pytest.param(mistake, id=f"{mistake.exercise} {mistake.hint[:40]}", marks=marks)
 
     def test_an_exercise_lacks_nothing(self, exercise):
@@ -192,7 +204,6 @@ class ExerciseTests:
             f"{chapter.path}: {exported} pieces: {said}"
         )
 
-    @pytest.mark.slow
     def test_a_wrong_answer_loses_points_and_earns_its_hint(self, mistake):
         found = enumerate(bundles(self.exercises.mistakes))
         place = next(k for k, bundle in found if mistake in bundle.values())
@@ -201,10 +212,9 @@ class ExerciseTests:
         assert result.points < result.exercise.points
         assert result.hint == mistake.hint
 
-    @pytest.mark.slow
-    def test_another_right_answer_earns_all_points(self, exercise):
-        result = self.exercises.graded["others"][exercise.number]
-        assert (result.points, result.messages) == (exercise.points, ())
+    def test_another_right_answer_earns_all_points(self, other):
+        result = self.exercises.graded["others"][other.number]
+        assert (result.points, result.messages) == (other.points, ())
 
     def test_a_chapter_has_six_exercises_four_of_them_core(self):
         """The parts of chapters 05 and 07 have five each, three of them core."""
