@@ -28,8 +28,8 @@ from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
 EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test")}
-# What only some of the tests need, and the flag of `test` that runs them. They skip where it cannot be had, so
-# a failure to install it stops nothing.
+# What only some of the tests need, and the flag of `test` that runs them. They skip where it cannot be had,
+# so a failure to install it stops nothing.
 OPTIONAL_EXTRAS = {"parity": "--all", "gpu": "--gpu"}
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}

@@ -20,11 +20,7 @@ from coursekit.errors import CourseError
 passes_on = True
 CELL_TIMEOUT = 600
 FAST_CHAPTERS = ("00", "02a", "04a")  # seconds each: how to start, arrays, kernels
-NEEDS = (
-    "parity",
-    "browser",
-    "gpu",
-)  # each a mark, and a folder in tests/ that is not even imported without it
+NEEDS = ("parity", "browser", "gpu")  # each a mark, and a folder in tests/, not even imported without it
 _NO_TESTS = 5  # pytest's exit code where it found none
 
 

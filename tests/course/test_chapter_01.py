@@ -23,7 +23,7 @@ def tanh(self):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_values_that_are_right_earn_their_part_where_another_overflows():
     exercises = TestExercises.exercises
     conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)

@@ -1,4 +1,4 @@
-"""Nothing to say for the linters, of the versions that pyproject.toml pins; what they say changes with those."""
+"""The linters, of the versions that pyproject.toml pins, find nothing."""
 
 from __future__ import annotations
 

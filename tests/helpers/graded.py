@@ -32,10 +32,7 @@ COURSE = find_course(Path(__file__).parent)
 PATIENT = 180.0  # seconds for a cell: no known answer hangs, and a kernel takes long on a busy machine
 
 
-EACH_TIME = (
-    "01",
-    "04a",
-)  # chapters, one of them in CUDA, whose answers `make test` grades; test-all grades all
+EACH_TIME = ("01", "04a")  # whose answers `make test` grades, some in CUDA; `make test-all` grades all
 NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 
 

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 # ------------------------------------------------------------------------------------------------- attention
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("batch", "time", "heads", "d"),
     [
