@@ -11,7 +11,7 @@ ARGS ?=
 NN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast lint test-parity test-browser test-nightly gpu-test gpu-bench edit promote exercises build check progress grade release doctor badges links minutes bench
+.PHONY: help lab test test-fast test-all test-nightly lint edit promote exercises build check progress grade doctor bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -25,23 +25,14 @@ test:           ## run the tests, every chapter and every solution (ARGS go to p
 test-fast:      ## run a part of every layer, in about a minute: after each edit
 	@$(COURSEKIT) test --fast $(ARGS)
 
-lint:           ## run ruff and mypy, of the versions that pyproject.toml pins: for contributors
-	@$(COURSEKIT) test --only ruff --only format --only mypy $(ARGS)
-
-test-parity:    ## compare with PyTorch, which is installed for it (skipped where it cannot be)
-	@$(COURSEKIT) test --only parity $(ARGS)
-
-test-browser:   ## open a chapter in a headless Chromium (skipped where it is missing)
-	@$(COURSEKIT) test --only browser $(ARGS)
+test-all:       ## what CI runs: linters, all wrong answers' hints, a browser, and PyTorch, which is installed for it
+	@$(COURSEKIT) test --all $(ARGS)
 
 test-nightly:   ## run what takes minutes to prove: attacks and honest notebooks by the dozen, every wrong answer
-	@$(COURSEKIT) test --only nightly $(ARGS)
+	@$(COURSEKIT) test --nightly $(ARGS)
 
-gpu-test:       ## run the kernels on a GPU, through CuPy, and compare with the simulator
-	@$(COURSEKIT) test --only gpu $(ARGS)
-
-gpu-bench:      ## measure kernels and training on a GPU beside CuPy's and PyTorch's, into benchmarks/
-	@$(COURSEKIT) bench gpu gpu_tensors $(ARGS)
+lint:           ## run ruff and mypy, of the versions that pyproject.toml pins: for contributors
+	@$(COURSEKIT) test tests/coursekit/test_lint.py $(ARGS)
 
 edit:           ## edit a chapter as text in your editor; each save is run and promoted: make edit NN=02a (ARGS=--solution)
 	@$(COURSEKIT) edit $(NN) $(ARGS)
@@ -64,20 +55,8 @@ progress:       ## show how far you are in each chapter
 grade:          ## grade a folder of notebooks: make grade NN=01 ARGS="DIR --out DIR"
 	@$(COURSEKIT) grade $(NN) $(ARGS) || [ $$? -eq 1 ]
 
-release:        ## make the bundle for students: make release ARGS="--to DIR"
-	@$(COURSEKIT) release $(ARGS)
-
 doctor:         ## show what this machine has and what is missing
 	@$(COURSEKIT) doctor $(ARGS)
-
-badges:         ## write the repository's address into the README and the chapters: ARGS="--repository OWNER/NAME"
-	@$(COURSEKIT) badges $(ARGS)
-
-links:          ## write the links between lessons, exercises and the next lesson
-	@$(COURSEKIT) links $(ARGS)
-
-minutes:        ## say how long each part takes, by one rule
-	@$(COURSEKIT) minutes $(ARGS)
 
 bench:          ## measure against peers, into benchmarks/
 	@$(COURSEKIT) bench $(ARGS)

@@ -109,7 +109,7 @@ def pytorch(threads: int) -> Library:
     try:
         import torch
     except ImportError:
-        sys.exit("error: PyTorch is missing: `make test-parity` installs it")
+        sys.exit("error: PyTorch is missing: `make test-all` installs it")
     torch.set_num_threads(threads)
 
     def model(dropout: float, tuned: bool) -> Any:

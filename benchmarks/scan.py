@@ -85,7 +85,7 @@ def pytorch(threads: int) -> Library:
     try:
         import torch
     except ImportError:
-        sys.exit("error: PyTorch is missing: `make test-parity` installs it")
+        sys.exit("error: PyTorch is missing: `make test-all` installs it")
     torch.set_num_threads(threads)
 
     def scan(x: Any, delta: Any, A: Any, B: Any, C: Any, D: Any) -> Any:

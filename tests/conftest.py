@@ -4,6 +4,7 @@ come first, so that no worker is left with a long one at the end."""
 import os
 import re
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,20 +21,32 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    slow = set()
+    for item in items:
+        if item.get_closest_marker("slow") and not item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.thorough)  # the simulator has a workflow of its own
+        if item.path.suffix == ".ipynb" or any(map(item.get_closest_marker, ("slow", "thorough"))):
+            slow.add(item.path)
+    items.sort(key=lambda item: (not item.path.is_relative_to(HERE / "parity"), item.path not in slow))
 
 
 @pytest.hookimpl(optionalhook=True)  # where xdist is
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files stay whole, in the order above; random kernels, a minute in one file, are dealt out by seed."""
+    """Files stay whole, in the order above; random kernels, a minute in one file, are dealt out by seed, and
+    one worker alone loads PyTorch."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith("tests/parity/"):
+                return "tests/parity"
             seed = re.search(r"random\.py::.*\[(\d+)\]$", nodeid)
             return super()._split_scope(nodeid) + (f" {int(seed[1]) // 50}" if seed else "")
 

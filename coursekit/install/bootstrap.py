@@ -18,7 +18,6 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,9 @@ from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
 EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test")}
-# What only some of the tests need, under the name of their step and of its flag. They skip where it cannot be
-# had, so a failure to install it stops nothing.
-OPTIONAL_EXTRAS = ("parity", "gpu")
+# What only some of the tests need, and the flag of `test` that runs them. They skip where it cannot be had,
+# so a failure to install it stops nothing.
+OPTIONAL_EXTRAS = {"parity": "--all", "gpu": "--gpu"}
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
@@ -90,11 +89,10 @@ def enter(course: Course, command: str, argv: Sequence[str]) -> None:
 
 
 def optional_extras(command: str, argv: Sequence[str]) -> list[str]:
-    """The extras whose tests are asked for, by `test --parity` or `test --only parity`; CuPy beside a GPU."""
+    """What PyTorch's comparisons need for `test --all`; CuPy beside a GPU for `test --gpu`."""
     if command != "test":
         return []
-    asked = {*argv, *(f"--{after}" for word, after in pairwise(argv) if word == "--only")}
-    wanted = [extra for extra in OPTIONAL_EXTRAS if asked & {f"--{extra}", f"--only={extra}"}]
+    wanted = [extra for extra, flag in OPTIONAL_EXTRAS.items() if flag in argv]
     if "gpu" in wanted:
         from warplens.backend import missing_driver  # like this file, on the standard library alone
 

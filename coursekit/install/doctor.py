@@ -210,7 +210,7 @@ def browser() -> Row:
         if shutil.which(name):
             driver = "" if shutil.which("chromedriver") else ", but no chromedriver"
             return Row("Chromium", f"{name}{driver}", OPTIONAL if driver else OK)
-    remedy = "only `make test-browser` needs it: `apt install chromium chromium-driver`"
+    remedy = "only `make test-all` needs it: `apt install chromium chromium-driver`"
     return Row("Chromium", "not found", OPTIONAL, remedy)
 
 

@@ -1,6 +1,6 @@
 """A real browser: `make lab`, the first ten minutes of a learner, and every chapter with its pictures.
 
-Run with `make test-browser`. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
+Run with `make test-all`. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
 """
 
 from __future__ import annotations

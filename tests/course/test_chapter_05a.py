@@ -19,119 +19,12 @@ from minilib.gpu.elements import Read, collapsed, elementwise_kernel, elementwis
 from minilib.operations import Tanh
 from minilib.tensor import tensor
 
-# Right answers by another way than the reference's.
-OTHERS = {
-    "5.1": """
-def arrays_moved(lines):
-    sides = [line.split(" = ") for line in lines]
-    outside = set().union(*(names(right) for _, right in sides)) - {left for left, _ in sides}
-    return sum(1 + len(names(right)) for _, right in sides), 1 + len(outside)
-""",
-    "5.2": """
-def collapsed(shape, strides):
-    axes = [(size, *(stride[k] for stride in strides)) for k, size in enumerate(shape) if size != 1]
-    for k in reversed(range(len(axes) - 1)):  # from the right
-        (left, *lefts), (right, *rights) = axes[k : k + 2]
-        if all(one == right * other for one, other in zip(lefts, rights)):
-            axes[k : k + 2] = [(left * right, *rights)]
-    return [axis[0] for axis in axes], [[axis[k + 1] for axis in axes] for k in range(len(strides))]
-""",
-    "5.3": """
-extern "C" __global__ void silu_backward(const float* dy, const float* x, float* dx, int n) {
-    int step = blockDim.x * gridDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        float half = 0.5f * tanhf(0.5f * x[i]);  // s is 1/2 + half
-        dx[i] = dy[i] * (0.5f + half + x[i] * (0.25f - half * half));
-    }
-}
-""",
-    "5.5": """
-extern "C" __global__ void gather(const float* x, int first, const int* sizes, const int* steps, int axes,
-                                  float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    int behind = n, rest = i;
-    for (int axis = 0; axis < axes; axis++) {  // from the first: how many numbers lie behind a step?
-        behind /= sizes[axis];
-        first += rest / behind * steps[axis];
-        rest %= behind;
-    }
-    y[i] = x[first];
-}
-""",
-    "5.6": """
-def way_back(lines):
-    parsed = [re.split(r"\\W+", line.rstrip(")")) for line in lines]
-    back, results = [], [line.split(" = ")[0] for line in lines]
-    order = results[::-1] + sorted(set().union(*(names(line.split(" = ")[1]) for line in lines)) - {*results})
-    for name in order[1:]:
-        parts = []
-        for line in lines:
-            result, expression = line.split(" = ")
-            words = expression.split()
-            if len(words) == 3:
-                for mine, other in ((words[0], words[2]), (words[2], words[0])):
-                    if mine == name:
-                        parts.append(f"d{result} * {other}" if words[1] == "*" else f"d{result}")
-            elif expression == f"tanhf({name})":
-                parts.append(f"(d{result} - d{result} * {result} * {result})")
-            elif expression == f"expf({name})":
-                parts.append(f"d{result} * {result}")
-        back.append(f"d{name} = " + " + ".join(parts))
-    return back
-""",
-}
-OTHERS["5.4"] = '''
-FORWARD = """
-extern "C" __global__ void go(const float* x, const float* y, float* z, int n) {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        z[i] = hypotf(x[i], y[i]);
-    }
-}
-"""
-BACKWARD = """
-extern "C" __global__ void back(float* dx, float* dy, const float* dz, const float* both, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    float x = both[i], y = both[n + i], z = hypotf(x, y);
-    dx[i] = z > 0.0f ? dz[i] * (x / z) : 0.0f;
-    dy[i] = z > 0.0f ? dz[i] * (y / z) : 0.0f;
-}
-"""
-
-
-class Both:
-    """Saves x and y alone, and works z out again."""
-
-    go, back = RawKernel(FORWARD, "go"), RawKernel(BACKWARD, "back")
-
-    def forward(self, f, x, y):
-        if x.dtype != np.float32 or y.dtype != np.float32 or x.shape != y.shape:
-            return NotImplemented
-        both, z = cp.empty((2, x.size), np.float32), cp.empty(x.shape, np.float32)
-        both[0], both[1] = x.ravel(), y.ravel()
-        if x.size > 0:
-            launch(self.go, (-(-x.size // 128),), (64,), (both[0], both[1], z, np.int32(x.size)))
-        f.saved = (both,)
-        return z
-
-    def backward(self, f, dz):
-        dx, dy = cp.empty(dz.shape, np.float32), cp.empty(dz.shape, np.float32)
-        if dz.size > 0:
-            args = (dx, dy, cp.array(dz, order="C"), f.saved[0], np.int32(dz.size))
-            launch(self.back, (-(-dz.size // 64),), (64,), args)
-        return dx, dy
-
-
-DEVICE.pairs[Hypot] = Both()
-'''
-
 
 class TestExercises(ExerciseTests):
-    exercises = Exercises("05a_elements", OTHERS)
+    exercises = Exercises("05a_elements")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_work_of_a_few_threads_earns_nothing():
     exercises = TestExercises.exercises
     kernels = {
@@ -213,7 +106,7 @@ def test_places_are_those_of_numpys_strides():
         assert [place(i, shape, steps) for i in range(6)] == view.ravel().tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_places_have_a_slider_and_a_still_picture_and_words():
     picture = draw_places({"in order": (3, 1), "turned": (1, 2)}, (2, 3))
     data, metadata = picture._repr_mimebundle_()

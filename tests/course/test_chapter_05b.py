@@ -14,134 +14,6 @@ from coursekit.pictures.rows import _block_frames
 from minilib.cuda import RawModule, cp, profile
 from minilib.gpu import rows
 
-# Right answers by another way than the reference's.
-OTHERS = {
-    "5.7": """
-def bytes_moved(rows, columns, blocks):
-    numbers = 0
-    for block in range(blocks):
-        numbers += columns
-        for row in range(block, rows, blocks):
-            numbers += 2 * columns
-    return numbers * np.dtype(np.float32).itemsize
-""",
-    "5.8": """
-template <int EACH> __global__ void softmax_backward(const float* grad, const float* y, float* dx, int rows,
-                                                     int columns) {
-    __shared__ float board[1024];  // a tree in place of shuffles, and pointers that walk
-    int t = threadIdx.x;
-    const float *g = grad + blockIdx.x * columns, *p = y + blockIdx.x * columns;
-    float* out = dx + blockIdx.x * columns;
-    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        float products[EACH], ours[EACH];
-        board[t] = 0.0f;
-        for (int i = 0; i < EACH; i++) {
-            int c = t + i * blockDim.x;
-            ours[i] = c < columns ? p[c] : 0.0f;
-            products[i] = c < columns ? ours[i] * g[c] : 0.0f;
-            board[t] += products[i];
-        }
-        float dot = block_sum(board[t]);
-        for (int i = 0; i < EACH; i++)
-            if (t + i * blockDim.x < columns) out[t + i * blockDim.x] = products[i] - ours[i] * dot;
-        g += gridDim.x * columns;
-        p += gridDim.x * columns;
-        out += gridDim.x * columns;
-    }
-}
-""",
-    "5.9": """
-#define INFINITY __int_as_float(0x7f800000)
-extern "C" __global__ void mended(const float* x, float* y, int columns) {
-    extern __shared__ float row[];
-    __shared__ float of_warp[2][32];  // a board for each of the two results, so that none is used again
-    int t = threadIdx.x, start = blockIdx.x * columns;
-    float top = -INFINITY, sum = 0.0f;
-    for (int c = t; c < columns; c += blockDim.x) top = fmaxf(top, row[c] = x[start + c]);
-    for (int o = 1; o < 32; o *= 2) top = fmaxf(top, __shfl_xor_sync(0xffffffff, top, o));
-    of_warp[0][t / 32] = top;
-    __syncthreads();
-    for (int w = 0; w < blockDim.x / 32; w++) top = fmaxf(top, of_warp[0][w]);
-    for (int c = t; c < columns; c += blockDim.x) sum += row[c] = expf(row[c] - top);
-    for (int o = 1; o < 32; o *= 2) sum += __shfl_xor_sync(0xffffffff, sum, o);
-    of_warp[1][t / 32] = sum;
-    __syncthreads();
-    sum = 0.0f;
-    for (int w = 0; w < blockDim.x / 32; w++) sum += of_warp[1][w];
-    for (int c = t; c < columns; c += blockDim.x) y[start + c] = row[c] / sum;
-}
-""",
-    "5.10": """
-template <int EACH> __global__ void rms_norm(const float* x, const float* weight, float* out, float* scale,
-                                             float eps, int rows, int columns) {
-    float w[EACH];
-    for (int i = 0; i < EACH; i++) {
-        int c = threadIdx.x + i * blockDim.x;
-        w[i] = c < columns ? weight[c] : 0.0f;
-    }
-    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        const float* from = x + row * columns;
-        float kept[EACH], squares = 0.0f;
-        load<EACH>(from, kept, columns, 0.0f);
-        for (int i = EACH - 1; i >= 0; --i) squares = fmaf(kept[i], kept[i], squares);
-        float s = 1.0f / sqrtf(block_sum(squares) / (float)columns + eps);
-        scale[row] = s;  // all threads write the same
-        for (int i = 0; i < EACH; i++) {
-            int c = threadIdx.x + i * blockDim.x;
-            if (c < columns) out[row * columns + c] = w[i] * s * kept[i];
-        }
-    }
-}
-
-template <int EACH> __global__ void rms_norm_backward(const float* grad, const float* x, const float* weight,
-                                                      const float* scale, float* dx, float* dw, int rows,
-                                                      int columns) {
-    float w[EACH], part[EACH];
-    load<EACH>(weight, w, columns, 0.0f);
-    for (int i = 0; i < EACH; i++) part[i] = 0.0f;
-    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        float v[EACH], g[EACH], s = scale[row], dot = 0.0f;
-        load<EACH>(x + row * columns, v, columns, 0.0f);
-        load<EACH>(grad + row * columns, g, columns, 0.0f);
-        for (int i = 0; i < EACH; i++) dot += g[i] * w[i] * v[i];  // with x in place of x_hat
-        dot = block_sum(dot) * s * s * s / columns;
-        for (int i = 0; i < EACH; i++) {
-            part[i] = fmaf(g[i], v[i] * s, part[i]);
-            g[i] = s * g[i] * w[i] - dot * v[i];
-        }
-        store<EACH>(dx + row * columns, g, columns);
-    }
-    store<EACH>(dw + blockIdx.x * columns, part, columns);
-}
-""",
-    "5.11": """
-class CrossEntropyPair:
-    def forward(self, f, x, target, share):
-        n, c = x.shape
-        if n * c == 0 or c > 8192:
-            return NotImplemented
-        f.threads = 32
-        while f.threads < 1024 and 2 * f.threads < c:
-            f.threads *= 2
-        f.each = 1
-        while f.each * f.threads < c:
-            f.each *= 2
-        x, target, share = x.copy(), target.copy(), share.copy()
-        p, made = cp.zeros((n, c), np.float32), cp.zeros((n, 1), np.float32)
-        args = (x, target, share, p, made, np.int32(n), np.int32(c))
-        kernel("cross_entropy", f.each)((n,), (f.threads,), args)
-        f.saved = p, target, share
-        return made
-
-    def backward(self, f, grad):
-        p, target, share = f.saved
-        (n, c), dx = p.shape, cp.zeros(p.shape, np.float32)
-        args = (grad.copy(), target, share, p, dx, np.int32(n), np.int32(c))
-        kernel("cross_entropy_backward", f.each)((n,), (f.threads,), args)
-        return dx
-""",
-}
-
 # The same values by one thread of each block.
 SERIAL = {
     "5.8": """
@@ -201,10 +73,10 @@ template <int EACH> __global__ void rms_norm_backward(const float* grad, const f
 
 
 class TestExercises(ExerciseTests):
-    exercises = Exercises("05b_rows", OTHERS)
+    exercises = Exercises("05b_rows")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 def test_one_thread_of_a_block_that_does_all_earns_nothing(number):
@@ -246,7 +118,7 @@ def test_the_steps_of_a_block_are_those_of_softmax():
     assert (frames[-1][1].ravel()[13:] == 0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_block_has_a_slider_and_a_still_picture_and_words_beside_it():
     data, metadata = draw_block(range(10))._repr_mimebundle_()
     assert {"text/html", "image/png", "text/plain"} == set(data)

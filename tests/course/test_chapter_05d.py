@@ -20,100 +20,9 @@ from minilib.functional.counted import counted
 
 pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 
-# Right answers by another way than the reference's.
-OTHERS = {
-    "5.17": """
-def moved(lines, kept):
-    apart, needed = 0, set(kept)
-    for name, reads in reversed(lines):
-        apart += 4 * len({*reads}) + 4
-        needed.discard(name)
-        needed.update(reads)
-    return apart, 4 * (len(needed) + len(kept))
-""",
-    "5.18": """
-extern "C" __global__ void adamw(
-    float* x, const float* grad, float* mean, float* square, float shrink, float decay, float beta1,
-    float rest1, float beta2, float rest2, float scale, float eps, int n
-) {
-    int me = blockIdx.x * blockDim.x + threadIdx.x;
-    if (me < n) {
-        float old = x[me];
-        float g = fmaf(decay, old, grad[me]);
-        float first = fmaf(beta1, mean[me], rest1 * g);
-        mean[me] = first;
-        float second = fmaf(beta2, square[me], rest2 * g * g);
-        square[me] = second;
-        x[me] = fmaf(-scale, first / (eps + sqrtf(second)), shrink * old);
-    }
-}
-""",
-    "5.19": """
-extern "C" __global__ void slopes_of_x(
-    const float* dy, const float* w, float* dx, int images, int outs, int channels, int height, int width
-) {
-    int count = images * channels * height * width;
-    for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < count; at += gridDim.x * blockDim.x) {
-        int q = at % width, rest = at / width;
-        int r = rest % height;
-        rest /= height;
-        int c = rest % channels, n = rest / channels;
-        double sum = 0;
-        for (int row = max(r - 1, 0); row <= min(r + 1, height - 1); row++)
-            for (int col = max(q - 1, 0); col <= min(q + 1, width - 1); col++)
-                for (int o = 0; o < outs; o++)
-                    sum += (double)dy[((n * outs + o) * height + row) * width + col] *
-                           w[(o * channels + c) * 9 + (r - row + 1) * 3 + q - col + 1];
-        dx[at] = sum;
-    }
-}
-""",
-    "5.20": """
-class Mended(Dropped):
-    def forward(self, x):
-        Dropped.calls = self.number = Dropped.calls + 1
-        drawn = counted(self.number, x.size).reshape(x.shape)
-        return np.where(drawn >= 2**31, 2 * x, 0)
-
-    def backward(self, grad):
-        drawn = counted(self.number, grad.size).reshape(grad.shape)
-        return np.where(drawn < 2**31, 0, grad + grad)
-""",
-    "5.21": """
-def finished(program, launch=1):
-    host, queues = 0, {}
-    for what, stream, thing in program:
-        if what != "look":
-            host += launch
-            queues.setdefault(stream, []).append((what, thing, host))
-        else:
-            host = max(host, ends(queues).get(stream, 0))
-    return host, ends(queues)
-
-
-def ends(queues):
-    events, done, places = {}, dict.fromkeys(queues, 0), dict.fromkeys(queues, 0)
-    moving = True
-    while moving:
-        moving = False
-        for stream, queue in queues.items():
-            while places[stream] < len(queue):
-                what, thing, launched = queue[places[stream]]
-                if what == "wait" and thing not in events:
-                    break
-                begin = max(done[stream], launched, events[thing] if what == "wait" else 0)
-                if what == "record":
-                    events[thing] = begin
-                done[stream] = begin + thing if what == "run" else begin
-                places[stream] += 1
-                moving = True
-    return done
-""",
-}
-
 
 class TestExercises(ExerciseTests):
-    exercises = Exercises("05d_training", OTHERS)
+    exercises = Exercises("05d_training")
 
 
 # The work is shared
@@ -159,7 +68,7 @@ extern "C" __global__ void slopes_of_x(
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", SERIAL)
 @pytest.mark.parametrize("players", ["one thread", "one warp", "one block"])
@@ -170,7 +79,7 @@ def test_a_few_threads_that_do_all_earn_nothing(number, players):
 # The kernels
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", ["lockstep", "forward", "reverse"])
 def test_the_gradient_to_x_is_that_of_the_library(schedule):
     rng = np.random.default_rng(0)

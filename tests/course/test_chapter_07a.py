@@ -21,65 +21,9 @@ from coursekit.pictures import (
 )
 from coursekit.pictures.states import SECONDS, euler_steps, motion
 
-# Right answers by another way than the reference's.
-OTHERS = {
-    "7.1": """
-def euler_growth(A, step):
-    powers = np.linalg.eigvals(np.eye(len(A)) + step * A)
-    return max(float(np.hypot(one.real, one.imag)) for one in powers)
-""",
-    "7.2": """
-def discretize(delta, A, B, euler=False):
-    delta = np.asarray(delta, dtype=A.real.dtype)
-    z = np.multiply.outer(delta, np.ones(A.shape[-1], A.real.dtype)) * A
-    b = np.empty(z.shape, z.dtype) * B
-    for at in np.ndindex(z.shape):
-        if euler or z[at] == 0:
-            factor = 1
-        elif abs(z[at]) < 1e-2:  # the series of (exp(z) - 1) / z
-            factor = 1 + z[at] / 2 * (1 + z[at] / 3 * (1 + z[at] / 4 * (1 + z[at] / 5)))
-        else:
-            factor = (np.exp(z[at]) - 1) / z[at]
-        d = delta[at[:-1]] if delta.ndim == z.ndim - 1 else delta
-        b[at] = d * factor * np.broadcast_to(B, z.shape)[at]
-    return np.exp(z), b
-""",
-    "7.3": """
-def ssm_kernel(a, b, C, length):
-    h, answers = b.copy(), []
-    for _ in range(length):
-        answers.append((C * h).sum(-1).real)
-        h = a * h
-    return np.array(answers)
-""",
-    "7.4": """
-def fft_convolve(x, kernel):
-    wide = np.broadcast_shapes(x.shape[:-2], kernel.shape[:-2])
-    y = np.zeros((*wide, *x.shape[-2:]), x.dtype)
-    for k in range(min(kernel.shape[-2], x.shape[-2])):
-        y[..., k:, :] += kernel[..., k : k + 1, :] * x[..., : x.shape[-2] - k, :]
-    return y
-""",
-    "7.5": """
-def fft_convolve_backward(grad, x, kernel):
-    def convolve(a, b, keep):
-        n = a.shape[-2] + b.shape[-2]
-        product = np.fft.fft(a, n, axis=-2) * np.fft.fft(b, n, axis=-2)
-        return np.fft.ifft(product, axis=-2).real[..., :keep, :]
-
-    T, L = x.shape[-2], kernel.shape[-2]
-    back = grad[..., ::-1, :]  # time runs backwards
-    dx = convolve(back, kernel, T)[..., ::-1, :]
-    each = convolve(back, x, T)[..., ::-1, :].reshape(-1, *x.shape[-2:]).sum(0)
-    dkernel = np.zeros(kernel.shape)
-    dkernel[:T] = each[:L]
-    return dx, dkernel
-""",
-}
-
 
 class TestExercises(ExerciseTests):
-    exercises = Exercises("07a_state_spaces", OTHERS)
+    exercises = Exercises("07a_state_spaces")
     test_a_chapter_has_six_exercises_four_of_them_core = None
 
     def test_a_part_has_five_exercises_three_of_them_core(self):
@@ -125,7 +69,7 @@ def test_who_knows_only_the_sign_recovers_three_quarters():
 # The spring
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_spring_moves_as_tiny_steps_say():
     state, friction = np.array([1.0, 0.0]), 0.3
     for _ in range(200_000):
@@ -151,7 +95,7 @@ def test_a_spring_has_a_still_picture_and_words_beside_its_script(step):
     assert arguments[:3] == [0.3, step, SECONDS]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_pictures_say_in_words_what_they_show():
     assert "fades: 1.0e+00 at once, 1e-01 after 1 steps" in draw_forgetting({"fades": [1, 0.1]}).alt
     tails = 0.5 ** np.arange(4)[:, None] * np.ones(2)

@@ -12,7 +12,7 @@ from fake_cupy import installed
 from benchmarks import gpu, gpu_tensors
 from benchmarks.gpu import ROWS, Row, foretold
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 def row(name: str) -> Row:

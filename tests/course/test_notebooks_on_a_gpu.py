@@ -42,7 +42,7 @@ PARTS_OF_05 = "05a_elements", "05b_rows", "05c_product", "05d_training"
     "name",
     [
         "04a_threads",
-        "04c_reductions",
+        pytest.param("04c_reductions", marks=pytest.mark.thorough),
         *(pytest.param(name, marks=pytest.mark.nightly) for name in PARTS_OF_05),
     ],
 )

@@ -21,7 +21,7 @@ EXERCISES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", EXERCISES)
 def test_run_all_goes_through_untouched_exercises(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,7 @@ def test_memory_is_the_peak_above_the_level_after_set_up() -> None:
     assert row["light"] == pytest.approx(20e6, rel=0.1)
 
 
+@pytest.mark.thorough
 def test_libraries_that_compute_different_things_are_not_compared() -> None:
     with pytest.raises(SystemExit, match="error: disagree: call 1 gave"):
         measured("disagree")

@@ -235,13 +235,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
     [
         (["test"], []),
         (["test", "-k", "parity"], []),
-        (["test", "--only", "pytest"], []),
-        (["test", "--only", "parity"], ["parity"]),
-        (["test", "--only=ruff", "--only=parity"], ["parity"]),
-        (["--course", "x", "test", "--browser", "--parity"], ["parity"]),
-        (["test", "--only", "gpu"], ["gpu"]),
-        (["test", "--gpu", "--parity"], ["parity", "gpu"]),
-        (["lab", "--parity"], []),
+        (["test", "--fast"], []),
+        (["--course", "x", "test", "--all"], ["parity"]),
+        (["test", "--gpu"], ["gpu"]),
+        (["lab", "--all"], []),
     ],
 )
 def test_only_a_wish_for_its_tests_asks_for_an_extra(
@@ -254,7 +251,7 @@ def test_only_a_wish_for_its_tests_asks_for_an_extra(
 
 def test_cupy_is_not_installed_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("warplens.backend"), "missing_driver", lambda: "there is none")
-    assert bootstrap.optional_extras("test", ["test", "--gpu", "--parity"]) == ["parity"]
+    assert bootstrap.optional_extras("test", ["test", "--gpu"]) == []
 
 
 @pytest.fixture
@@ -265,8 +262,8 @@ def inside(course: Course, bare: Callable[[], list[list[str]]], monkeypatch: pyt
 
 @pytest.mark.usefixtures("inside")
 def test_parity_is_installed_after_what_the_tests_need_and_kept(course: Course, shell: Shell) -> None:
-    bootstrap.enter(course, "test", ["test", "--only", "parity"])
-    bootstrap.enter(course, "test", ["test", "--parity"])
+    bootstrap.enter(course, "test", ["test", "--all"])
+    bootstrap.enter(course, "test", ["test", "--all", "-k", "gelu"])
     bootstrap.enter(course, "test", ["test"])
     assert shell.installed() == [".[course,test]", ".[course,parity,test]"]
 
@@ -283,7 +280,7 @@ def test_where_pytorch_cannot_be_had_the_tests_run_without_it(
 ) -> None:
     bootstrap.enter(course, "test", ["test"])
     shell.answers[".[course,parity,test]"] = OFFLINE
-    bootstrap.enter(course, "test", ["test", "--parity"])
+    bootstrap.enter(course, "test", ["test", "--all"])
     said = capsys.readouterr().out.splitlines()[-1]
     assert said.startswith("going on without what the parity tests need, so they skip: the network is down")
     assert bootstrap.read_stamp(course)["extras"] == ["course", "test"]

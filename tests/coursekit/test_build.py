@@ -157,6 +157,7 @@ def test_the_milestone_uses_the_learners_library(
     assert done.stdout == "tanh is 42.0\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("code", "line"),
     [
@@ -182,6 +183,7 @@ def test_a_milestone_that_fails_is_said_plainly(
     assert line in capfd.readouterr().out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
@@ -304,6 +306,7 @@ def test_a_change_by_hand_is_never_overwritten_without_force(
     assert "BY_HAND" not in path.read_text() and notes.read_text() == "my notes"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("record", ["", "{", "[]", '{"../../x": ["a"]}', None])
 def test_a_folder_mine_of_unknown_origin_is_left_alone(
     tmp_path: Path, passed: set[str], capsys: pytest.CaptureFixture[str], record: str | None
@@ -391,6 +394,7 @@ def test_a_file_where_mine_should_be_is_one_line(
     assert course.mine.read_text() == "in the way"
 
 
+@pytest.mark.thorough
 def test_a_milestone_ends_with_ctrl_c_and_leaves_no_process(tmp_path: Path) -> None:
     course = scalar_course(tmp_path)
     learner(course)

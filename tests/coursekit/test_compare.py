@@ -306,7 +306,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHOWN)
 def test_whatever_is_shown_a_grade_chooses_among_few_texts(name: str) -> None:
     adversary, want = Adversary(1), Probe(name, encode(SHOWN[name]))
@@ -319,7 +319,7 @@ def judges() -> list[tuple[str, Path]]:
     return [(name, path) for path in sorted(folder.glob("*.py")) for name in compare.load_judges(path)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, path", judges(), ids=lambda one: str(getattr(one, "stem", one)))
 def test_whatever_is_shown_a_judge_chooses_among_few_texts(name: str, path: Path) -> None:
     judge, adversary = compare.load_judges(path)[name], Adversary(2)

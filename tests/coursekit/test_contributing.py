@@ -48,11 +48,18 @@ def test_the_workflow_runs_what_ci_runs_on_each_push_and_pull_request() -> None:
     assert "pip" in kept and "apt" in kept
 
 
-def test_the_workflow_runs_a_learners_tests_on_each_python_that_is_supported() -> None:
-    job = loaded(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["versions"]
-    assert job["steps"][-1] == {"run": "make test"}
-    supported = [f"3.{minor}" for minor in range(OLDEST[1], NEWEST_KNOWN + 1)]
-    assert job["strategy"]["matrix"]["python"] == supported
+def test_each_python_that_is_supported_runs_the_whole_or_the_quick_tests() -> None:
+    jobs = loaded(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
+    assert jobs["versions"]["steps"][-1] == {"run": "make test-fast"}
+    whole = re.findall(r"python:(3\.\d+)-", jobs["test"]["container"]["image"])
+    supported = {f"3.{minor}" for minor in range(OLDEST[1], NEWEST_KNOWN + 1)}
+    assert {*whole, *jobs["versions"]["strategy"]["matrix"]["python"]} == supported
+
+
+def test_the_simulators_tests_run_where_it_has_changed() -> None:
+    workflow = loaded(ROOT / ".github" / "workflows" / "simulator.yml")
+    assert {tuple(event["paths"]) for event in workflow[True].values()} == {("simulator/**",)}
+    assert "simulator/tests" in workflow["jobs"]["test"]["steps"][-1]["run"]
 
 
 @pytest.mark.parametrize(

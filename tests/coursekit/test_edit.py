@@ -46,7 +46,7 @@ def ids(found: NotebookNode) -> list[str]:
     return [cell.id for cell in found.cells]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", ["chapters", "solutions"])
 def test_the_text_form_of_every_notebook_gives_back_the_notebook(folder: str) -> None:
     for path in sorted((ROOT / folder).glob("*.ipynb")):
@@ -216,7 +216,7 @@ def test_prose_is_brought_back_without_a_run(course: Course) -> None:
     assert made.bring()[0] == "1 new; no code changed, so nothing was run"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -322,7 +322,7 @@ def test_the_last_save_of_an_editor_is_brought_back(
     assert "error: .edit/chapters/01_scalar.py:" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_without_an_editor_saves_count_until_ctrl_c(course: Course) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("VISUAL", "EDITOR")}
     process = subprocess.Popen(

@@ -12,11 +12,11 @@ from pathlib import Path
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from coursekit.course import Course
 from coursekit.testing import test as course_test
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TABLES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, SETTINGS = TABLES["project"], TABLES["tool"]["pytest"]["ini_options"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 
@@ -70,24 +70,19 @@ def test_bare_roots_get_the_packages_that_the_readme_names_and_run_its_commands(
     assert subprocess.run(["bash", "-n", ROOT / "tests" / "bare" / "run"]).returncode == 0
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+def test_the_readme_names_the_test_command_and_ci_runs_the_whole_of_it() -> None:
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert re.search(r"^make test-all\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"]).returncode == 0
 
 
-def test_the_readme_and_ci_name_every_step_that_runs_only_when_asked_for() -> None:
-    readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
-    steps = course_test.all_steps(Course(ROOT), [])
-    asked = ["ruff", "format", "mypy", "parity", "browser", "nightly", "gpu"]
-    assert [step.name for step in steps if step.left_to == course_test.ASKED] == asked
-    assert "`make gpu-test`" in readme  # CI has no GPU
+def test_marks_are_the_tiers_and_what_a_test_may_need() -> None:
+    marks = {line.partition(":")[0] for line in SETTINGS["markers"]}
+    assert marks == {"slow", "thorough", "nightly", "oracle", *course_test.NEEDS}
+    asked = {mark for tier in course_test.TIERS.values() for mark in (*tier.left, tier.only) if mark}
+    assert asked == marks - {"oracle"}
     nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
-    assert "`make test-nightly`" in readme and "- run: .ci/run --nightly\n" in nightly
-    assert "$*" in script
-    for name in ("lint", "parity", "browser"):
-        assert re.search(rf"`make (test-)?{name}`", readme)
-        assert re.search(rf"^make test .*--{name}\b", script, re.MULTILINE)
+    assert "- run: .ci/run\n" in nightly and "- run: make test-nightly\n" in nightly
 
 
 def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:

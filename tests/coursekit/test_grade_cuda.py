@@ -25,7 +25,7 @@ from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
 from warplens.reports import messages
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 

@@ -114,7 +114,7 @@ def test_outside_of_any_course_it_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert replies == [f'{{"text": "{live.NO_SOLUTIONS}", "id": 5}}']
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "answers",
     [
@@ -176,7 +176,7 @@ def test_a_stub_is_left_alone_in_todays_form_and_in_that_of_older_notebooks(
     assert not first.left_alone(tiny.DOUBLE)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_stub_that_a_hidden_test_would_catch_is_unsolved(tmp_path: Path) -> None:
     course = made_course(tmp_path)
     path = course.solutions / f"{tiny.NAME}.ipynb"

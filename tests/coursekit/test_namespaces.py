@@ -14,7 +14,7 @@ from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 VISIBLE = """
 LOG = []

@@ -30,6 +30,7 @@ def full_course(folder: Path) -> Course:
     for name in (
         "solutions/misconceptions",
         "solutions/judges",
+        "solutions/others",
         "tests",
         "benchmarks/results",
         "minilib/__pycache__",
@@ -99,7 +100,7 @@ def test_in_a_bundle_the_library_can_be_imported(bundle: Path) -> None:
     assert done.stdout.startswith(f"0.0 {bundle}")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_in_a_bundle_build_makes_a_library(bundle: Path) -> None:
     done = in_bundle(bundle, "-m", "coursekit", "build", "01")
     assert done.returncode == 2 and "holds no exercises yet" in done.stderr

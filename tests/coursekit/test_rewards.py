@@ -13,7 +13,7 @@ from coursekit.build.milestone import scripts
 from coursekit.build.rewards import REWARDS
 from coursekit.course import Course, chapter_number
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 COURSE = Course(Path(__file__).parents[2])
 

@@ -135,6 +135,7 @@ print(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) // 1024)
 AT_NIGHT = [pytest.param(item, marks=pytest.mark.nightly) for item in ("1.5,", "[],", "{},")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("item", ['"ab",', *AT_NIGHT])
 def test_many_large_notebooks_take_the_memory_of_one(item: str, tmp_path: Path, chapter: Chapter) -> None:
     content = f'{{"nbformat": 4, "cells": [], "metadata": {{"x": [{item * (9_900_000 // len(item))} 0]}}}}'
@@ -186,6 +187,7 @@ AWKWARD = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("piece", AWKWARD, ids=repr)
 @pytest.mark.parametrize("size", [980_000, 9_800_000])
 def test_an_awkward_source_costs_little_time(piece: str, size: int, course: Course, chapter: Chapter) -> None:
@@ -350,6 +352,7 @@ def running(course: Course, tmp_path: Path) -> Iterator[Running]:
     shutil.rmtree(one.temporary)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_as_ctrl_c_does(running: Running, kind: signal.Signals) -> None:
     running.until_one_is_graded()
@@ -366,6 +369,7 @@ def test_a_signal_ends_a_run_as_ctrl_c_does(running: Running, kind: signal.Signa
         assert not running.left()
 
 
+@pytest.mark.thorough
 def test_after_a_grader_that_was_killed_nothing_stays(running: Running) -> None:
     running.until_one_is_graded()
     assert len(running.left()) > 1
@@ -448,6 +452,7 @@ def test_an_answer_in_another_cell_is_pointed_at(chapter: Chapter) -> None:
 SQUARES = 'probe("value", double(float(rng.integers(4))))'  # of 0 and 2 twice the number is its square
 
 
+@pytest.mark.thorough
 def test_hidden_tests_that_hold_at_some_seeds_alone_are_found(tmp_path: Path) -> None:
     course = tiny.make_tiny_course(tmp_path)
     path = find_notebook(course.solutions, "01")

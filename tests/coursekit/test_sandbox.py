@@ -257,6 +257,7 @@ def statuses(run: NotebookRun) -> list[str]:
     return [cell.status for cell in run.cells]
 
 
+@pytest.mark.thorough
 def test_one_seed_gives_one_result(boxed: dict[str, NotebookRun]) -> None:
     assert timeless(boxed["reference"]) == timeless(boxed["again"])
 
@@ -359,6 +360,7 @@ test_sandbox.run(Course(Path({root!r})), box, {{str(i): answers for i in range(4
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("boxed", [True, False])
 def test_ctrl_c_leaves_nothing(course: Course, box: Box, tmp_path: Path, boxed: bool) -> None:
     folder, workers = Path(tempfile.mkdtemp(prefix="ck")), 2 if boxed else 1

@@ -32,7 +32,17 @@ COURSE = find_course(Path(__file__).parent)
 PATIENT = 180.0  # seconds for a cell: no known answer hangs, and a kernel takes long on a busy machine
 
 
+EACH_TIME = ("01", "04a")  # whose answers `make test` grades, some in CUDA; `make test-all` grades all
 NUMBERS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
+
+
+def second_answers(chapter: Chapter) -> dict[str, str]:
+    """The cells of solutions/others/NN_name.py, and of NN_name.cu beside it, by exercise."""
+    found: dict[str, str] = {}
+    for path in sorted((COURSE.solutions / "others").glob(f"{chapter.path.stem}.*")):
+        _, *parts = re.split(r"(?m)^(?:#|//) %% exercise=(.*)\n", path.read_text(encoding="utf-8"))
+        found |= zip(parts[::2], parts[1::2])
+    return found
 
 
 def table(lesson: Path) -> list[str]:
@@ -84,10 +94,10 @@ class Kept(Conditions):
 class Exercises:
     """The notebook `solutions/NAME.ipynb`, its known mistakes, and right answers by another way."""
 
-    def __init__(self, name: str, others: dict[str, str]) -> None:
+    def __init__(self, name: str) -> None:
         self.chapter: Chapter = load_chapter(COURSE.solutions / f"{name}.ipynb")
         self.mistakes: list[Misconception] = misconceptions_of(self.chapter)
-        self.others = others
+        self.others = second_answers(self.chapter)
 
     def lacking(self, exercise: Exercise) -> list[str]:
         """What an exercise of the course needs beside its cells, and this one has not, each in words."""
@@ -96,7 +106,7 @@ class Exercises:
         beside = f"solutions/misconceptions/{self.chapter.path.stem}"
         needs = {
             "points: hidden tests with `points` in their metadata": exercise.points > 0,
-            f"a second right answer, in the tests/course file that grades {self.chapter.path.name}": (
+            f"a second right answer in solutions/others/{self.chapter.path.stem}.py or .cu": (
                 exercise.number in self.others
             ),
             f"its line in the table at the end of chapters/{lesson.name}": exercise.number in table(lesson),
@@ -159,14 +169,22 @@ class ExerciseTests:
     exercises: Exercises
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "other" in metafunc.fixturenames:
+            others = [pytest.param(one, marks=self.when) for one in self.exercises.chapter.exercises]
+            metafunc.parametrize("other", others, ids=lambda one: one.number)
         if "mistake" in metafunc.fixturenames:
             metafunc.parametrize("mistake", [self.case(mistake) for mistake in self.exercises.mistakes])
         if "exercise" in metafunc.fixturenames:
             metafunc.parametrize("exercise", self.exercises.chapter.exercises, ids=lambda one: one.number)
 
+    @property
+    def when(self) -> pytest.MarkDecorator:
+        each_time = self.exercises.chapter.number in EACH_TIME
+        return pytest.mark.slow if each_time else pytest.mark.thorough
+
     def case(self, mistake: Misconception) -> ParameterSet:
-        """The first mistake of each exercise is tried each time, the others at night."""
-        marks = [] if mistake in self.exercises.first else pytest.mark.nightly
+        """The first mistake of each exercise is tried by day, the others at night."""
+        marks = [self.when, *([] if mistake in self.exercises.first else [pytest.mark.nightly])]
         return pytest.param(mistake, id=f"{mistake.exercise} {mistake.hint[:40]}", marks=marks)
 
     def test_an_exercise_lacks_nothing(self, exercise):
@@ -183,7 +201,6 @@ class ExerciseTests:
             f"{chapter.path}: {exported} pieces: {said}"
         )
 
-    @pytest.mark.slow
     def test_a_wrong_answer_loses_points_and_earns_its_hint(self, mistake):
         found = enumerate(bundles(self.exercises.mistakes))
         place = next(k for k, bundle in found if mistake in bundle.values())
@@ -192,10 +209,9 @@ class ExerciseTests:
         assert result.points < result.exercise.points
         assert result.hint == mistake.hint
 
-    @pytest.mark.slow
-    def test_another_right_answer_earns_all_points(self, exercise):
-        result = self.exercises.graded["others"][exercise.number]
-        assert (result.points, result.messages) == (exercise.points, ())
+    def test_another_right_answer_earns_all_points(self, other):
+        result = self.exercises.graded["others"][other.number]
+        assert (result.points, result.messages) == (other.points, ())
 
     def test_a_chapter_has_six_exercises_four_of_them_core(self):
         """The parts of chapters 05 and 07 have five each, three of them core."""

@@ -308,7 +308,7 @@ def test_the_png_needs_no_fonts_on_the_machine_and_says_nothing(tmp_path):
         assert done.stdout.strip() == hashlib.sha256(draw_graph(value, names).png()).hexdigest()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_same_graph_gives_the_same_bytes(engine, example):
     first, second = (draw_graph(*example())._repr_mimebundle_() for _ in range(2))

@@ -102,7 +102,7 @@ def moved(
     return 4 * (n * c * h * w * halo * eighths + n * tiles * outs * c * taps + n * outs * h * w + more)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("x", "outs", "halo", "tiles", "more"),
     [
@@ -195,7 +195,7 @@ def test_causal_conv_has_the_numbers_of_the_cpu(shape: Any, taps: int, bias: boo
     agree(causal_conv1d, arrays)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "more"), [((2, 128, 128), 1.0), ((1, 64, 101), 1.25)], ids=str)
 def test_causal_conv_moves_each_number_once(shape: tuple[int, ...], more: float) -> None:
     """And three tokens and the weight once more for each 64 tokens."""

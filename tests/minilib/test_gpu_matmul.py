@@ -132,7 +132,7 @@ def ideal(n: int, k: int, m: int, tile: int) -> int:
 ORDERS = {"rows": lambda x: x, "columns": lambda x: np.asfortranarray(x)}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("right", ORDERS)
 @pytest.mark.parametrize("left", ORDERS)
 @pytest.mark.parametrize("tile", TILES)
@@ -148,7 +148,7 @@ def test_a_product_moves_what_its_tiles_need(tile: int, left: str, right: str) -
             assert report.bytes_moved <= 1.1 * more * ideal(n, k, m, tile), (n, k, m)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_registers_ask_less_of_shared_memory() -> None:
     """For each step along k a thread reads 1 + 1 numbers for one product, 8 + 4 for 32, 8 + 8 for 64."""
     x, y = cp.asarray(floats(128, 48)), cp.asarray(floats(48, 128))

@@ -49,7 +49,7 @@ def test_rows_of_every_width(name: str, width: int) -> None:
     agree(ROWS[name], inputs(name, 3, width))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ROWS)
 def test_more_rows_than_a_grid_has_blocks_along_an_axis(name: str) -> None:
     agree(ROWS[name], inputs(name, 65_537, 3))

@@ -160,7 +160,7 @@ def watched(*launch: Any) -> None:
 RUNS = {"watched": watched, "forward": simulated("forward"), "reverse": simulated("reverse")}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", RUNS)
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__)
 def test_a_kernel_has_no_findings_and_the_same_numbers_in_every_order(

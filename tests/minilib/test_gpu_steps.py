@@ -31,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 # ------------------------------------------------------------------------------------------------- attention
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("batch", "time", "heads", "d"),
     [
@@ -113,7 +114,7 @@ def test_more_sequences_than_a_grid_has_layers_go_to_the_array_module() -> None:
     assert "pair" not in vars(y.function) and not y.sum().item()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("time", "d", "p"), [(64, 64, 0.0), (48, 32, 0.0), (48, 32, 0.5)])
 def test_attention_moves_what_its_tiles_see_without_conflicts(time: int, d: int, p: float) -> None:
     """The bytes that flash.cu states: a tile of 16 queries sees keys in tiles too, up to its own."""
@@ -127,7 +128,7 @@ def test_attention_moves_what_its_tiles_see_without_conflicts(time: int, d: int,
         assert report.bank_conflicts == 0 and report.bytes_moved <= 1.1 * 4 * ideal
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_scan_moves_its_inputs_and_a_state_for_each_chunk() -> None:
     """B and C once for each eight channels; gradients of A, B and C are added by atomics."""
     batch, time, width, n = 2, 96, 32, 16
@@ -315,7 +316,7 @@ def test_a_network_with_norms_and_curves_takes_the_same_steps_of_adamw() -> None
     same_steps(build, x, loss, 1, lambda params: optim.AdamW(params, lr=1e-3))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_digits_network_takes_the_same_ten_steps_and_one_of_adamw() -> None:
     """The convolutional network of chapter 03d, batches of 8."""
 

@@ -156,7 +156,9 @@ def test_right_answers_are_counted_where_something_is_asked():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mamba", "fixed", "gpt"])
-@pytest.mark.parametrize("task", ["copying", "induction", "recall"])
+@pytest.mark.parametrize(
+    "task", ["induction", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("copying", "recall"))]
+)
 def test_the_program_ends_with_its_scores(task, kind, capsys, monkeypatch):
     monkeypatch.setattr(remember, "LENGTHS", (64, 128))
     monkeypatch.setattr(remember, "PAIRS", (4, 16))

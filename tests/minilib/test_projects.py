@@ -199,7 +199,7 @@ def training(folder):
     return state["losses"], [kept[name] for name in ("steps", "held_out", "texts")]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["sort", "adder", "chargpt"])
 def test_an_interrupted_program_goes_on_as_if_it_had_not_been(name, file, tmp_path):
     options = [*options_of(name, file), "--steps", "240", "--every", "80", "--dropout", "0.1"]

@@ -167,7 +167,7 @@ def no_collector():
     gc.enable()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_moons_train_to_micrograds_losses(no_collector):
     loss = moons()
     model = MLP(2, [16, 16, 1])

@@ -207,7 +207,7 @@ def test_the_kernel_says_which_dtypes_and_sizes_it_takes():
 # The kernels
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sizes",
     [(1, 1, 1, 1), (2, 2, 9, 3), (1, 31, 3, 2), (1, 33, 5, 3), (1, 128, 3, 2), (1, 4096, 1, 2)],

@@ -269,6 +269,7 @@ def stopping(path, *others):
     return trainer(lr=3e-3, callbacks=[checkpoint, early, *others, seen]), early, seen
 
 
+@pytest.mark.thorough
 # An epoch has 5 steps; the best loss is after 20.
 @pytest.mark.parametrize("at", slow_where([4, 5, 7, 20, 24, 30], lambda at: at != 20))
 def test_early_stopping_goes_on_after_a_cut_as_if_there_had_been_none(tmp_path, at):

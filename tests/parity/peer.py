@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-REMEDY = "PyTorch is missing: `make test-parity` installs it, or `pip install -e '.[parity]'`"
+REMEDY = "PyTorch is missing: `make test-all` installs it, or `pip install -e '.[parity]'`"
 
 torch = pytest.importorskip("torch", reason=REMEDY)

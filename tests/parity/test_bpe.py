@@ -10,7 +10,7 @@ import pytest
 from minilib.bpe import Encoder, train
 from minilib.data import topics
 
-tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is missing: `make test-parity` installs it")
+tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is missing: `make test-all` installs it")
 ByteLevel = tokenizers.pre_tokenizers.ByteLevel
 
 PROSE = topics()

@@ -11,7 +11,7 @@ from minilib.pretrained import save_pretrained
 from minilib.tensor import Tensor
 from parity.peer import torch
 
-transformers = pytest.importorskip("transformers", reason="`make test-parity` installs transformers")
+transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 CONFIGS = [

@@ -9,7 +9,7 @@ from minilib.mamba import Mamba
 from minilib.tensor import Tensor
 from parity.peer import torch
 
-transformers = pytest.importorskip("transformers", reason="`make test-parity` installs transformers")
+transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
 
 CONFIGS = [
     {"vocab_size": 32, "hidden_size": 24, "num_hidden_layers": 2, "state_size": 16},
