@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_agree import simulated
-from cuda_cases import CASES, Case
+from agreement import simulated
+from real_kernels import CASES, Case
 from cuda_random import make
 
 from gpu.both import difference, held, launch_on_both, to_gpu
