@@ -5,9 +5,9 @@
     // expect: races shared array=s
 
 `launch` says grid, block and bytes of dynamic shared memory as CUDA does, then the arguments: an array
-`name:type[size]=values` holds the values from one to another (`1..128`), or those listed (`0,1,2`) over and over,
-zeros where nothing is said, and what happens to lie there if it is `empty`; `n=64` is a Python int. Of `bug` and
-`endless` the wrong line ends in `// BUG`, of a race the other one in `// OTHER`. `expect` is explained at `Example`.
+`name:type[size]=values` holds the values from one to another (`1..128`) or those listed (`0,1,2`) over and
+over, zeros where nothing is said, and is as cp.empty makes it if it is `empty`; `n=64` is a Python int. Of
+`bug` and `endless` the wrong line ends in `// BUG`, of a race the other one in `// OTHER`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ KINDS = ("bug", "endless", "correct", "snippet", "accepted", "refused")
 WHOLE_FILE = (FOLDER / "whole_file.cu").read_text()  # kernels among host code, as people write them
 FOLDERS = ("bugs", "correct", "snippets", "accepted", "refused")
 TYPES = {"f32": np.float32, "i32": np.int32, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}
+EXPECTED: dict[str, Callable[[str], Any]] = {
+    "array": str,
+    "index": int,
+    "at": literal_eval,
+    "count": int,
+    "also": lambda names: tuple(names.split(",")),
+}
 Triple = tuple[int, int, int]
 
 
@@ -42,10 +49,10 @@ class Empty:
 
 @dataclass(frozen=True)
 class Example:
-    """One kernel, called `k`, of a .cu file. Of a bug, `section` of the report has a finding of kind `finding` on
-    the marked line; `array`, `index`, `at` (block and thread) and `count` are checked where they are given, and
-    `also` are sections that may have findings too. Of a correct kernel, `same_value` and `note` (its kind) say
-    that the report shows these and is `ok` nevertheless. Of a refused one, `name` has key words of the message."""
+    """One kernel, called `k`. Of a bug, `section` of the report has a finding of kind `finding` on the marked
+    line; `array`, `index`, `at` (block and thread) and `count` are checked where they are given, and `also`
+    are sections that may have findings too. Of a correct kernel, `same_value` and `note` (its kind) say that
+    the report shows these and is `ok` nevertheless. Of a refused one, `name` has key words of the message."""
 
     kind: str
     name: str
@@ -90,14 +97,13 @@ class Example:
         return [np.zeros(v.size, v.dtype) if isinstance(v, Empty) else v for v in self.args()]
 
     def device_args(self) -> list[Any]:
-        return [
-            cp.empty(v.size, dtype=v.dtype)
-            if isinstance(v, Empty)
-            else cp.asarray(v)
-            if isinstance(v, np.ndarray)
-            else v
-            for v in self.args()
-        ]
+        return [on_device(value) for value in self.args()]
+
+
+def on_device(value: Any) -> Any:
+    if isinstance(value, Empty):
+        return cp.empty(value.size, dtype=value.dtype)
+    return cp.asarray(value) if isinstance(value, np.ndarray) else value
 
 
 def argument(text: str) -> Any:
@@ -135,19 +141,15 @@ def _launch(text: str) -> dict[str, Any]:
 
 
 def _expect(text: str) -> dict[str, Any]:
-    words = re.findall(r"\S+=\(.*?\)\)|\S+", text)
-    given = dict(word.split("=", 1) for word in words if "=" in word)
     if text == "same-value":
         return {"same_value": True}
     if text.startswith("note "):
         return {"note": text.split()[1]}
-    fields: dict[str, Callable[[str], Any]] = {"array": str, "index": int, "at": literal_eval, "count": int}
-    plain = [word for word in words if "=" not in word]
-    if len(plain) != 2 or (wrong := set(given) - {*fields, "also"}):
-        raise ValueError(f"no expectation: {text!r}; {len(plain)} plain words, {wrong or 'two'} expected")
-    found: dict[str, Any] = {name: fields[name](value) for name, value in given.items() if name != "also"}
-    also = tuple(given["also"].split(",")) if "also" in given else ()
-    return {**found, "section": plain[0], "finding": plain[1], "also": also}
+    words = text.split()
+    given = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+    if len(words) != 2 + len(given) or not given.keys() <= EXPECTED.keys():
+        raise ValueError(f"no expectation: {text!r}; say section, kind, then any of {', '.join(EXPECTED)}")
+    return {"section": words[0], "finding": words[1]} | {k: EXPECTED[k](v) for k, v in given.items()}
 
 
 def read(path: Path) -> list[Example]:
@@ -177,10 +179,5 @@ def read(path: Path) -> list[Example]:
 @cache
 def examples(*kinds: str) -> list[Example]:
     """All kernels of these kinds, file by file."""
-    return [
-        one
-        for name in FOLDERS
-        for path in sorted((FOLDER / name).glob("*.cu"))
-        for one in read(path)
-        if one.kind in kinds
-    ]
+    files = [path for name in FOLDERS for path in sorted((FOLDER / name).glob("*.cu"))]
+    return [one for path in files for one in read(path) if one.kind in kinds]
