@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import compiled, on_device
-from cuda_random import make
+from random_kernels import make
 from real_kernels import CASES
 from tiers import slow_where
 
@@ -326,7 +326,7 @@ def test_good_kernels_are_left_alone_and_bad_ones_are_not(name: str) -> None:
 
 @pytest.mark.parametrize("seed", slow_where(range(0, 24, 3), lambda seed: seed > 6))
 def test_every_report_can_be_shown(seed: int) -> None:
-    random = make(seed, seed % 2 == 0)
+    random = make(seed, *(["classes"] if seed % 2 == 0 else []))
     kernel, args = compiled(random.source, random.name), on_device(random.arguments())
     report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
     assert report.ok and str(report).startswith(f"{report.program}: ")

@@ -11,8 +11,8 @@ from unittest import mock
 import numpy as np
 import pytest
 from agreement import compiled, on_device
-from cuda_random_fourth import usual
 from kernel_files import Example, examples
+from random_kernels import usual
 from real_kernels import CASES, Case
 from same_reports import assert_same, every_lane
 from tiers import slow_but

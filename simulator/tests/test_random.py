@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from _pytest.mark import ParameterSet
 from agreement import SCHEDULES, by_oracle, compiled, difference, on_device, simulated
-from cuda_random import RandomKernel, make, shrink, smaller, statement_count
-from cuda_random_fourth import make_fourth, usual
-from cuda_random_third import make_third
 from oracle import SCHEDULES as ORDERS
 from oracle import Library, why_not
+from random_kernels import FEATURES, make, shrink, smaller, statement_count, usual
 
 from warplens import profile
 from warplens.engine import endless
@@ -100,75 +97,82 @@ def test_a_difference_is_seen() -> None:
     assert "argument 2 at (0, 0, 1)" in (difference(random, got, want) or "")
 
 
-@pytest.mark.parametrize("made", [make, make_third, make_fourth])
-def test_a_seed_gives_the_same_kernel_again(made: Callable[[int], RandomKernel]) -> None:
-    assert made(7).source == made(7).source != made(8).source
+@pytest.mark.parametrize("features", [(), ("classes",), ("classes", "groups", "narrow"), FEATURES], ids=len)
+def test_a_seed_gives_the_same_kernel_again(features: tuple[str, ...]) -> None:
+    assert make(7, *features).source == make(7, *features).source != make(8, *features).source
 
 
-def test_of_every_fifth_seed_the_kernel_is_of_the_third_generation_and_of_the_fourth() -> None:
-    assert [usual(seed).source for seed in range(8)] == [
-        *(make(seed, seed % 3 == 0).source for seed in range(2)),
-        make_fourth(2).source,
-        make(3, True).source,
-        make_third(4).source,
-        *(make(seed, seed % 3 == 0).source for seed in range(5, 7)),
-        make_fourth(7).source,
-    ]
+def test_a_feature_that_there_is_not_is_told() -> None:
+    with pytest.raises(ValueError, match=r"recursion.*classes"):
+        make(7, "recursion")
 
 
-@pytest.mark.slow
-def test_the_third_generation_has_all_that_is_new() -> None:
-    sources = [usual(seed).source for seed in range(4, 500, 5)]
-    for word in (
+# What tells that a feature occurs, in a part of 100 sources of it and in none without it.
+WORDS = {
+    "classes": ("switch (", "union Bytes_", "struct Record_", "Twice_"),
+    "groups": (
         "block.sync()", "cg::sync(", "tiled_partition<2>", "tiled_partition<32>", ".shfl_xor(", ".shfl_down(",
         ".ballot(", ".any(", ".all(", "cg::reduce(", "cg::inclusive_scan(", "cg::exclusive_scan(",
         "cg::greater<", "cg::plus<float>", "cg::coalesced_threads()", "cg::labeled_partition(",
-        "cg::binary_partition(", "meta_group_rank()", "cg::thread_group g", "half h", "half2 h",
-        "__nv_bfloat16 h", "__nv_bfloat162 h", "__hfma(", "__hfma2(", "cg::plus<__nv_bfloat16>",
-        "(const __nv_bfloat16*)in_f", "(__nv_bfloat162*)(own", "__bfloat16_as_ushort(",
-    ):  # fmt: skip
-        assert sum(word in source for source in sources) >= 2, word
-
-
-def test_the_fourth_generation_has_volatile_everywhere_and_waits() -> None:
-    sources = [usual(seed).source for seed in range(2, 500, 5)]
-    for word in (
+        "cg::binary_partition(", "meta_group_rank()", "cg::thread_group g", "cg::plus<__nv_bfloat16>",
+    ),
+    "narrow": (
+        "half2 h", "__nv_bfloat16 h", "__nv_bfloat162 h", "__hfma(", "__hfma2(",
+        "(const __nv_bfloat16*)in_f", "(__nv_bfloat162*)(own", "__nv_bfloat16 sh_b",
+    ),
+    "volatile": (
+        "volatile double v", "const volatile int& c", "volatile int* volatile", "= sh_i;", "sh_u[t] = ",
+        "sh_v[t] = ", "volatile Kept_", "    Kept_",
+    ),
+    "waits": (
         "while (*(volatile int*)&", "do { __nanosleep(", "for (;;) { if (", "atomicAdd(&gate[",
-        "atomicOr(&gate[", "__ldcv(&gate[", " wait_", " spin_", "atomicAdd(&lamp, 0)", "flag = ",
-        "const_cast<volatile int&>", "(blocks - 1 - own_block)", "= mail[", "((volatile int*)mail)",
-        "if (t / 32 == 1) {", "    Kept_", "volatile double v", "const volatile int& c",
-        "volatile int* volatile", "= sh_i;", "sh_u[t] = ", "sh_v[t] = ", "volatile Kept_",
-    ):  # fmt: skip
+        "atomicOr(&gate[",
+        "__ldcv(&gate[", " wait_", " spin_", "atomicAdd(&lamp, 0)", "flag = ", "const_cast<volatile int&>",
+        "(blocks - 1 - own_block)", "= mail[", "((volatile int*)mail)", "if (t / 32 == 1) {",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_each_feature_occurs_where_it_is_switched_on_and_nowhere_else(feature: str) -> None:
+    others = [name for name in FEATURES if name != feature]
+    sources = [make(seed, *FEATURES).source for seed in range(100)]
+    without = [make(seed, *others).source for seed in range(100)]
+    for word in WORDS[feature]:
         assert sum(word in source for source in sources) >= 2, word
-    waiting = [source for source in sources if "gate[" in source or "lamp" in source.split("int lamp;")[-1]]
-    assert len(waiting) > 40
+    telling = {"narrow": "sh_b", "volatile": "sh_v", "waits": "gate["}.get(feature, WORDS[feature][0])
+    assert not any(telling in source for source in without)
+    assert sum(telling in source for source in sources) >= 20
 
 
-@pytest.mark.parametrize(
-    ("made", "word"), [(make, "atomicXor"), (make_third, "cg::reduce("), (make_fourth, "gate[")]
-)
-def test_shrink_keeps_what_fails_and_little_else(made: Callable[[int], RandomKernel], word: str) -> None:
-    random = next(r for r in map(made, range(100)) if word in r.source)
-    small = shrink(random, lambda r: word in r.source)
-    assert word in small.source
-    assert statement_count(small) <= 10 < statement_count(random) / 2
+@pytest.mark.slow
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_alone_makes_kernels_that_compile_and_have_no_race(feature: str) -> None:
+    for seed in range(6):
+        random = make(seed, feature)
+        kernel, args = compiled(random.source, random.name), on_device(random.arguments())
+        report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
+        assert report.ok and not report.races, f"{seed}: {report}"
+
+
+def test_shrink_keeps_what_fails_and_little_else() -> None:
+    for word in ("atomicXor", "cg::reduce(", "gate["):
+        random = next(r for r in (make(seed, *FEATURES) for seed in range(100)) if word in r.source)
+        small = shrink(random, lambda r, word=word: word in r.source)
+        assert word in small.source
+        assert statement_count(small) <= 10 < statement_count(random) / 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made", "seed"),
+    ("features", "seed"),
     [
-        pytest.param(made, seed, marks=needs_oracle)
-        for made, seed in [
-            (partial(make, second=True), 1),
-            (partial(make, second=True), 2),
-            (make_third, 3),
-            (make_fourth, 3),
-        ]
+        pytest.param(features, seed, marks=needs_oracle)
+        for features, seed in [(("classes",), 1), (("classes", "groups", "narrow"), 3), (FEATURES, 3)]
     ],
 )
-def test_every_smaller_kernel_compiles(made: Callable[[int], RandomKernel], seed: int) -> None:
-    random = made(seed)
+def test_every_smaller_kernel_compiles(features: tuple[str, ...], seed: int) -> None:
+    random = make(seed, *features)
     bodies = list(smaller(random.body))[:: max(1, len(list(smaller(random.body))) // 20)]
     units = []
     for i, body in enumerate(bodies):

@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 from agreement import compiled, on_device, on_host
-from cuda_random_fourth import usual
 from kernel_files import Example, examples
+from random_kernels import usual
 from real_kernels import CASES, Case
 from tiers import slow_but
 

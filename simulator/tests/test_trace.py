@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import compiled, on_device
-from cuda_random import make
+from random_kernels import make
 from real_kernels import CASES
 from tiers import slow_where
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from cuda_random import RandomKernel, make, shrink
-from cuda_random_fourth import make_fourth, usual
-from cuda_random_third import make_third
 from oracle import Kernel, OracleError, load
+from random_kernels import FEATURES, RandomKernel, make, shrink, usual
 
 from warplens import RawKernel, cp, simulate
 
@@ -85,18 +83,10 @@ def failure(random: RandomKernel, schedules: Sequence[str] = SCHEDULES) -> str |
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
-    for generation in ("first", "second", "third", "fourth"):
-        parser.add_argument(f"--{generation}", action="store_const", const=generation, dest="generation")
+    parser.add_argument("--features", nargs="*", choices=FEATURES, help="instead of those of the tests")
     parser.add_argument("--tries", type=int, default=300)
     options = parser.parse_args()
-    makers = {
-        None: usual,
-        "fourth": make_fourth,
-        "first": make,
-        "second": partial(make, second=True),
-        "third": make_third,
-    }
-    random = makers[options.generation](options.seed)
+    random = usual(options.seed) if options.features is None else make(options.seed, *options.features)
     first = failure(random)
     if first is None:
         print("no difference")

@@ -1,11 +1,21 @@
 """Random kernels without races and without undefined behaviour, and a shrinker for those that fail.
 
-`make(seed)` gives the same kernel everywhere. Integer expressions carry the interval of their values, so
-that signed arithmetic never overflows, shifts stay in range and divisors are not zero. Floats never feed
-conditions or indices; a cast of a float to an integer has a value in range that a float holds exactly.
-Functions whose last bits differ between libraries add to variables of their own (`m0`, `m1`), which nothing
-else reads: all other results are the same bits wherever floating point follows IEEE 754 and no product is
-fused with a sum.
+`make(seed, *features)` gives the same kernel everywhere; the features are switched on by their names:
+
+    classes     switch, structs with methods, unions and templates
+    groups      cooperative groups, made where all threads of a block are, and of complete warps
+    narrow      arithmetic of half and bfloat16
+    volatile    volatile variables, members, references, pointers and shared arrays
+    waits       a warp waits for another one, a block for blocks that begin before or after it
+
+Integer expressions carry the interval of their values, so that signed arithmetic never overflows, shifts stay
+in range and divisors are not zero. Floats never feed conditions or indices; a cast of a float to an integer
+has a value in range that a float holds exactly. Functions whose last bits differ between libraries add to
+variables of their own (`m0`, `m1`), which nothing else reads. Threads that run together in a group are known
+by their number in the block and meet again behind it; bits are read of no nan, and a sum of floats has one
+order. Between a flag and what is told by it stands a fence, and each gate is passed once, where all threads
+of a block are, so that no wait lasts for ever. So all other results are the same bits wherever floating point
+follows IEEE 754 and no product is fused with a sum.
 """
 
 from __future__ import annotations
@@ -13,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +90,63 @@ struct Record {
 };"""
 
 
+FEATURES = ("classes", "groups", "narrow", "volatile", "waits")
+
+INTEGER_OPERATIONS = ("plus", "less", "greater", "bit_and", "bit_or", "bit_xor")
+FLOAT_OPERATIONS = ("plus", "plus", "less", "greater")
+EXCHANGED = ("int", "unsigned int", "long long", "unsigned long long", "float", "double")
+NARROW = {"half": "half", "__nv_bfloat16": "bfloat16"}  # a type, and how its functions call it
+PAIRS = {"half": "half2", "__nv_bfloat16": "__nv_bfloat162"}
+TILES = (2, 4, 8, 16, 32)
+# Functions of groups: of any type of group, of one that has forgotten what it is, of a tile's size.
+GROUP_FUNCTIONS = """template <typename G> __device__ int count_SEED(const G& g, int v) {
+    for (int i = 1; i < (int)g.size(); i *= 2) v += g.shfl_down(v, i) & 0xff;
+    return g.shfl(v, 0) * 3 + (int)g.thread_rank();
+}
+template <unsigned N> __device__ unsigned int spread_SEED(const cg::thread_block_tile<N>& g, unsigned int v) {
+    return cg::reduce(g, v, cg::plus<unsigned int>()) * N + g.meta_group_rank();
+}
+__device__ int next_SEED(cg::thread_group g, int* s, int v) {
+    int rank = (int)g.thread_rank();
+    g.sync();
+    s[rank] = v;
+    g.sync();
+    v ^= s[(rank + 1) % (int)g.size()];
+    g.sync();
+    return v;
+}"""
+
+GATES, ROUNDS = 8, 3  # flags of one wait of blocks, which are four at most; waits of blocks in a kernel
+# Functions with volatile parameters, overloads that differ in it, a struct with volatile members.
+VOLATILE_FUNCTIONS = """__device__ int seen_SEED(const volatile int* p, long long k) { return p[k & 7] ^ *p; }
+__device__ int bump_SEED(volatile int& r, int k) { r ^= k; return r & 255; }
+__device__ int which_SEED(int* p) { return 1; }
+__device__ int which_SEED(const int* p) { return 2; }
+__device__ int which_SEED(volatile int* p) { return 3; }
+__device__ int which_SEED(const volatile int* p) { return 4; }
+__device__ int by_SEED(int& r) { return 1; }
+__device__ int by_SEED(const int& r) { return 2; }
+__device__ int by_SEED(volatile int& r) { return 3; }
+__device__ int by_SEED(const volatile int& r) { return 4; }
+template <typename T> __device__ T swap_SEED(volatile T& r, T by) { T old = r; r = by; return old; }
+template <typename T> __device__ int size_SEED(T& r) { return (int)sizeof(r) + (r > 9); }
+__device__ volatile int& cell_SEED(int* p, int k) { return p[k & 7]; }
+__device__ void wait_SEED(const volatile int& flag, int wanted) {
+    while (flag != wanted) {}
+}
+__device__ void spin_SEED(volatile int* flag, int wanted) {
+    while (*flag != wanted) {}
+}
+struct Kept_SEED {
+    volatile int v;
+    int n;
+    volatile short w[2];
+    __device__ int turn(int k) { v = v ^ k; n ^= v & 7; return w[k & 1] + (n & 15); }
+    __device__ volatile int& of() { return v; }
+};"""
+VOLATILE_NAMES = ("seen", "bump", "which", "by", "swap", "size", "cell", "wait", "spin", "Kept")
+
+
 @dataclass(frozen=True)
 class Expression:
     """`kind`: a type's name; `low` and `high` bound an integer's value; `parts` may stand in its place."""
@@ -142,6 +209,7 @@ class RandomKernel:
     grid: tuple[int, int]
     block: tuple[int, int, int]
     shared_mem: int
+    waits: bool = False  # `gate` and `mail` come behind the other arguments: flags, and what they tell of
     exact = (2, 3, 5, 6, 7)
     inexact = (4,)
 
@@ -165,6 +233,7 @@ class RandomKernel:
         in_i[rng.integers(0, INPUTS, 4)] = [-(2**31), 2**31 - 1, 0, -1]
         in_f = rng.normal(0, 4, INPUTS).astype(np.float32)
         acc = rng.integers(-1000, 1000, 16).astype(np.int32)
+        waits = [np.zeros(GATES * ROUNDS, np.int32), np.full(ROUNDS * self.threads, -5, np.int32)]
         return [
             in_i,
             in_f,
@@ -175,6 +244,7 @@ class RandomKernel:
             rng.integers(0, 2**32, 8, dtype=np.uint64),
             rng.integers(-3, 3, self.threads).astype(np.int32),
             np.int32(rng.integers(1, self.threads + 1)),
+            *(waits if self.waits else []),
         ]
 
 
@@ -219,6 +289,10 @@ SHARED = (
 )
 
 
+NARROW_SHARED = (("sh_b", "__nv_bfloat16"), ("sh_p", "__nv_bfloat162"))
+VOLATILE_SHARED = (("sh_v", "int"), ("sh_w", "float"), ("sh_u", "unsigned char"))
+
+
 @dataclass
 class Scope:
     """What may be read and written here; `depth` bounds the nesting of statements."""
@@ -236,19 +310,41 @@ class Scope:
         return dataclasses.replace(self, **changes)
 
 
-class Maker:
-    styles: tuple[str, ...] = ("plain", "block", "warp")
-    rounds = (1, 4)  # how often a block does something together, at least and at most
-    shared: tuple[tuple[str, str], ...] = SHARED  # arrays with an element for each thread
+@dataclass(frozen=True)
+class Group:
+    """What the source calls it, and how many threads of a warp it has; `size` 0: only the kernel knows."""
 
-    def __init__(self, seed: int, second: bool) -> None:
+    name: str
+    size: int = 0
+
+    @property
+    def is_tile(self) -> bool:
+        return self.size > 0
+
+
+class Maker:
+    def __init__(self, seed: int, features: Collection[str]) -> None:
+        if unknown := set(features) - {*FEATURES}:
+            raise ValueError(f"no features: {sorted(unknown)}; there are {', '.join(FEATURES)}")
         self.random = random.Random(seed)
-        self.seed, self.second = seed, second
+        self.seed, self.features = seed, features
         self.names = 0
         self.functions: list[tuple[str, str]] = []
         self.values: list[str] = []  # functions that give an int
         self.changers: list[str] = []  # functions with references
         self.threads = 0
+        self.passed = 0  # waits of blocks
+        # Arrays with an element for each thread, and how often a block does something together, at most.
+        self.shared = SHARED
+        self.shared += NARROW_SHARED if "narrow" in features else ()
+        self.shared += VOLATILE_SHARED if "volatile" in features else ()
+        self.rounds = (2, 5) if "groups" in features else (1, 4)
+
+    def style(self) -> str:
+        """How the threads of a kernel work together: not at all, by blocks, or by complete warps as well."""
+        if "waits" in self.features:
+            return self.pick(("plain", "block", "block", "warp", "warp", "warp"))  # type: ignore[no-any-return]
+        return self.pick(("plain", "block", *["warp"] * (4 if "groups" in self.features else 1)))  # type: ignore[no-any-return]
 
     def chance(self, p: float) -> bool:
         return self.random.random() < p
@@ -584,12 +680,12 @@ class Maker:
             simple += [self.pointer, self.anywhere, self.bytes, self.vector, self.table, self.chained]
             simple += [self.half_value]
             simple += [self.effect] * 2
-            simple += [self.record, self.cached, self.copied, self.enum] if self.second else []
+            simple += [self.record, self.cached, self.copied, self.enum] if "classes" in self.features else []
             simple += self.more_statements()
         nested = [self.branch] * 4 + [self.let]
         if scope.loops < 2:
             nested += [self.for_loop] * 2 + [self.while_loop, self.do_loop, self.two_ended, self.endless]
-        if self.second:
+        if "classes" in self.features:
             nested += [self.switch] * 2
         if scope.in_loop and self.chance(0.15):
             return Node(f"if ({self.test(scope)}) {self.pick(['break', 'continue'])};")
@@ -888,7 +984,7 @@ class Maker:
         return made  # type: ignore[no-any-return]
 
     def record(self, scope: Scope) -> Node:
-        """A struct by value with methods, and a union; only where `second` allows it."""
+        """A struct by value with methods, and a union; only with `classes`."""
         r, name, kind = self.name("s"), self.any_integer(scope), f"Record_{self.seed}"
         steps = [
             f"if ({self.test(scope)}) {r}.turn({self.part(scope, 63)});",
@@ -928,6 +1024,8 @@ class Maker:
     # ------------------------------------------- statements that all threads of a block execute
 
     def together(self, scope: Scope, warps: bool, depth: int) -> Node:
+        if "waits" in self.features and depth == 2 and self.passed < ROUNDS and self.chance(0.4):
+            return self.block_wait(scope, warps)  # where each thread comes once
         choices = [self.exchange] * 3 + [self.shared_atomic] + [self.block_vote] * 2
         if warps:
             choices += [self.warp_value] * 4 + [self.warp_exchange]
@@ -940,23 +1038,47 @@ class Maker:
         return made(scope)  # type: ignore[no-any-return]
 
     def more_statements(self) -> list[Callable[[Scope], Node]]:
-        """What a later generation knows."""
-        return []
+        found: list[Callable[[Scope], Node]] = []
+        if "narrow" in self.features:
+            found += [self.narrow_value] * 4 + [self.narrow_pair] * 3 + [self.narrow_memory] * 2
+            found += [self.narrow_test]
+        if "volatile" in self.features:
+            found += [self.volatile_local, self.volatile_real, self.volatile_record, self.volatile_call] * 2
+            found += [self.volatile_pointer, self.volatile_reference, self.volatile_own] * 2
+        return found
 
     def more_together(self, warps: bool) -> list[Callable[[Scope], Node]]:
-        """The same, of what all threads of a block execute; `warps`: all of its warps are complete."""
-        return []
+        """What all threads of a block execute; `warps`: all of its warps are complete."""
+        found: list[Callable[[Scope], Node]] = []
+        if "groups" in self.features:
+            found += [self.block_group] * 4
+        if "groups" in self.features and warps:
+            found += [self.tile] * 8 + [self.some_tiles] * 5 + [self.group_function] * 4
+            found += [self.partition] * 6 + [self.run_together] * 6
+        if "volatile" in self.features:
+            found += [self.volatile_exchange] * 3
+        if "waits" in self.features and warps and self.threads > 32:
+            found += [self.warp_wait] * 8
+        return found
 
     def put(self, scope: Scope, kind: str) -> str:
-        if kind == "half":
+        if kind == "__nv_bfloat162":
+            return self.pair_of(scope, "__nv_bfloat16", ())
+        if kind in NARROW and self.chance(0.6):
+            return self.narrow_expression(scope, kind, (), 2)
+        if kind in NARROW:
             e = self.real(scope, 2).text if self.chance(0.6) else self.integer(scope, 2).text
-            return self.pick(["{}", "(half)({})", "__float2half({})"]).format(e)  # type: ignore[no-any-return]
+            ways = ["{}", f"({kind})({{}})", f"__float2{NARROW[kind]}({{}})"]
+            return self.pick(ways).format(e)  # type: ignore[no-any-return]
         return self.real(scope, 2).text if kind in ("float", "double") else self.integer(scope, 2).text
 
     def get(self, scope: Scope, kind: str, place: str) -> Node:
         """A use of a place in shared memory."""
-        if kind == "half":
-            return self.get_half(scope, place)
+        if kind == "__nv_bfloat162":
+            part = self.pick(["{}.x", "{}.y", "__low2bfloat16({})", "__high2bfloat16(__lowhigh2highlow({}))"])
+            return self.get_narrow(scope, "__nv_bfloat16", part.format(place))
+        if kind in NARROW:
+            return self.get_narrow(scope, kind, place)
         if kind in ("float", "double"):
             name = self.pick(scope.floats)[0]
             return self.pick([Node(f"{name} = {place};"), Node(f"{name} += {place};")])  # type: ignore[no-any-return]
@@ -970,36 +1092,19 @@ class Maker:
         )
         return made  # type: ignore[no-any-return]
 
-    def get_half(self, scope: Scope, place: str) -> Node:
-        """A half is only converted; towards an integer it stops at the ends of the type."""
-        whole, real = self.any_integer(scope), self.pick(scope.floats)[0]
-        kind = self.pick([kind for kind in INTEGERS if kind != "bool"])
-        made = self.pick(
-            [
-                Node(f"{real} = {place};"),
-                Node(f"{real} += __half2float({place});"),
-                Node(f"{real} = {real} - (float){place};"),
-                Node(f"{whole} = ({kind}){place};"),
-                Node(f"{whole} ^= __half_as_ushort({place}) & 0x8000;"),
-                Node(f"if ({place}) {whole} = {self.integer(scope, 1).text};"),
-                Node(f"p0 = !{place};"),
-            ]
-        )
-        return made  # type: ignore[no-any-return]
-
     def half_value(self, scope: Scope) -> Node:
         """Halves in a register, in a local array and in the bytes of another."""
         h, at, other = self.name("h"), self.part(scope, 3), self.part(scope, 15)
         if self.chance(0.3):  # never a nan, whose bits nobody promises
             first = f"half* {h} = (half*)loc;"
             return self.scoped(first, Node(f"{h}[{other}] = {self.integer(scope, 1).text};"),
-                               self.get_half(scope, f"{h}[{self.part(scope, 15)}]"))  # fmt: skip
+                               self.get_narrow(scope, "half", f"{h}[{self.part(scope, 15)}]"))  # fmt: skip
         if self.chance(0.5):
             first = f"half {h} = {self.put(scope, 'half')};"
-            return self.scoped(first, self.get_half(scope, h))
+            return self.scoped(first, self.get_narrow(scope, "half", h))
         first = f"half {h}[4] = {{1.5f, {self.put(scope, 'half')}}};"
         return self.scoped(first, Node(f"{h}[{at}] = {self.put(scope, 'half')};"),
-                           self.get_half(scope, f"{h}[{self.part(scope, 3)}]"))  # fmt: skip
+                           self.get_narrow(scope, "half", f"{h}[{self.part(scope, 3)}]"))  # fmt: skip
 
     def exchange(self, scope: Scope) -> Node:
         array, kind = self.pick([*self.shared, ("dyn", "double")])
@@ -1122,6 +1227,561 @@ class Maker:
 
     # ---------------------------------------------------------------------------- whole programs
 
+    # ------------------------------------------------------------------------ half and bfloat16
+
+    def get_narrow(self, scope: Scope, kind: str, place: str) -> Node:
+        """A use of a half or bfloat16; of a nan the sign is not read."""
+        whole, real, word = self.any_integer(scope), self.pick(scope.floats)[0], NARROW[kind]
+        to = self.pick([name for name in INTEGERS if name != "bool"])
+        mode, of = self.pick(["rn", "rz", "rd", "ru"]), self.pick(["int", "uint"])
+        made = self.pick(
+            [
+                Node(f"{real} = {place};"),
+                Node(f"{real} += __{word}2float({place});"),
+                Node(f"{real} = {real} - (float){place};"),
+                Node(f"{whole} = ({to}){place};"),
+                Node(f"{whole} ^= __{word}2{of}_{mode}({place});"),
+                Node(f"{whole} ^= __{word}_as_ushort(__hmax({place}, ({kind})-100));"),
+                Node(f"if ({place}) {whole} = {self.integer(scope, 1).text};"),
+                Node(f"p0 = !{place};"),
+                Node(f"{whole} = __hisnan({place}) + 2 * __hisinf({place});"),
+            ]
+        )
+        return made  # type: ignore[no-any-return]
+
+    def narrow_leaf(self, scope: Scope, kind: str, names: tuple[str, ...]) -> str:
+        if names and self.chance(0.6):
+            return self.pick(names)  # type: ignore[no-any-return]
+        word, e, real = NARROW[kind], self.integer(scope, 1).text, self.real(scope, 1).text
+        ways = [
+            f"({kind})({real})", f"__float2{word}_rn({real})", f"__double2{word}({real})", f"({kind})({e})",
+            f"__int2{word}_rn((int)({e}))", f"__ll2{word}_rn((long long)({e}))",
+            f"__uint2{word}_rn((unsigned int)({e}))", f"__ull2{word}_rn((unsigned long long)({e}))",
+            f"__short2{word}_rn((short)({e}))", f"__ushort_as_{word}((unsigned short)({e}) & 0xbfff)",
+        ]  # fmt: skip
+        if kind == "__nv_bfloat16" and scope.kernel:  # the upper half of a float
+            ways.append(f"((const __nv_bfloat16*)in_f)[2 * {self.part(scope, 63)} + 1]")
+        return self.pick(ways)  # type: ignore[no-any-return]
+
+    def narrow_expression(self, scope: Scope, kind: str, names: tuple[str, ...], depth: int) -> str:
+        """A value of one of the types of two bytes, of variables of that type and of other numbers."""
+        if depth <= 0 or self.chance(0.1):
+            return self.narrow_leaf(scope, kind, names)
+        a, b, c = (self.narrow_expression(scope, kind, names, depth - 1) for _ in "abc")
+        two = self.pick(
+            ["__hadd", "__hsub", "__hmul", "__hdiv", "__hmax", "__hmin", "__hadd_rn", "__hmul_rn"]
+        )
+        one = self.pick(["hfloor", "hceil", "htrunc", "hrint", "__habs", "__hneg", "hrcp"])
+        made = self.pick(
+            [f"({a} {self.pick('+-*/')} {b})"] * 4
+            + [f"{two}({a}, {b})"] * 3
+            + [f"__hfma({a}, {b}, {c})"] * 2
+            + [f"{one}({a})", f"hsqrt(__habs({a}))", f"-{a}" if a[0] != "-" else a]
+            + [f"({a} {self.pick(['<', '<=', '==', '!=', '>', '>='])} {b} ? {a} : {c})"]
+        )
+        return made  # type: ignore[no-any-return]
+
+    def narrow_value(self, scope: Scope) -> Node:
+        kind, h, g = self.pick(list(NARROW)), self.name("h"), self.name("h")
+        names = (h, g)
+        steps = [
+            Node(f"{h} = {self.narrow_expression(scope, kind, names, 2)};"),
+            Node(
+                f"{g} {self.pick(['+=', '-=', '*=', '/='])} {self.narrow_expression(scope, kind, names, 1)};"
+            ),
+            Node(f"{self.pick(['++{}', '{}--', '--{}', '{}++']).format(h)};"),
+            Node(f"if ({self.test(scope)}) {h} = {self.narrow_expression(scope, kind, names, 1)};"),
+            self.get_narrow(scope, kind, h),
+        ]
+        first = f"{kind} {h} = {self.put(scope, kind)}, {g} = {self.put(scope, kind)};"
+        uses = [step for step in steps if self.chance(0.5)]
+        return self.scoped(first, *uses, self.get_narrow(scope, kind, self.pick(names)))
+
+    def narrow_test(self, scope: Scope) -> Node:
+        kind = self.pick(list(NARROW))
+        a, b = (self.narrow_expression(scope, kind, (), 1) for _ in "ab")
+        compare = f"__h{self.pick(['eq', 'ne', 'lt', 'le', 'gt', 'ge'])}{self.pick(['', 'u'])}"
+        body = self.statements(scope, 1, 0)
+        return Node(f"if ({compare}({a}, {b})) {{", body, "}", hoist=True)
+
+    def pair_of(self, scope: Scope, kind: str, names: tuple[str, ...]) -> str:
+        """Two of them, made of numbers or of pairs that are there."""
+        word, pair = NARROW[kind], PAIRS[kind]
+        a, b = (self.narrow_leaf(scope, kind, ()) for _ in "ab")
+        if names and self.chance(0.7):
+            p, q = self.pick(names), self.pick(names)
+            two = self.pick(
+                ["__hadd2", "__hmul2", "__hmax2", "__hmin2", f"__lows2{word}2", f"__highs2{word}2"]
+            )
+            ways = [
+                f"{p} {self.pick('+-*/')} {q}", f"{two}({p}, {q})", f"__hfma2({p}, {q}, {self.pick(names)})",
+                f"__lowhigh2highlow({p})", f"__low2{word}2({p})", f"h2sqrt(__habs2({p}))", f"-{p}",
+            ]  # fmt: skip
+            return self.pick(ways)  # type: ignore[no-any-return]
+        ways = [
+            f"make_{word}2({a}, {b})", f"{pair}({a}, {b})", f"__{word}2{word}2({a})",
+            f"__halves2{word}2({a}, {b})", f"__floats2{word}2_rn({self.real(scope, 1).text}, 0.3f)",
+        ]  # fmt: skip
+        return self.pick(ways)  # type: ignore[no-any-return]
+
+    def narrow_pair(self, scope: Scope) -> Node:
+        kind, p, q = self.pick(list(NARROW)), self.name("h"), self.name("h")
+        real = self.pick(scope.floats)[0]
+        steps = [
+            Node(f"{p} = {self.pair_of(scope, kind, (p, q))};"),
+            Node(f"{q} {self.pick(['+=', '-=', '*='])} {self.pair_of(scope, kind, (p, q))};"),
+            Node(f"{q}.{self.pick('xy')} = {self.narrow_expression(scope, kind, (f'{p}.x', f'{q}.y'), 1)};"),
+            Node(f"{real} = __{NARROW[kind]}22float2({p}).{self.pick('xy')} + __high2float({q});"),
+        ]
+        last = self.get_narrow(scope, kind, f"{self.pick([p, q])}.{self.pick('xy')}")
+        first = f"{PAIRS[kind]} {p} = {self.pair_of(scope, kind, ())}, {q} = {self.pair_of(scope, kind, ())};"
+        return self.scoped(first, *[step for step in steps if self.chance(0.7)], last)
+
+    def narrow_memory(self, scope: Scope) -> Node:
+        """In the thread's own cell of global memory, or in its local array; a nan is not stored."""
+        kind, p, h = self.pick(list(NARROW)), self.name("p"), self.name("h")
+        place = self.pick(["own + gid", "loc", "&loc[3]"])
+        value = f"__hmax({self.put(scope, kind)}, ({kind})-100)"
+        if self.chance(0.4):
+            first = f"{PAIRS[kind]}* {p} = ({PAIRS[kind]}*)({place});"
+            store = f"*{p} = __hmax2({self.pair_of(scope, kind, ())}, __float2{NARROW[kind]}2_rn(-100.0f));"
+            return self.scoped(
+                first, Node(store, fixed=True), self.get_narrow(scope, kind, f"{p}->{self.pick('xy')}")
+            )
+        at = self.part(scope, 1)
+        return self.scoped(
+            f"{kind}* {p} = ({kind}*)({place});",
+            Node(f"for (int {h} = 0; {h} < 2; ++{h}) {p}[{h}] = ({kind})(0.5f * t);", fixed=True),
+            Node(f"{p}[{at}] = {value};"),
+            self.get_narrow(scope, kind, f"{p}[{self.part(scope, 1)}]"),
+        )
+
+    # ------------------------------------------------------------------------- groups of threads
+
+    def exchanged(self, scope: Scope) -> tuple[str, str, str]:
+        """A variable, the type that a group works with, and a value of it."""
+        known = scope.integers if self.chance(0.6) else scope.floats
+        name, kind = self.pick([v for v in known if v[1] in EXCHANGED])
+        if kind in ("float", "double"):
+            return name, kind, f"({kind})({self.real(scope, 1).text})"
+        return name, kind, f"({kind})({self.integer(scope, 1).text})"
+
+    def combined(self, scope: Scope, g: Group) -> Node:
+        """reduce and scans; a sum of signed numbers does not overflow."""
+        name, kind, value = self.exchanged(scope)
+        real = kind in ("float", "double")
+        operation = self.pick(FLOAT_OPERATIONS if real else INTEGER_OPERATIONS)
+        if operation == "plus" and not real and INTEGERS[kind][1]:
+            value = f"({kind}){self.narrow(self.integer(scope, 1)).text}"
+        what = self.pick(["reduce", "reduce", "inclusive_scan", "exclusive_scan"])
+        if what != "reduce" and operation == "plus" and self.chance(0.5):
+            return Node(f"{name} = cg::{what}({g.name}, {value});")
+        return Node(f"{name} = cg::{what}({g.name}, {value}, cg::{operation}<{kind}>());")
+
+    def combined_narrow(self, scope: Scope, g: Group) -> Node:
+        kind, h = self.pick(list(NARROW)), self.name("h")
+        value = self.put(scope, kind)
+        call = self.pick(
+            ["cg::reduce({0}, {1}, cg::{2}<{3}>())", "cg::inclusive_scan({0}, {1}, cg::{2}<{3}>())"]
+        )
+        use = call.format(g.name, h, self.pick(FLOAT_OPERATIONS), kind)
+        if self.chance(0.4):
+            use = f"{g.name}.{self.pick(['shfl_up', 'shfl_down'])}({h}, {self.random.randint(0, 5)})"
+        return self.scoped(f"{kind} {h} = {value};", Node(f"{h} = {use};"), self.get_narrow(scope, kind, h))
+
+    def shuffled(self, scope: Scope, g: Group) -> Node:
+        name, _, value = self.exchanged(scope)
+        how = self.pick(["shfl", "shfl_up", "shfl_down", *(["shfl_xor"] if g.is_tile else [])])
+        if how == "shfl":
+            by = f"(int)(({self.integer(scope, 1).text}) & 31)"
+            if not g.is_tile:
+                by = f"(int)((unsigned int)({self.integer(scope, 1).text}) % {g.name}.size())"
+        else:
+            by = str(self.random.randint(0, g.size - 1 if how == "shfl_xor" else 17))
+        return Node(f"{name} = {g.name}.{how}({value}, {by});")
+
+    def voted(self, scope: Scope, g: Group) -> Node:
+        what, name = self.pick(["any", "all", "ballot", "ballot"]), self.any_integer(scope)
+        if self.chance(0.3):  # the same for all of the group
+            test = f"{g.name}.{what}({self.test(scope)})"
+            inner = self.use_of_group(scope, g, 0)
+            return Node(f"if ({test} & 1) {{", (inner, *self.statements(scope, 1, 0)), "}")
+        return Node(f"{name} {self.pick(['=', '^='])} {g.name}.{what}({self.test(scope)});")
+
+    def ranks(self, scope: Scope, g: Group) -> Node:
+        number = self.pick(["thread_rank", "size", "num_threads", "meta_group_rank", "meta_group_size"])
+        name = self.any_integer(scope)
+        return Node(f"{name} = {g.name}.thread_rank() * 3 + {g.name}.{number}();")
+
+    def looped(self, scope: Scope, g: Group) -> Node:
+        """As often as one of the group says."""
+        j, e = self.name("j"), self.name("e")
+        count = f"(int)({g.name}.shfl((int)({self.integer(scope, 1).text}), 0) & 3)"
+        inner = scope.inside(known=[*scope.known, (j, "int", 0, 3)])
+        body = (self.use_of_group(inner, g, 0), *self.statements(inner, 1, 0))
+        return Node(f"for (int {j} = 0, {e} = {count}; {j} < {e}; ++{j}) {{", body, "}")
+
+    def through_memory(self, scope: Scope, g: Group) -> Node:
+        """Of a tile, which waits for nobody else."""
+        array, kind = self.pick(self.shared)
+        wait = self.pick([f"{g.name}.sync();", f"cg::sync({g.name});"])
+        where = f"(t & ~{g.size - 1}) + (int)(({self.integer(scope, 1).text}) & {g.size - 1})"
+        return Node(
+            body=(
+                Node(wait, fixed=True),
+                Node(f"{array}[t] = {self.put(scope, kind)};", fixed=True),
+                Node(wait, fixed=True),
+                self.get(scope, kind, f"{array}[{where}]"),
+                Node(wait, fixed=True),
+            )
+        )
+
+    def use_of_group(self, scope: Scope, g: Group, depth: int = 1) -> Node:
+        uses = (
+            [self.combined] * 3
+            + [self.shuffled] * 3
+            + [self.combined_narrow, self.combined_narrow, self.ranks]
+        )
+        if depth:
+            uses += [self.voted] * 2 + [self.looped]
+        if g.is_tile:
+            uses.append(self.through_memory)
+        return self.pick(uses)(scope, g)  # type: ignore[no-any-return]
+
+    def uses_of_group(self, scope: Scope, g: Group) -> list[Node]:
+        return [self.use_of_group(scope, g) for _ in range(self.random.randint(1, 3))]
+
+    def tile_of(self, g: str) -> tuple[Group, str]:
+        """A tile of the block, and its declaration."""
+        size = self.pick(TILES)
+        larger = [n for n in TILES if n > size]
+        of = f"cg::tiled_partition<{self.pick(larger)}>(block)" if larger and self.chance(0.4) else "block"
+        kind = self.pick(["auto", "const auto", f"cg::thread_block_tile<{size}>"])
+        return Group(g, size), f"{kind} {g} = cg::tiled_partition<{size}>({of});"
+
+    def closed(self, first: str, *uses: Node) -> Node:
+        """A group and its uses, behind which the block waits: shared memory may be used otherwise."""
+        return Node(body=(self.scoped(first, *uses), Node("__syncthreads();", fixed=True)))
+
+    def tile(self, scope: Scope) -> Node:
+        g, first = self.tile_of(self.name("g"))
+        return self.closed(first, *self.uses_of_group(scope, g))
+
+    def some_tiles(self, scope: Scope) -> Node:
+        """Whole tiles go one way, and others another one."""
+        g, first = self.tile_of(self.name("g"))
+        test = self.pick(
+            [f"{g.name}.meta_group_rank() & 1", f"t / {g.size} % 3 == 1", f"{g.name}.any(t & 8)"]
+        )
+        uses = Node(f"if ({test}) {{", (*self.uses_of_group(scope, g), *self.statements(scope, 1, 0)), "}")
+        if self.chance(0.5):
+            return self.closed(first, uses)
+        return self.closed(first, uses, Node("else {", (self.use_of_group(scope, g),), "}"))
+
+    def partition(self, scope: Scope) -> Node:
+        """The lanes that say the same."""
+        g, whole = self.name("g"), f"cg::tiled_partition<{self.pick(TILES)}>(block)"
+        label = self.pick(["(int)(({}) & 3)", "(unsigned char)({}) % 3", "(long long)({}) % 4"])
+        call = f"cg::labeled_partition({whole}, {label.format(self.integer(scope, 1).text)})"
+        if self.chance(0.4):
+            call = f"cg::binary_partition({whole}, {self.test(scope)})"
+        kind, uses = self.pick(["auto", "cg::coalesced_group"]), self.uses_of_group(scope, Group(g))
+        uses.append(self.ranks(scope, Group(g)))
+        if self.chance(0.3):
+            part = self.name("g")
+            smaller = f"{kind} {part} = cg::tiled_partition({g}, {self.pick(TILES[:4])});"
+            uses = [self.scoped(smaller, *self.uses_of_group(scope, Group(part))), *uses[1:]]
+        return self.closed(f"{kind} {g} = {call};", *uses)
+
+    def run_together(self, scope: Scope) -> Node:
+        """coalesced_threads() of lanes that are known, which all others of the warp wait for behind."""
+        k = self.random.randint(1, 5)
+        test = self.pick(
+            [f"t % {k + 1} == 0", f"(t & 31) > {3 * k}", f"t & {2**k}", "block.thread_rank() < 40", "true"]
+        )
+
+        def branch(head: str) -> Node:
+            g = Group(self.name("g"))
+            first = Node(f"cg::coalesced_group {g.name} = cg::coalesced_threads();", fixed=True)
+            return Node(head, (first, *self.uses_of_group(scope, g)), "}", fixed=True)
+
+        yes = branch(f"if ({test}) {{")
+        no = [branch("else {")] if self.chance(0.4) else []
+        return Node(body=(yes, *no, Node("__syncthreads();", fixed=True)))
+
+    def block_group(self, scope: Scope) -> Node:
+        """The block as a group: its barrier, its numbers."""
+        name = self.any_integer(scope)
+        if self.chance(0.4):
+            number = self.pick(
+                ["thread_rank()", "size()", "num_threads()", "group_index().x", "group_dim().y"]
+            )
+            return Node(f"{name} = block.{number} + {self.part(scope, 7)};")
+        wait = self.pick(["block.sync();", "cg::sync(block);"])
+        array, kind = self.pick(self.shared)
+        where = self.pick(["block.size() - 1 - block.thread_rank()", f"(t + 5) % {self.threads}"])
+        return Node(
+            body=(
+                Node(f"{array}[block.thread_rank()] = {self.put(scope, kind)};", fixed=True),
+                Node(wait, fixed=True),
+                self.get(scope, kind, f"{array}[{where}]"),
+                Node(wait, fixed=True),
+            )
+        )
+
+    def group_function(self, scope: Scope) -> Node:
+        name, e, s = self.any_integer(scope), self.integer(scope, 1).text, self.seed
+        size = self.pick(TILES)
+        tile = f"cg::tiled_partition<{size}>(block)"
+        call = self.pick(
+            [
+                f"count_{s}({tile}, (int)(({e}) & 255))",
+                f"spread_{s}<{size}>({tile}, (unsigned int)({e}))",
+                f"next_{s}(block, sh_i, (int)({e}))",
+                f"next_{s}(cg::tiled_partition(block, {size}), sh_i + t / {size} * {size}, (int)({e}))",
+            ]
+        )
+        return Node(body=(Node(f"{name} = {call};"), Node("__syncthreads();", fixed=True)))
+
+    # -------------------------------------------------------------------------------------- volatile
+
+    def whole(self, scope: Scope, depth: int = 1) -> str:
+        return f"(int)({self.integer(scope, depth).text})"
+
+    def volatile_local(self, scope: Scope) -> Node:
+        kind, v, name = (
+            self.pick([k for k in INTEGERS if k != "bool"]),
+            self.name("v"),
+            self.any_integer(scope),
+        )
+        e, s = self.integer(scope, 1).text, self.seed
+        steps = [
+            Node(f"{v} {self.pick(['=', '^=', '|=', '&='])} {self.integer(scope, 2).text};"),
+            Node(f"{name} ^= {v} & {self.integer(scope, 1).text};"),
+            Node(f"if ({v} > {self.random.randint(-9, 99)}) {v} = {self.integer(scope, 1).text};"),
+            Node(f"{name} = swap_{s}({v}, ({kind})({e}));"),
+            Node(f"{name} = size_{s}({v});"),
+        ]
+        kept = [step for step in steps if self.chance(0.5)]
+        word = self.pick([f"volatile {kind}", f"{kind} volatile"])
+        return self.scoped(f"{word} {v} = {e};", *kept, Node(f"{name} = {v};"))
+
+    def volatile_real(self, scope: Scope) -> Node:
+        if not scope.floats:
+            return self.volatile_local(scope)
+        kind, v, real = self.pick(["float", "double"]), self.name("v"), self.pick(scope.floats)[0]
+        steps = [
+            Node(f"{v} {self.pick(['+=', '-=', '*=', '='])} {self.real(scope, 1).text};"),
+            Node(f"volatile {kind}& r{v} = {v};\nr{v} = {real} - r{v};"),
+            Node(f"{real} = {v} * 0.5f;"),
+        ]
+        first = f"volatile {kind} {v} = {self.real(scope, 1).text};"
+        return self.scoped(first, *[step for step in steps if self.chance(0.6)], Node(f"{real} += {v};"))
+
+    def volatile_pointer(self, scope: Scope) -> Node:
+        """A volatile pointer into `loc` that moves by at most two."""
+        p, name, e, s = self.name("p"), self.any_integer(scope), self.integer(scope, 1).text, self.seed
+        uses = [
+            Node(f"{p} += {self.part(scope, 1)};"),
+            Node(f"{name} = *{p}++;"),
+            Node(f"{p}[{self.part(scope, 1)}] = {e};"),
+            Node(f"*{p} ^= {e};"),
+            Node(f"{name} = bump_{s}(*{p}, {self.whole(scope)}) + seen_{s}(loc, {self.part(scope, 15)});"),
+            Node(f"*(int*){p} = {self.whole(scope)};"),
+            Node(f"if ({p} > loc + 2) {name} = (int)({p} - loc) + which_{s}({p});"),
+            Node(f"((volatile unsigned char*){p})[{self.part(scope, 3)}] = {e};"),
+        ]
+        word = self.pick(["volatile int*", "volatile int* volatile"])
+        first = f"{word} {p} = {self.condition(scope, 1).text} ? loc : &loc[3];"
+        return self.scoped(first, *[use for use in uses if self.chance(0.4)])
+
+    def volatile_reference(self, scope: Scope) -> Node:
+        r, name, at = self.name("r"), self.any_integer(scope), f"loc[{self.part(scope, 7)}]"
+        first = f"volatile int& {r} = {self.pick([at, 'i0', 'i1'])};"
+        uses = [
+            Node(f"{r} ^= {self.whole(scope)};"),
+            Node(f"{name} ^= {r} & 0xff;"),
+            Node(f"const volatile int& c{r} = {r};\n{name} = c{r} | 1;"),
+            Node(f"cell_{self.seed}(loc, {self.part(scope, 7)}) = {r};"),
+            Node(f"{r} = static_cast<volatile int&>(i0) ^ const_cast<int&>({r});"),
+        ]
+        return self.scoped(first, *[use for use in uses if self.chance(0.6)])
+
+    def volatile_own(self, scope: Scope) -> Node:
+        """The thread's own cell of global memory."""
+        p, name = self.name("p"), self.any_integer(scope)
+        uses = [
+            Node(f"*{p} = {self.whole(scope)};"),
+            Node(f"{name} = {p}[0] ^ 5;"),
+            Node(f"{name} = atomicExch((int*){p}, {self.part(scope, 63)});"),
+            Node(f"{name} = __ldcv(own + gid);"),
+        ]
+        return self.scoped(f"volatile int* {p} = own + gid;", *[use for use in uses if self.chance(0.6)])
+
+    def volatile_call(self, scope: Scope) -> Node:
+        name, s, v = self.any_integer(scope), self.seed, self.name("v")
+        call = self.pick(
+            [
+                f"which_{s}(loc) + 10 * which_{s}(in_i) + 100 * which_{s}(&{v}) + by_{s}({v})",
+                f"by_{s}(i0) + 10 * by_{s}({self.part(scope, 7)}) + 100 * by_{s}(t) + which_{s}(&c{v})",
+                f"seen_{s}(in_i + {self.part(scope, 31)}, {self.integer(scope, 1).text})",
+                f"seen_{s}(loc, {v}) ^ bump_{s}({v}, {self.whole(scope)})",
+                f"bump_{s}(loc[{self.part(scope, 7)}], {v}) + (cell_{s}(loc, 3) & 7) + by_{s}(c{v})",
+            ]
+        )
+        first = f"volatile int {v} = {self.whole(scope)};\nconst volatile int c{v} = {v};"
+        return self.scoped(first, Node(f"{name} = {call};"), Node(f"{name} ^= {v} + (c{v} & 0);"))
+
+    def volatile_record(self, scope: Scope) -> Node:
+        r, name, kind = self.name("s"), self.any_integer(scope), f"Kept_{self.seed}"
+        steps = [
+            f"{r}.of() ^= {self.whole(scope)};",
+            f"{name} = {r}.turn({self.part(scope, 63)});",
+            f"volatile int* p{r} = &{r}.v;\n*p{r} = {self.whole(scope)};",
+            f"volatile {kind}& q{r} = {r};\nq{r}.n = {self.part(scope, 63)};\n{name} ^= q{r}.w[1];",
+            f"{kind} b{r} = {r};\nb{r}.v ^= 1;\n{name} = b{r}.v;",
+            f"{r}.w[{self.part(scope, 1)}] = {self.integer(scope, 1).text};",
+        ]
+        return self.scoped(
+            f"{kind} {r} = {{{self.part(scope, 63)}, {self.part(scope, 63)}, {{1, 2}}}};",
+            *[Node(step) for step in steps if self.chance(0.4)],
+            Node(f"{name} = {r}.v ^ {r}.n ^ {r}.w[{self.part(scope, 1)}];"),
+        )
+
+    def volatile_exchange(self, scope: Scope) -> Node:
+        """Through an array in shared memory that is volatile for this time only."""
+        array, kind = self.pick([one for one in self.shared if one[1] in ("int", "float", "signed char")])
+        p, where = self.name("p"), f"(t + {self.random.randint(1, 9)}) % {self.threads}"
+        put = Node(f"{p}[t] = {self.put(scope, kind)};", fixed=True)
+        read, wait = self.get(scope, kind, f"{p}[{where}]"), Node("__syncthreads();", fixed=True)
+        return self.scoped(f"volatile {kind}* {p} = {array};", put, wait, read, wait)
+
+    # ----------------------------------------------------------------------------------------- waits
+
+    def raised(self, place: str, value: str) -> str:
+        """A flag is set; `place` is no volatile variable."""
+        ways = [
+            "*(volatile int*)&{0} = {1};",
+            "atomicExch(&{0}, {1});",
+            "const_cast<volatile int&>({0}) = {1};",
+        ]
+        return self.pick(ways).format(place, value)  # type: ignore[no-any-return]
+
+    def waited(self, place: str, value: str, volatile: bool = False) -> str:
+        """Until a flag has a value."""
+        looks = (
+            ["{}"]
+            if volatile
+            else ["*(volatile int*)&{}", "atomicAdd(&{}, 0)", "atomicOr(&{}, 0)", "__ldcv(&{})"]
+        )
+        look, w, pause = self.pick(looks).format(place), self.name("w"), self.pick([4, 20, 100])
+        ways = [
+            f"while ({look} != {value}) {{}}",
+            f"while ({look} != {value}) __nanosleep({pause});",
+            f"for (int {w} = 0; {look} != {value}; ++{w}) if ({w} > 3) __nanosleep({pause});",
+            f"do {{ __nanosleep({pause}); }} while ({look} != {value});",
+            f"for (;;) {{ if ({look} == {value}) break; __nanosleep({pause}); }}",
+            f"while (true) {{ const int {w} = {look}; if ({w} == {value}) break; __nanosleep({pause}); }}",
+            f"wait_{self.seed}({place}, {value});",
+            f"spin_{self.seed}(&{place}, {value});",
+        ]
+        return self.pick(ways)  # type: ignore[no-any-return]
+
+    def warp_wait(self, scope: Scope) -> Node:
+        """Warps wait for what one of them, `by`, writes into shared memory."""
+        by, value = self.random.randrange(self.threads // 32), self.random.randint(1, 99)
+        array, kind = self.pick(self.shared)
+        volatile, fence = self.chance(0.5), self.pick(["__threadfence_block();", "__threadfence();"])
+        flag = "flag" if volatile else "lamp"
+        raised = f"flag = {value};" if volatile else self.raised("lamp", str(value))
+        waited = self.waited(flag, str(value), volatile)
+        if self.chance(0.6):
+            waited = f"if ((t & 31) == 0) {{\n{waited}\n{fence}\n}}\n__syncwarp();"
+        else:
+            waited = f"{waited}\n{fence}"
+        tells = (
+            Node(f"{array}[t] = {self.put(scope, kind)};\n{fence}\n__syncwarp();", fixed=True),
+            Node(f"if ((t & 31) == {self.pick([0, 7, 31])}) {raised}", fixed=True),
+        )
+        where = f"{32 * by} + {self.part(scope, 31)}"
+        told = (Node(waited, fixed=True), self.get(scope, kind, f"{array}[{where}]"))
+        return Node(
+            body=(
+                Node(f"if (t == 0) {flag} = 0;\n__syncthreads();", fixed=True),
+                *self.statements(scope, self.random.randint(0, 1), 1),
+                Node(f"if (t / 32 == {by}) {{", tells, "}", fixed=True),
+                Node("else {", told, "}", fixed=True),
+                Node("__syncthreads();", fixed=True),
+            )
+        )
+
+    def block_wait(self, scope: Scope, warps: bool) -> Node:
+        gate, mail = GATES * self.passed, f"{self.passed} * blocks * {self.threads}"
+        self.passed += 1
+        make_ = self.pick(
+            [self.neighbour, self.neighbour, self.all_blocks, self.one_after_another, self.one_tells]
+        )
+        return make_(scope, gate, mail, "t < 32" if warps and self.chance(0.3) else "t == 0")  # type: ignore[no-any-return]
+
+    def fence(self) -> str:
+        return self.pick(["__threadfence();", "__threadfence();", "__threadfence_system();"])  # type: ignore[no-any-return]
+
+    def mailed(self, scope: Scope, mail: str) -> Node:
+        """Each thread of the block has written what others are to read."""
+        text = f"mail[{mail} + gid] = {self.whole(scope, 2)};\n{self.fence()}\n__syncthreads();"
+        return Node(text, fixed=True)
+
+    def read(self, scope: Scope, text: str, place: str) -> tuple[Node, ...]:
+        """Behind a wait, which one thread or warp does."""
+        place = self.pick([place, place, f"((volatile int*)mail){place.removeprefix('mail')}"])
+        return (Node(f"{text}\n__syncthreads();", fixed=True), self.get(scope, "int", place))
+
+    def neighbour(self, scope: Scope, gate: int, mail: str, who: str) -> Node:
+        """Each block waits for one before or behind it."""
+        other = f"(own_block + {self.pick(['1', 'blocks - 1', '2', '3'])}) % blocks"
+        raised = self.raised(f"gate[{gate} + own_block]", "3")
+        waited = self.waited(f"gate[{gate} + {other}]", "3")
+        text = f"if (t == 0) {raised}\nif ({who}) {{\n{waited}\n{self.fence()}\n}}"
+        place = f"mail[{mail} + {other} * {self.threads} + ({self.index(scope, self.threads)})]"
+        return Node(body=(self.mailed(scope, mail), *self.read(scope, text, place)))
+
+    def all_blocks(self, scope: Scope, gate: int, mail: str, who: str) -> Node:
+        """A barrier of all blocks."""
+        waited = self.waited(f"gate[{gate}]", "blocks")
+        text = f"if (t == 0) atomicAdd(&gate[{gate}], 1);\nif ({who}) {{\n{waited}\n{self.fence()}\n}}"
+        where = f"(unsigned int){self.whole(scope)} % (unsigned int)(blocks * {self.threads})"
+        return Node(body=(self.mailed(scope, mail), *self.read(scope, text, f"mail[{mail} + {where}]")))
+
+    def one_after_another(self, scope: Scope, gate: int, mail: str, who: str) -> Node:
+        """Each block hands a number on to the next one."""
+        turn = self.pick(["own_block", "(blocks - 1 - own_block)"])
+        name, place = self.any_integer(scope), f"mail[{mail}]"
+        raised = self.raised(f"gate[{gate}]", f"{turn} + 1")
+        steps = [
+            self.waited(f"gate[{gate}]", turn),
+            self.fence(),
+            f"{name} = {place};",
+            f"{place} = {place} ^ {self.whole(scope)};",
+            self.fence(),
+            raised,
+        ]
+        body = Node("\n".join(steps), fixed=True)
+        return Node(
+            body=(Node("if (t == 0) {", (body,), "}", fixed=True), Node("__syncthreads();", fixed=True))
+        )
+
+    def one_tells(self, scope: Scope, gate: int, mail: str, who: str) -> Node:
+        """All blocks wait for the first or for the last one."""
+        by = self.pick(["0", "blocks - 1"])
+        place = f"mail[{mail} + ({self.index(scope, self.threads)})]"
+        told = f"mail[{mail} + t] = {self.whole(scope, 2)};\n{self.fence()}"
+        raised, waited = self.raised(f"gate[{gate}]", "1"), self.waited(f"gate[{gate}]", "1")
+        first = f"if (own_block == {by}) {{\n{told}\n}}\n__syncthreads();"
+        text = f"if (own_block == {by} && t == 0) {raised}\nif ({who}) {{\n{waited}\n{self.fence()}\n}}"
+        return Node(body=(Node(first, fixed=True), *self.read(scope, text, place)))
+
+    # ------------------------------------------------------------------------ a whole kernel
+
     def device_functions(self) -> None:
         peek = f"peek_{self.seed}"
         self.functions.append(
@@ -1132,7 +1792,7 @@ class Maker:
         self.functions.append((over, "\n".join(overloads)))
         first = ", ".join(str(self.random.randint(-99, 99)) for _ in range(6))
         self.functions.append((table, f"__constant__ short {table}[8] = {{{first}}};"))
-        if self.second:
+        if "classes" in self.features:
             record = f"Record_{self.seed}"
             self.functions.append(
                 (
@@ -1168,9 +1828,21 @@ class Maker:
                 (name, f"__device__ void {name}(int& a, unsigned int& b, float& f) {{\n{body}\n}}")
             )
             self.changers.append(name)
+        if (
+            "groups" in self.features
+        ):  # each by itself, so that only those stand in the source that are called
+            parts = GROUP_FUNCTIONS.replace("SEED", str(self.seed)).split("\n}\n")
+            texts = [part.removesuffix("\n}") + "\n}" for part in parts]
+            named = zip(("count", "spread", "next"), texts)
+            self.functions += [(f"{name}_{self.seed}", text) for name, text in named]
+        if {"volatile", "waits"} & {*self.features}:
+            parts = re.split(r"\n(?=__device__|template|struct)", VOLATILE_FUNCTIONS)
+            for name in VOLATILE_NAMES:
+                text = "\n".join(part for part in parts if f"{name}_SEED" in part)
+                self.functions.append((f"{name}_{self.seed}", text.replace("SEED", str(self.seed))))
 
     def kernel(self) -> RandomKernel:
-        style = self.pick(self.styles)
+        style = self.style()
         block = self.pick(
             {
                 "plain": [(33, 1, 1), (7, 5, 1), (1, 1, 1), (64, 1, 1), (5, 3, 2)],
@@ -1212,13 +1884,17 @@ class Maker:
             grid,
             block,
             8 * self.threads if style != "plain" else 0,
+            "waits" in self.features,
         )
 
     def prologue(self, style: str) -> str:
-        text = [f'extern "C" __global__ void random_{self.seed}({PARAMETERS}) {{']
+        gates = ", int* gate, int* mail" if "waits" in self.features else ""
+        text = [f'extern "C" __global__ void random_{self.seed}({PARAMETERS}{gates}) {{']
         if style != "plain":
             text += ["extern __shared__ double dyn[];"]
-            text += [f"__shared__ {kind} {name}[{self.threads}];" for name, kind in self.shared]
+            for name, kind in self.shared:
+                volatile = "volatile " if (name, kind) in VOLATILE_SHARED else ""
+                text.append(f"__shared__ {volatile}{kind} {name}[{self.threads}];")
         text += [
             "const int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);",
             f"const int gid = (blockIdx.x + gridDim.x * blockIdx.y) * {self.threads} + t;",
@@ -1228,6 +1904,14 @@ class Maker:
             f"for (int j = 0; j < {LOCALS}; ++j) loc[j] = t - 10 * j;",
             f"float floc[{FLOAT_LOCALS}] = {{1.0f, 0.5f, f0}};",
         ]
+        if "groups" in self.features and style != "plain":
+            text.append("cg::thread_block block = cg::this_thread_block();")
+        if "waits" in self.features and style != "plain":
+            text += [
+                "__shared__ volatile int flag;",
+                "__shared__ int lamp;",
+                "const int blocks = gridDim.x * gridDim.y, own_block = blockIdx.x + gridDim.x * blockIdx.y;",
+            ]
         return "\n    ".join(text)
 
     @staticmethod
@@ -1249,9 +1933,18 @@ class Maker:
         return nodes
 
 
-def make(seed: int, second: bool = False) -> RandomKernel:
-    """The kernel of a seed; `second` allows `switch` and structs as well."""
-    return Maker(seed, second).kernel()
+def make(seed: int, *features: str) -> RandomKernel:
+    """The kernel of a seed, with these of FEATURES."""
+    return Maker(seed, features).kernel()
+
+
+def usual(seed: int) -> RandomKernel:
+    """The kernel that the tests run for a seed: of every fifth all features, of another one all but waits."""
+    if seed % 5 == 2:
+        return make(seed, *FEATURES)
+    if seed % 5 == 4:
+        return make(seed, "classes", "groups", "narrow")
+    return make(seed, *(["classes"] if seed % 3 == 0 else []))
 
 
 # ----------------------------------------------------------------------------------------- shrink
