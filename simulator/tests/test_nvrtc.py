@@ -8,11 +8,8 @@ from pathlib import Path
 
 import nvrtc
 import pytest
-from cuda_class_refusals import PAIR, REFUSED
-from cuda_volatile import ACCEPTED as VOLATILE
-from cuda_volatile import REFUSED as NOT_VOLATILE
-from cuda_volatile import source as of_snippet
-from cuda_whole_file import FILE
+from kernel_files import FOLDER, Example, examples
+from kernel_files import WHOLE_FILE as FILE
 
 from warplens.errors import CompileError
 from warplens.language import headers, host_code
@@ -21,9 +18,8 @@ from warplens.language.lexer import Token, tokens
 
 pytestmark = [pytest.mark.parity, pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)]
 
-HERE = Path(nvrtc.__file__).parent
 # Beside the kernels, for the front end alone: a bit of everything in the language.
-KERNELS = [*sorted((HERE / "cuda_kernels").glob("*.cu")), *sorted(HERE.glob("cuda_*.cu"))]
+KERNELS = [path for name in ("real", "language") for path in sorted((FOLDER / name).glob("*.cu"))]
 INSTANCES = {"flip_template": ["flip<float, 32>", "flip<int, 64>"]}
 # By night, a few minutes; by day a quarter of them. Another seed with WARPLENS_SEED.
 MUTATIONS = int(os.environ.get("WARPLENS_MUTATIONS", "2000"))
@@ -126,20 +122,10 @@ def test_mutations_are_judged_as_nvrtc_judges_them(count: int) -> None:
     assert not found, f"{len(found)} of {count} (seed {SEED}):\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize(("source", "words"), REFUSED)
-def test_nvrtc_refuses_what_we_call_a_mistake_around_classes(source: str, words: str) -> None:
-    log = nvrtc.compile_ptx(source.replace("@", PAIR), 80)
-    assert log is not None or words.startswith("unsupported"), words
-
-
-@pytest.mark.parametrize("snippet", VOLATILE)
-def test_nvrtc_accepts_what_we_accept_of_volatile(snippet: str) -> None:
-    if "#include" in of_snippet(snippet) and nvrtc.headers() is None:
+@pytest.mark.parametrize("example", examples("accepted", "refused"), ids=lambda example: example.id)
+def test_nvrtc_judges_an_example_as_we_do(example: Example) -> None:
+    if not has_its_headers(example.source):
         pytest.skip("no headers: pip install nvidia-cuda-runtime-cu12")
-    assert nvrtc.compile_ptx(of_snippet(snippet), 80) is None
-
-
-@pytest.mark.parametrize(("snippet", "words"), NOT_VOLATILE)
-def test_nvrtc_refuses_what_we_call_a_mistake_around_volatile(snippet: str, words: str) -> None:
-    log = nvrtc.compile_ptx(of_snippet(snippet), 80)
-    assert log is not None or words.startswith("unsupported"), words
+    log = nvrtc.compile_ptx(example.source, 80)
+    if not example.name.startswith("unsupported"):
+        assert (log is None) == (example.kind == "accepted"), log

@@ -10,7 +10,7 @@ import importlib.util
 import os
 
 import pytest
-from cuda_lesson import lesson
+from lesson import lesson
 
 FOLDER = os.environ.get("WARPLENS_CUPY", "")
 pytestmark = [

@@ -79,7 +79,7 @@ def all_uses() -> tuple[Use, ...]:
         made += uses(path.read_text(encoding="utf-8"), path.name, ("cp", "xp", "cupy"))
     for name in (
         "helpers/lesson_kernels.py",
-        "../simulator/tests/helpers/cuda_agree.py",
+        "../simulator/tests/helpers/agreement.py",
         "gpu/both.py",
         "gpu/test_facade.py",
         "gpu/test_kernels.py",

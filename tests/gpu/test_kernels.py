@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_agree import simulated
-from cuda_cases import CASES, Case
-from cuda_random import make
+from agreement import simulated
+from random_kernels import make
+from real_kernels import CASES, Case
 
 from gpu.both import difference, held, launch_on_both, to_gpu
 from minilib.cuda import RawKernel, RawModule, profile
@@ -47,7 +47,8 @@ def test_a_report_of_arrays_on_the_gpu_is_that_of_simulated_ones(case: Case) -> 
 
 def run(seed: int, *options: str) -> tuple[list[Any], list[Any]]:
     """What a random kernel leaves behind: on the GPU, and simulated."""
-    random = make(seed, seed % 3 == 0)
+    features = ["classes"] if seed % 3 == 0 else []
+    random = make(seed, *features)
     args = to_gpu(random.arguments())
     kernel = RawKernel(random.source, random.name, options)
     kernel(random.grid, random.block, args, shared_mem=random.shared_mem)
@@ -58,7 +59,7 @@ def run(seed: int, *options: str) -> tuple[list[Any], list[Any]]:
 def test_a_random_kernel_gives_the_same_on_both(seed: int) -> None:
     """Without the one rounding of a product and a sum, so that only what is `inexact` may differ by much."""
     found = difference(*run(seed, "--fmad=false"), rtol=1e-4, atol=1e-6)
-    assert found is None, f"{found}; see make({seed}, {seed % 3 == 0}) of cuda_random.py"
+    assert found is None, f"{found}; see random_kernels.py, seed {seed}"
 
 
 @pytest.mark.parametrize("seed", range(0, RANDOM, 10))

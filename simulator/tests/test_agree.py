@@ -1,0 +1,77 @@
+"""The simulator against NumPy on real kernels, and against the second implementation on snippets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import SCHEDULES, on_device, on_host
+from kernel_files import Example, examples
+from oracle import load, why_not
+from real_kernels import CASES, Case
+
+from warplens import CompileError, RawKernel, RawModule, profile, simulate
+from warplens.kernel import Kernel
+
+IN_TURN = [SCHEDULES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SCHEDULES[1:])]
+needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+
+
+# ------------------------------------------------------------------------------------ real kernels
+
+
+def kernel_of(case: Case) -> Kernel:
+    """The kernel of a case, an instance of a template by its expression."""
+    names = (case.kernel,) if "<" in case.kernel else None
+    return RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
+
+
+@pytest.mark.parametrize("schedule", IN_TURN)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
+    args = on_device(case.args)
+    kernel = kernel_of(case)
+    simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
+    case.check(on_host(args))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
+    args = on_device(case.args)
+    report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
+    assert report.ok, str(report)
+    assert not report.races, str(report)
+    case.check(report.outputs)
+    for before, after in zip(case.args, on_host(args), strict=True):
+        if after is not None:
+            np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "snippet", [pytest.param(one, marks=needs_oracle, id=one.id) for one in examples("snippet")]
+)
+def test_snippet_equals_the_oracle(snippet: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    """Or it is refused as unsupported."""
+    around_classes = snippet.where.startswith("classes")
+    t = np.arange(64, dtype=np.int32)
+    numbers = t * 37 % 23 - 5 if around_classes else t * 3 % 64
+    host = [numbers, np.zeros(64, np.int32), np.zeros(64, np.float32)]
+    by_oracle = load(snippet.source, "k")
+    want = by_oracle((1,), (64,), host)
+    try:
+        kernel = RawKernel(snippet.source, "k")
+    except CompileError as error:
+        assert error.kind == "unsupported", str(error)
+        pytest.skip(str(error).splitlines()[0])
+    for schedule in SCHEDULES:
+        args = on_device(host)
+        simulate(kernel, (1,), (64,), args, schedule=schedule)
+        for a, b in zip(on_host(args), want, strict=True):
+            assert a is not None and b is not None
+            np.testing.assert_array_equal(a, b, schedule)
+        said = capsys.readouterr().out
+        assert sorted(said.splitlines()) == sorted(by_oracle.printed.splitlines())
+    if around_classes:
+        report = profile(kernel, (1,), (64,), on_device(host))
+        assert report.ok, str(report)
