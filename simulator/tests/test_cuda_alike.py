@@ -20,8 +20,8 @@ from thinned import slow_where
 
 import warplens.engine.run
 from warplens import CompileError, RawKernel, RawModule, Report, cp, profile
+from warplens.detect.shadow import Shadow
 from warplens.engine.writes import written_through
-from warplens.reports.races import Shadow
 
 
 def both(run: Callable[[], Report]) -> Report:

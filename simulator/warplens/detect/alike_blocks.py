@@ -27,14 +27,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.counters import LANES, Bools, Counters, Ints
-from warplens.reports.geometry import matrix, numbers
-from warplens.reports.marks import all_set, set_bytes
-from warplens.reports.memories import MemoryLike, State, Value
-from warplens.reports.messages import Triple
-from warplens.reports.recorder import Recorder
-from warplens.reports.report import Report
-from warplens.reports.tally import Tallied
+from warplens.detect.accesses import MemoryLike, State, Value
+from warplens.detect.byte_sets import all_set, set_bytes
+from warplens.detect.geometry import matrix, numbers
+from warplens.detect.recorder import Recorder
+from warplens.detect.tally import Tallied
+from warplens.report.counters import Counters
+from warplens.report.messages import Triple
+from warplens.report.report import Report
+from warplens.report.transactions import LANES, Bools, Ints
 
 __all__ = ["AlikeRecorder", "Rows", "WrittenError"]
 
@@ -138,7 +139,7 @@ class AlikeRecorder(Recorder):
         self, line: int, kind: str, memory: MemoryLike, state: State, offset: Ints, at: Ints, size: int,
         rows: Rows, chosen: Bools | None, instant: int,
     ) -> bool:  # fmt: skip
-        """`Memories.remember`, in the copy that stands for all. False where the values of all are needed."""
+        """`Accesses.remember`, in the copy that stands for all. False where the values of all are needed."""
         if state.shadow is not None:
             lanes = numbers(rows.warps)
             lanes = lanes if chosen is None else lanes[chosen]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.counters import Bools, Ints, alignment
+from warplens.report.transactions import Bools, Ints, alignment
 
 __all__ = ["all_set", "set_bytes"]
 

@@ -23,22 +23,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warplens.reports.counters import LANES, SECTOR, ArrayCounters
-from warplens.reports.messages import triple
-from warplens.reports.patterns import sector_hint, stride_of
-from warplens.reports.tables import plural
-
-if TYPE_CHECKING:
-    from warplens.reports.report import LineCounters, Report
-    from warplens.reports.reuse import ReuseRecorder
-
-    Wasted = list[tuple[LineCounters, ArrayCounters]]
+from warplens.report.access_patterns import sector_hint, stride_of
+from warplens.report.counters import ArrayCounters, LineCounters
+from warplens.report.data import BlockMemory, ReportData
+from warplens.report.messages import plural, triple
+from warplens.report.transactions import LANES, SECTOR
 
 __all__ = ["Cost", "costs"]
+
+Wasted = list[tuple[LineCounters, ArrayCounters]]
 
 OF_A_SECTOR = 2  # turns
 OPERATIONS = 128  # of lanes, in a turn
@@ -85,7 +81,7 @@ class Cost:
     lines: tuple[int, ...] = ()
 
 
-def costs(report: Report) -> list[Cost]:
+def costs(report: ReportData) -> list[Cost]:
     """What is worth a word, the most expensive first."""
     whole = _turns(report)
     if not whole:
@@ -110,7 +106,7 @@ def _told_once(found: list[Cost]) -> list[Cost]:
     return made
 
 
-def _turns(report: Report) -> float:
+def _turns(report: ReportData) -> float:
     sectors = report.global_load_sectors + report.global_store_sectors + report.atomics
     steps = sum(line.warp_steps for line in report.lines.values())
     shared = report.shared_load_requests + report.shared_store_requests
@@ -119,13 +115,13 @@ def _turns(report: Report) -> float:
     return OF_A_SECTOR * sectors + requests + report.bank_conflicts + others
 
 
-def _on_lines(report: Report) -> Iterator[tuple[LineCounters, ArrayCounters]]:
+def _on_lines(report: ReportData) -> Iterator[tuple[LineCounters, ArrayCounters]]:
     for line in report.lines.values():
         for array in line.arrays.values():
             yield line, array
 
 
-def _sectors(report: Report) -> Iterator[Cost]:
+def _sectors(report: ReportData) -> Iterator[Cost]:
     """By array; lines on which it is the same are told together, and loads with stores that are like them."""
     alike: dict[tuple[str, tuple[int, ...], tuple[str, str]], list[tuple[str, Wasted]]] = {}
     for kind in VERBS:
@@ -155,7 +151,7 @@ def _sectors(report: Report) -> Iterator[Cost]:
         )  # fmt: skip
 
 
-def _wasted(report: Report, kind: str) -> dict[str, Wasted]:
+def _wasted(report: ReportData, kind: str) -> dict[str, Wasted]:
     """The lines that waste sectors, by array."""
     found: dict[str, Wasted] = {}
     for line, array in _on_lines(report):
@@ -172,7 +168,7 @@ def _moved(array: ArrayCounters, kind: str) -> int:
     return int(getattr(array, f"global_{kind}_sectors"))
 
 
-def _is_wasteful(report: Report, kind: str, line: int, array: ArrayCounters) -> bool:
+def _is_wasteful(report: ReportData, kind: str, line: int, array: ArrayCounters) -> bool:
     """Whether what is wrong with the sectors of a line is the addresses."""
     seen = report.seen.requests.get((line, kind, array.array))
     requests = getattr(array, f"global_{kind}_requests")
@@ -182,7 +178,7 @@ def _is_wasteful(report: Report, kind: str, line: int, array: ArrayCounters) -> 
     return abs(stride_of(seen) or 0) * seen.item != seen.size  # the gaps are lanes that wait
 
 
-def _conflicts(report: Report) -> Iterator[Cost]:
+def _conflicts(report: ReportData) -> Iterator[Cost]:
     for line, array in _on_lines(report):
         requests = array.shared_load_requests + array.shared_store_requests
         if not array.bank_conflicts or array.bank_conflicts * 2 < requests:
@@ -197,7 +193,7 @@ def _conflicts(report: Report) -> Iterator[Cost]:
         )  # fmt: skip
 
 
-def _conflict_hint(report: Report, line: LineCounters, array: ArrayCounters) -> tuple[str, str]:
+def _conflict_hint(report: ReportData, line: LineCounters, array: ArrayCounters) -> tuple[str, str]:
     name = array.array
     alone = _alone_again(report)
     more = alone.padded(name) if alone else 0
@@ -219,12 +215,12 @@ def _conflict_hint(report: Report, line: LineCounters, array: ArrayCounters) -> 
     )
 
 
-def _alone_again(report: Report) -> ReuseRecorder | None:
+def _alone_again(report: ReportData) -> BlockMemory | None:
     """What a block in the middle of the grid asks of memory when it runs once more."""
     return None if report.rerun is None else report.rerun.alone(len(report.steps_by_thread) // 2)
 
 
-def _partial(report: Report) -> Iterator[Cost]:
+def _partial(report: ReportData) -> Iterator[Cost]:
     threads = report.block[0] * report.block[1] * report.block[2]
     warps = -(-threads // LANES)
     missing = warps * LANES - threads
@@ -241,7 +237,7 @@ def _partial(report: Report) -> Iterator[Cost]:
     )  # fmt: skip
 
 
-def _alone(report: Report, whole: float) -> Iterator[Cost]:
+def _alone(report: ReportData, whole: float) -> Iterator[Cost]:
     """One thread of each block, one warp of each, or one block does most of what is done."""
     by_thread = report.steps_by_thread
     total = int(by_thread.sum())
@@ -281,7 +277,7 @@ def _alone(report: Report, whole: float) -> Iterator[Cost]:
         return
 
 
-def _divergence(report: Report) -> Iterator[Cost]:
+def _divergence(report: ReportData) -> Iterator[Cost]:
     lines = [line for line in report.lines.values() if line.divergent_branches]
     steps = sum(line.warp_steps for line in report.lines.values())
     waiting = sum(line.idle_steps for line in report.lines.values())
@@ -303,7 +299,7 @@ def _divergence(report: Report) -> Iterator[Cost]:
     )  # fmt: skip
 
 
-def _again(report: Report, whole: float, taken: set[str | None]) -> Iterator[Cost]:
+def _again(report: ReportData, whole: float, taken: set[str | None]) -> Iterator[Cost]:
     """What one block loads or updates again and again; it runs once more, where the totals give reason to."""
     loads = {
         name: array
@@ -348,7 +344,7 @@ def _again(report: Report, whole: float, taken: set[str | None]) -> Iterator[Cos
                 )  # fmt: skip
 
 
-def _busiest(report: Report, name: str, kind: str) -> LineCounters | None:
+def _busiest(report: ReportData, name: str, kind: str) -> LineCounters | None:
     """The line that asks most of an array."""
     field = "atomics" if kind == "atomic" else "global_load_requests"
     here = [line for line in report.lines.values() if name in line.arrays]

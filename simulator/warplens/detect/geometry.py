@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warplens.reports.counters import LANES, Bools, Ints
-from warplens.reports.messages import Triple
+from warplens.report.messages import Triple
+from warplens.report.transactions import LANES, Bools, Ints
 
 __all__ = ["Geometry", "matrix", "numbers"]
 

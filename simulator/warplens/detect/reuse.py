@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.counters import LANES, SECTOR, Bools, Ints, alignment, bank_conflicts
-from warplens.reports.memories import MemoryLike
-from warplens.reports.recorder import Recorder
+from warplens.detect.accesses import MemoryLike
+from warplens.detect.recorder import Recorder
+from warplens.report import messages
+from warplens.report.data import Reuse
+from warplens.report.findings import Limit
+from warplens.report.transactions import LANES, SECTOR, Bools, Ints, alignment, bank_conflicts
 
-__all__ = ["PADS", "Reuse", "ReuseRecorder"]
+__all__ = ["PADS", "ReuseRecorder"]
 
 MOST = 1 << 22  # accesses of lanes that are looked at one by one
 PADS = (0, 1, 2, 4)  # elements more in each row of a shared array
-
-
-class Reuse(NamedTuple):
-    """Of an array, what a block asks for, and how much of it is different: sectors that it loads, or elements
-    that it updates by atomics. Lanes that want the same sector in one access of a warp ask once; each atomic
-    asks."""
-
-    asked: int
-    different: int
-    by_itself: float  # how often a thread asks for the same element
 
 
 class ReuseRecorder(Recorder):
@@ -83,6 +76,11 @@ class ReuseRecorder(Recorder):
             else:
                 moved = at + (at - memory.low) // row * more * item
                 counts[more] += int(bank_conflicts(moved, size, allowed).sum())
+
+    @property
+    def limits(self) -> list[Limit]:
+        """Whether there were more accesses than are looked at one by one."""
+        return [Limit("reuse", messages.REUSE.format(MOST))] if self._room <= 0 else []
 
     def reuse(self) -> dict[tuple[str, str], Reuse]:
         return {

@@ -1,6 +1,6 @@
 """How one thread tells another one of what it has done: by an atomic or a volatile flag, between two fences.
 
-What is kept here finds which of these fences is missing, for a message. Who is ordered, `Order` says.
+What is kept here finds which of these fences is missing, for a message. Who is ordered, `HappensBefore` says.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warplens.reports.order import Ints, Order
+from warplens.detect.happens_before import HappensBefore, Ints
+from warplens.report.messages import Told
 
-__all__ = ["Signals", "Told"]
+__all__ = ["MissingFences"]
 
 MOST = 1 << 18  # lanes that are kept; what is older is forgotten
 
@@ -31,23 +32,14 @@ class _Flag:
     ticket: bool
 
 
-@dataclass
-class Told:
-    """A thread told another one on line `told`, which learnt it on line `learnt`. `released`, `acquired`:
-    whether a fence stands before the one and behind the other."""
-
-    told: int
-    learnt: int
-    released: bool
-    acquired: bool
-
-
-class Signals:
-    def __init__(self, order: Order) -> None:
+class MissingFences:
+    def __init__(self, order: HappensBefore) -> None:
         self._order = order
         self._flags: deque[_Flag] = deque()
         self._fences: deque[tuple[int, Ints, bool]] = deque()
         self._room = self._room_for_fences = MOST
+        self._forgetful = False
+        self.asked_in_vain = False  # about what may have been forgotten
 
     def flag(
         self, instant: int, memory: Hashable, lanes: Ints, positions: Ints, reads: bool, writes: bool,
@@ -58,16 +50,19 @@ class Signals:
         self._room -= len(lanes)
         while self._room < 0:
             self._room += len(self._flags.popleft().lanes)
+            self._forgetful = True
 
     def fence(self, instant: int, lanes: Ints, within_block: bool) -> None:
         self._fences.append((instant, lanes, within_block))
         self._room_for_fences -= len(lanes)
         while self._room_for_fences < 0:
             self._room_for_fences += len(self._fences.popleft()[1])
+            self._forgetful = True
 
     def took_the_last(self, memory: Hashable, lanes: Ints, positions: Ints) -> list[bool]:
         """Whether the last atomic on a cell was a ticket of each lane, or of its block before a barrier: it
         knows by its number that all others have come."""
+        self.asked_in_vain |= self._forgetful
         last: dict[int, tuple[int, int]] = {}  # by cell: whose, and when; no lane where it was no ticket
         for flag in self._flags:
             if flag.memory == memory and flag.writes:
@@ -84,6 +79,7 @@ class Signals:
 
     def told(self, lane: int, other: int, instant: int, now: int) -> Told | None:
         """How `other` told `lane`, before `now`, of what it had done at `instant`; None where it did not."""
+        self.asked_in_vain |= self._forgetful
         near = self._order.block_of(np.array([lane])) == self._order.block_of(np.array([other]))
         if near.all():
             return self._told(lane, other, instant, now, 1)

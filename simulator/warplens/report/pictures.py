@@ -7,20 +7,11 @@ from html import escape
 
 import numpy as np
 
-from warplens.reports.counters import Bools, Ints, bank_conflicts, requests
-from warplens.reports.messages import triple
+from warplens.report.messages import plural, triple
+from warplens.report.samples import Instant, Request, Seen
+from warplens.report.transactions import bank_conflicts, requests
 
-__all__ = [
-    "Instant",
-    "Picture",
-    "Request",
-    "Seen",
-    "Sketch",
-    "access_map",
-    "bank_map",
-    "sketches",
-    "timeline",
-]
+__all__ = ["Picture", "Sketch", "access_map", "bank_map", "sketches", "timeline"]
 
 INK, MUTED, GRID = "#1f2933", "#56616c", "#d5dade"
 WRONG, POOR = "#c8102e", "#d98f00"  # red: a mistake; orange: right, and slower than need be
@@ -29,58 +20,6 @@ EVENTS = {"load": "#2b6ca3", "store": "#d98f00", "atomic": "#9b4f96"}
 FONT = "font-family='Helvetica, Arial, sans-serif' font-size='11'"
 LANE = 1.8  # the height of a lane in an access map
 SECTORS = 160  # more have no room for lines between them
-
-
-@dataclass
-class Request:
-    """The first requests of a line: `offsets` (from the start of the allocation; the array begins at `low`)
-    and `active` are (a few warps, 32). `item` is the size of an element."""
-
-    line: int
-    kind: str
-    array: str
-    space: str
-    size: int
-    item: int
-    low: int
-    offsets: Ints
-    active: Bools
-    warps: Ints
-    conflicts: int = 0  # of the worst warp
-    shape: tuple[int, ...] = ()  # of the array's declaration
-
-
-@dataclass
-class Instant:
-    """What the warps of one block did at one instant: `lanes` (warps,) took part, of `live`."""
-
-    kind: str
-    line: int
-    lanes: Ints
-    live: Ints
-
-
-@dataclass
-class Seen:
-    """What the pictures need: the first requests of each line, and the first events of one `block`."""
-
-    requests: dict[tuple[int, str, str], Request] = field(default_factory=dict)
-    events: list[Instant] = field(default_factory=list)
-    block: tuple[int, int, int] = (0, 0, 0)
-    MAX_EVENTS = 240
-    MAX_WARPS = 4
-
-    def wants(self, line: int, kind: str, array: str, conflicts: int = 0) -> bool:
-        """Whether this request is the first of its sort, or worse than the one that is kept."""
-        kept = self.requests.get((line, kind, array))
-        return kept is None or conflicts > kept.conflicts
-
-    def request(self, request: Request) -> None:
-        self.requests[request.line, request.kind, request.array] = request
-
-    def event(self, event: Instant) -> None:
-        if len(self.events) < self.MAX_EVENTS:
-            self.events.append(event)
 
 
 @dataclass(frozen=True)
@@ -145,7 +84,7 @@ def access_title(request: Request) -> str:
     _, sectors, _, ideal = max(by_warp, key=lambda counts: (counts[1] - counts[3], counts[1]))
     verb = "reads" if request.kind == "load" else "writes"
     best = "which is the least possible" if sectors == ideal else f"{ideal} would do"
-    touched = _plural(sectors, "sector")
+    touched = plural(sectors, "sector")
     return f"Line {request.line} {verb} {request.array}: a warp touches {touched} of 32 bytes, {best}"
 
 
@@ -192,7 +131,7 @@ def bank_title(request: Request) -> str:
     told = (
         "no bank conflicts"
         if request.conflicts == 0
-        else _plural(request.conflicts, "bank conflict") + " in a warp"
+        else plural(request.conflicts, "bank conflict") + " in a warp"
     )
     return f"Line {request.line} {verb} {request.array}: {told}"
 
@@ -297,7 +236,3 @@ def _text(x: float, y: float, text: str, colour: str, anchor: str = "start", siz
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
     return f"<path d='M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}' stroke='{colour}' stroke-width='.7'/>"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

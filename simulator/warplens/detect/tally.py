@@ -10,19 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.counters import (
-    LANES,
-    ArrayCounters,
-    Bools,
-    Counters,
-    Ints,
-    bank_conflicts,
-    requests,
-)
-from warplens.reports.geometry import Geometry
-from warplens.reports.marks import set_bytes
-from warplens.reports.memories import MemoryLike
-from warplens.reports.report import LineCounters, Lines
+from warplens.detect.accesses import MemoryLike
+from warplens.detect.byte_sets import set_bytes
+from warplens.detect.geometry import Geometry
+from warplens.report.counters import ArrayCounters, Counters, LineCounters, Lines
+from warplens.report.transactions import LANES, Bools, Ints, bank_conflicts, requests
 
 __all__ = ["Tallied", "Tally"]
 

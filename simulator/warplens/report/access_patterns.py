@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from warplens.reports.counters import LANES, Ints
-from warplens.reports.pictures import Request
+from warplens.report.samples import Request
+from warplens.report.transactions import LANES, Ints
 
 __all__ = ["sector_hint", "stride_of"]
 

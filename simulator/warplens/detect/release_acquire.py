@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cell", "Fences"]
+__all__ = ["Cell", "ReleaseAcquire"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Cell = Hashable
+Key = TypeVar("Key")
 Known = dict[Cell, int]  # of each cell, how many of its releases are known
 
 
@@ -43,6 +45,8 @@ class _Releases:
     by_block: dict[int, list[_Release]] = field(default_factory=dict)
     known: Known = field(default_factory=dict)  # what those who released knew of other cells
     seen: tuple[int, Ints, Ints] | None = None  # how many have been put together, and what `until` gives
+    learners: dict[int, int] = field(default_factory=dict)  # who has learnt of how many of them
+    merged: bool = False  # somebody has learnt of a release, and a later one was counted to it
     EACH = 4  # releases of one block that are told apart; more count as one, so that a race may be missed
 
     def full(self, block: int) -> bool:
@@ -105,12 +109,12 @@ class _Acquired:
         return known
 
 
-def _add(known: Known, more: Known) -> None:
-    for cell, count in more.items():
-        known[cell] = max(count, known.get(cell, 0))
+def _add(known: dict[Key, int], more: dict[Key, int]) -> None:
+    for key, count in more.items():
+        known[key] = max(count, known.get(key, 0))
 
 
-class Fences:
+class ReleaseAcquire:
     """Of one scope: `within_block`, only threads of one block see what is published."""
 
     def __init__(
@@ -129,6 +133,7 @@ class Fences:
         self._releases: dict[Cell, _Releases] = {}
         self._acquired: dict[int, _Acquired] = {}
         self._taken: set[Cell] = set()  # cells that somebody reads for another reason than a ticket
+        self.relied_on_merged = False  # accesses count as ordered, maybe only because releases were merged
 
     # ------------------------------------------------------------------------------------------------- events
 
@@ -178,11 +183,18 @@ class Fences:
             releases = self._releases.get(cell)
             if releases is not None and releases.entries and reads:
                 pending = self._acquired.setdefault(block, _Acquired()).pending.setdefault(lane, {})
-                _add(pending, {**releases.known, cell: len(releases.entries)})
+                news = {**releases.known, cell: len(releases.entries)}
+                _add(pending, news)
+                for about in news:
+                    _add(self._releases[about].learners, {self._who(lane): news[about]})
                 if not ticket:
                     self._taken.add(cell)
             if writes:
                 self._release(cell, lane, block, instant)
+
+    def _who(self, lane: int) -> int:
+        """Who learns: a thread, or in the grid its block, whose own accesses are ordered by other means."""
+        return lane if self.within_block else lane // self.lanes_per_block
 
     def _key(self, lane: int, cell: Cell) -> Cell:
         """Within a block, its own threads' atomics alone count."""
@@ -203,6 +215,8 @@ class Fences:
         warp = slice(lane // 32 * 32 - first, lane // 32 * 32 - first + 32)
         if full:
             np.maximum(until, settled, out=until)
+            others = (n for who, n in releases.learners.items() if who != self._who(lane))
+            releases.merged |= max(others, default=0) > release.number
         release.atomics[lane] = instant
         for other in self._fences_before(lane):
             np.maximum(until, self._fence_epoch[other], out=until)
@@ -250,7 +264,9 @@ class Fences:
                 releases = self._releases[cell]
                 accesses, own = releases.until(count)
                 there = others[mine] - releases.first
-                result[mine] |= instants[mine] < accesses[there]
+                before = instants[mine] < accesses[there]
+                self.relied_on_merged |= releases.merged and bool(before.any())
+                result[mine] |= before
                 if atomics is not None:
                     same = (self._key(who[0], at) == cell for at in atomics)
                     here = mine & np.fromiter(same, dtype=bool, count=len(mine))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
-__all__ = ["Finding", "Race", "at_their_guards", "by_line", "for_one_barrier"]
+__all__ = ["Finding", "Limit", "Race", "at_their_guards", "by_line", "for_one_barrier"]
 
 Triple = tuple[int, int, int]
 
@@ -51,6 +51,20 @@ class Race(Finding):
     @property
     def is_harmful(self) -> bool:
         return self.kind != "same-value"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Something that was not recorded in full, as there was too much of it, and what the report may lack.
+
+    `kind`: "releases", "fences", "max_steps", "patience", "printed", "arguments", "waiting" or "reuse".
+    """
+
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
 
 
 def by_line(findings: Sequence[Finding]) -> list[Finding]:

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape as escaped
-from typing import TYPE_CHECKING
 
-from warplens.reports.pictures import Picture, Sketch, sketches
-from warplens.reports.tables import (
+from warplens.report.advice import Cost
+from warplens.report.data import SECTIONS, ReportData
+from warplens.report.findings import Finding, Limit
+from warplens.report.messages import plural
+from warplens.report.pictures import Picture, Sketch, sketches
+from warplens.report.tables import (
     COLUMNS,
-    SECTIONS,
     Figure,
     arrays,
     columns,
     headline,
-    occupancy,
-    plural,
+    room,
     row,
     totals,
     where_to_look,
 )
-from warplens.reports.text import MOST_COSTS
-
-if TYPE_CHECKING:
-    from warplens.reports.advice import Cost
-    from warplens.reports.report import Finding, Report
+from warplens.report.text import MOST_COSTS
 
 MOST_PICTURES = 8
 TABLES = 3  # of totals, side by side
@@ -39,26 +36,35 @@ LEGEND = (
 )
 
 
-def page(report: Report) -> str:
-    worst, others = _pictures(report)
-    parts = [said(report), worst, lines(report), LEGEND, _arrays(report), _totals(report), others]
+def page(report: ReportData, costs: Sequence[Cost], limits: Sequence[Limit]) -> str:
+    """`costs` are those to be told, `limits` those that the launch has met."""
+    worst, others = _pictures(report, costs)
+    parts = [
+        said(report, costs, limits),
+        worst,
+        lines(report, costs),
+        LEGEND,
+        _arrays(report),
+        _totals(report),
+        others,
+    ]
     return f'<div class="cuda-report">{CSS}{"".join(parts)}</div>'
 
 
-def said(report: Report) -> str:
+def said(report: ReportData, costs: Sequence[Cost], limits: Sequence[Limit]) -> str:
     """What was found, what costs most, and what was printed."""
-    slow = report.ok and report.costs
     verdict, mark = (
-        ("slow", "&#9888;") if slow else ("ok", "&#10003;") if report.ok else ("wrong", "&#10007;")
+        ("slow", "&#9888;") if costs else ("ok", "&#10003;") if report.ok else ("wrong", "&#10007;")
     )
-    parts = [f'<p class="{verdict}"><b>{mark} {escape(headline(report))}</b></p>']
+    parts = [f'<p class="{verdict}"><b>{mark} {escape(headline(report, costs))}</b></p>']
     for name, title in SECTIONS:
         if found := report.shown(name):
             parts.append(f"<h4>{title}</h4><ul>{''.join(map(_finding, found))}</ul>")
     if where := where_to_look(report):
         parts.append(f"<p>Step by step: <code>{escaped(where)}</code></p>")
-    if slow:
-        first, more = report.costs[:MOST_COSTS], report.costs[MOST_COSTS:]
+    parts += [f'<p class="small">Limit met: {escape(limit.message)}</p>' for limit in limits]
+    if costs:
+        first, more = costs[:MOST_COSTS], costs[MOST_COSTS:]
         parts.append(f"<h4>What costs most</h4><ul>{''.join(map(_cost, first))}</ul>")
         if more:
             parts.append(_folded(f"{len(more)} more", f"<ul>{''.join(map(_cost, more))}</ul>"))
@@ -67,11 +73,11 @@ def said(report: Report) -> str:
     return "".join(parts)
 
 
-def lines(report: Report) -> str:
+def lines(report: ReportData, costs: Sequence[Cost]) -> str:
     """All lines of the source, with their counters."""
     wrong = {f.line for f in report.problems}
     wrong |= {race.other_line for race in report.races if race.is_harmful}
-    dear = {n for cost in report.costs[:MOST_COSTS] for n in (cost.line, *cost.lines) if report.ok}
+    dear = {n for cost in costs[:MOST_COSTS] for n in (cost.line, *cost.lines)}
     shown = columns(report.lines.values())
     rows = ""
     for number, text in enumerate(report.source.splitlines(), 1):
@@ -81,7 +87,7 @@ def lines(report: Report) -> str:
     return f"<table><tr><th>line</th><th class=source>source</th>{_head(shown)}</tr>{rows}</table>"
 
 
-def _arrays(report: Report) -> str:
+def _arrays(report: ReportData) -> str:
     if not report.arrays:
         return ""
     entries = arrays(report)
@@ -98,11 +104,11 @@ def escape(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text))
 
 
-def _totals(report: Report) -> str:
+def _totals(report: ReportData) -> str:
     rows = [f"<tr><th>{escape(label)}</th><td>{value}</td></tr>" for label, value in totals(report)]
     height = -(-len(rows) // TABLES)
     tables = "".join(f"<table>{''.join(rows[i : i + height])}</table>" for i in range(0, len(rows), height))
-    return f'<div class="beside">{tables}</div><p class="small">{escape(occupancy(report))}</p>'
+    return f'<div class="beside">{tables}</div><p class="small">{escape(room(report))}</p>'
 
 
 def _head(shown: Iterable[int]) -> str:
@@ -137,11 +143,11 @@ def _folded(title: str, inside: str, is_open: bool = False) -> str:
 # ------------------------------------------------------------------------------------------------ pictures
 
 
-def _pictures(report: Report) -> tuple[str, str]:
+def _pictures(report: ReportData, costs: Sequence[Cost]) -> tuple[str, str]:
     """The worst picture, open, if there is something to see on it; and the others, folded."""
-    chosen = sorted(sketches(report.seen), key=lambda sketch: _badness(report, sketch), reverse=True)
+    chosen = sorted(sketches(report.seen), key=lambda one: _badness(report, costs, one), reverse=True)
     drawn: list[Picture] = [sketch.drawn(report.seen) for sketch in chosen[:MOST_PICTURES]]
-    is_open = bool(chosen) and _badness(report, chosen[0])[0] > 0
+    is_open = bool(chosen) and _badness(report, costs, chosen[0])[0] > 0
     folded = [_folded(one.title, one.svg, is_open and one is drawn[0]) for one in drawn]
     left = len(chosen) - len(drawn)
     more = f'<p class="small">and {plural(left, "more picture")}: report.picture(of, line=...)</p>' * (
@@ -150,14 +156,14 @@ def _pictures(report: Report) -> tuple[str, str]:
     return "".join(folded[:is_open]), "".join(folded[is_open:]) + more
 
 
-def _badness(report: Report, sketch: Sketch) -> tuple[float, float]:
+def _badness(report: ReportData, costs: Sequence[Cost], sketch: Sketch) -> tuple[float, float]:
     """How bad it is what a picture shows: what the report says of it; and what it costs beyond the best."""
     seen = sketch.request
     if seen is None:
         return (math.inf if report.barrier_divergence else 0), -1
     told = [
         cost.turns
-        for cost in (report.costs if report.ok else ())
+        for cost in costs
         if cost.array == seen.array and seen.line in cost.lines and cost.kind == KINDS[seen.space]
     ]
     array = report.lines[seen.line].arrays.get(seen.array)

@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports import messages
-from warplens.reports.counters import Bools, Ints, alignment
-from warplens.reports.finding import Race
-from warplens.reports.findings import Findings
-from warplens.reports.geometry import Geometry, numbers
-from warplens.reports.marks import all_set, set_bytes
-from warplens.reports.order import Order, lane_of
-from warplens.reports.races import KINDS, Conflicts, Shadow, bits
-from warplens.reports.signals import Signals
+from warplens.detect.byte_sets import all_set, set_bytes
+from warplens.detect.collector import Collector
+from warplens.detect.geometry import Geometry, numbers
+from warplens.detect.happens_before import HappensBefore, lane_of
+from warplens.detect.missing_fences import MissingFences
+from warplens.detect.shadow import KINDS, Conflicts, Shadow, bits
+from warplens.report import messages
+from warplens.report.findings import Race
+from warplens.report.transactions import Bools, Ints, alignment
 
-__all__ = ["Memories", "MemoryLike", "State", "Value"]
+__all__ = ["Accesses", "MemoryLike", "State", "Value"]
 
 Array = NDArray[Any]
 Value = Array | Sequence[Array] | int | float | None
@@ -66,17 +66,18 @@ class State:
 States = dict[tuple[str, int], State]
 
 
-class Memories:
+class Accesses:
     """The states of all memories, and what is found by them."""
 
     def __init__(
-        self, geometry: Geometry, order: Order, found: Findings, tickets: frozenset[int] | None = None
+        self, geometry: Geometry, order: HappensBefore, found: Collector,
+        tickets: frozenset[int] | None = None,
     ) -> None:  # fmt: skip
         """`tickets`: the lines of atomics whose result is compared with a count (None: all of them)."""
         self._geometry, self._order, self._found = geometry, order, found
         self._tickets = tickets
         self._volatile: set[int] = set()  # the instants of volatile accesses
-        self.signals = Signals(order)
+        self.signals = MissingFences(order)
         self._made = 0  # how many states
         self._states: States = {}
 

@@ -1,23 +1,18 @@
-"""Findings of a run: each sort once for each line, with a count and its first example."""
+"""Collects the findings of a run: each sort once for each line, with a count and its first example."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from warplens.reports import messages
-from warplens.reports.counters import LANES, Bools, Ints
-from warplens.reports.finding import Finding, Race
-from warplens.reports.messages import Actor, Triple
-from warplens.reports.report import Report
+from warplens.report.findings import Finding
+from warplens.report.messages import Actor, Triple
+from warplens.report.transactions import LANES, Bools, Ints
 
-if TYPE_CHECKING:
-    from warplens.engine.rounds import Rounds
-
-__all__ = ["Findings", "note_guesses", "tell_rounds"]
+__all__ = ["Collector"]
 
 
-class Findings:
+class Collector:
     """`sections`: lists of findings by their name in the report."""
 
     def __init__(self, source: str, grid: Triple, block: Triple) -> None:
@@ -73,43 +68,6 @@ class Findings:
             notes = sections["notes"]
             sections["notes"] = [f for f in notes if f.kind != "row" or (f.line, f.array) not in beyond]
         return sections
-
-
-def note_guesses(report: Report, guesses: frozenset[tuple[int, int]]) -> None:
-    """Make notes of races between the first guess of a CAS loop and its atomic; `guesses`: lines of both."""
-    kept = []
-    for race in report.races:
-        lines = race.line, race.other_line
-        if race.is_harmful and (lines in guesses or lines[::-1] in guesses):
-            race.kind, race.message = "guess", race.message.partition(". ")[0] + messages.GUESS
-            report.notes.append(race)
-        else:
-            kept.append(race)
-    report.races[:] = kept
-
-
-def tell_rounds(report: Report, rounds: Rounds) -> None:
-    """Say of races what the source tells: that a loop comes round, or that an update wants an atomic."""
-    for race in report.races:
-        if race.is_harmful:
-            race.message += _round(race, rounds)
-
-
-def _round(race: Race, rounds: Rounds) -> str:
-    within = race.block == race.other_block
-    waiting = race.line if race.access == "load" else race.other_line
-    if waiting in rounds.waits:
-        return messages.PLAIN_WAIT.format(rounds.waits[waiting])
-    update = rounds.updates.get(race.line) if race.line == race.other_line else None
-    if update:
-        return messages.UPDATE.format(update)
-    if update == "" and race.access == "store" and within:
-        return messages.IN_PLACE
-    loop = rounds.loop(race.line, race.other_line)
-    later = race.line < race.other_line or (race.line == race.other_line and race.access == "load")
-    if within and loop is not None and later:
-        return messages.ROUND.format(race.line, loop)
-    return ""
 
 
 def _triple(number: int, shape: Triple) -> Triple:

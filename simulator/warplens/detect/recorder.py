@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from warplens.detect.accesses import Accesses, MemoryLike, Value
+from warplens.detect.collector import Collector
+from warplens.detect.convergence import Convergence, lane_bits
+from warplens.detect.geometry import Geometry, matrix, numbers
+from warplens.detect.happens_before import HappensBefore
+from warplens.detect.tally import Tallied, Tally
 from warplens.errors import LongThread
-from warplens.reports import messages
-from warplens.reports.counters import Bools, Ints
-from warplens.reports.finding import Finding
-from warplens.reports.findings import Findings
-from warplens.reports.geometry import Geometry, matrix, numbers
-from warplens.reports.meetings import Meetings, lane_bits
-from warplens.reports.memories import Memories, MemoryLike, Value
-from warplens.reports.messages import Triple
-from warplens.reports.order import Order
-from warplens.reports.pictures import Instant, Request, Seen
-from warplens.reports.report import Report
-from warplens.reports.tally import Tallied, Tally
+from warplens.report import messages
+from warplens.report.findings import Finding, Limit
+from warplens.report.messages import Triple
+from warplens.report.report import Report
+from warplens.report.samples import Instant, Request, Seen
+from warplens.report.transactions import Bools, Ints
 
 __all__ = ["Recorder"]
 
@@ -36,16 +36,17 @@ class Recorder:
         self, program_name: str, source: str, grid: Triple, block: Triple, max_span: int | None = None,
         tickets: frozenset[int] | None = None,
     ) -> None:  # fmt: skip
-        """`tickets`: see `Memories`."""
+        """`tickets`: see `Accesses`."""
         self.program, self.source, self.grid, self.block = program_name, source, grid, block
         self._geometry = Geometry(grid, block)
-        self._order = Order(self._geometry.blocks, self._geometry.per_block)
-        self._found = Findings(source, grid, block)
+        self._order = HappensBefore(self._geometry.blocks, self._geometry.per_block)
+        self._found = Collector(source, grid, block)
         self._tally = Tally(self._geometry)
-        self._memories = Memories(self._geometry, self._order, self._found, tickets)
-        self._meetings = Meetings(self._geometry, self._found)
+        self._memories = Accesses(self._geometry, self._order, self._found, tickets)
+        self._meetings = Convergence(self._geometry, self._found)
         self.seen = Seen()
         self._max_span, self._until_checked = max_span, max_span
+        self._met: list[Limit] = []
 
     def chunk(self, first_block: int, blocks: int, kept: Any = None) -> None:
         """`blocks` blocks from `first_block` on begin, with fresh shared and local memory; or they go on, and
@@ -230,6 +231,9 @@ class Recorder:
         _, who = self._found.example(live, warps)
         text = f"{who} does not come out of this loop: {why}. The report shows what ran until then."
         self._found.find("endless", "endless", line, text, who, live)
+        for kind, told in messages.STOPPED.items():
+            if f"({kind})" in why:
+                self._met.append(Limit(kind, told.format(line)))
 
     def assertion(self, line: int, condition: str, bad: Bools, warps: Ints) -> Finding:
         """An assert whose condition does not hold in the lanes `bad`; its finding."""
@@ -268,7 +272,12 @@ class Recorder:
 
     def report(self, outputs: list[Array | None]) -> Report:
         """All that was found and counted. `outputs`: the array arguments after the run."""
+        met = [*self._met]
+        if self._order.relied_on_merged:
+            met.append(Limit("releases", messages.MERGED))
+        if self._memories.signals.asked_in_vain:
+            met.append(Limit("fences", messages.FORGOTTEN))
         return Report(
             program=self.program, source=self.source, grid=self.grid, block=self.block, outputs=outputs,
-            seen=self.seen, **self._found.by_section(), **self._tally.sums(self._found.source_line),
+            met=met, seen=self.seen, **self._found.by_section(), **self._tally.sums(self._found.source_line),
         )  # fmt: skip

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
-from warplens.reports.messages import lanes_text, triple
+from warplens.report.messages import lanes_text, triple
 
-__all__ = ["Happening", "Rerun", "Step", "Steps", "place_of_block", "threads_of"]
+__all__ = ["Happening", "Step", "Steps", "place_of_block", "threads_of"]
 
 Triple = tuple[int, int, int]
 
@@ -17,16 +17,6 @@ MORE = "and more: these are the first {:,} steps (steps=...)"
 WAITS = (
     "and from here on it waits for another block, or for the other side of a branch: a trace shows neither"
 )
-
-
-class Rerun(Protocol):
-    """Runs one block of a launch again."""
-
-    def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], str]:
-        """The first `most` steps of some of its threads, and why these are not all, or ""."""
-
-    def alone(self, block: int) -> Any:
-        """What it asks of memory, as `reports.reuse.ReuseRecorder` has it; None where it cannot run alone."""
 
 
 WORDS = {"read": "reads {} = {}", "write": "writes {} = {}", "set": "{} = {}", "call": "{} gives {}"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from warplens.reports.signals import Told
-
 __all__ = [
     "GARBAGE",
     "Actor",
+    "Told",
     "barrier_divergence",
     "bounds",
     "early_return",
@@ -16,6 +15,7 @@ __all__ = [
     "lanes_text",
     "misaligned",
     "null",
+    "plural",
     "race",
     "row",
     "shift",
@@ -50,6 +50,29 @@ GARBAGE = {
     "global": "cp.empty does not clear memory. Write it first, or allocate it with cp.zeros",
 }
 
+# What a report may lack where a launch goes beyond what is recorded in full.
+MERGED = (
+    "a block publishes more than 4 times through one atomic variable, and from there on that counts as one: "
+    "a race with what it publishes later may be missed."
+)
+FORGOTTEN = (
+    "only the last 262,144 atomics and fences are kept to explain races: a missing fence may not be named, "
+    "and a counter that the last block resets may count as a race."
+)
+STOPPED = {
+    "max_steps": "the loop at line {} was stopped by max_steps: no proof that it never ends.",
+    "patience": "the loop at line {} was stopped by the clock (patience): no proof that it never ends.",
+}
+PRINTED = "more was printed than the {:,} characters that are kept."
+KEPT = (
+    "the arguments have {:,} bytes, and a report keeps at most {:,}: report.trace and advice that rests on "
+    "running a block again are missing."
+)
+WAITING = (
+    "block {} waits for another one, so that it cannot run again alone: advice that rests on that is missing."
+)
+REUSE = "of a block's accesses only the first {:,} are asked which thread wanted the same again."
+
 
 @dataclass(frozen=True)
 class Actor:
@@ -62,6 +85,21 @@ class Actor:
 
     def __str__(self) -> str:
         return f"thread {triple(self.thread)}" + ("" if self.alone else f" of block {triple(self.block)}")
+
+
+@dataclass
+class Told:
+    """A thread told another one on line `told`, which learnt it on line `learnt`. `released`, `acquired`:
+    whether a fence stands before the one and behind the other."""
+
+    told: int
+    learnt: int
+    released: bool
+    acquired: bool
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def triple(values: Triple) -> str:

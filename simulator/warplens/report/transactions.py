@@ -6,93 +6,16 @@ of an allocation, or of a block's shared memory), so that sectors, lines and ban
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "SECTOR", "ArrayCounters", "Counters", "alignment", "bank_conflicts", "requests"]
+__all__ = ["LANES", "SECTOR", "alignment", "bank_conflicts", "requests"]
 
 LANES = 32
 SECTOR, LINE, BANKS, WORD = 32, 128, 32, 4
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-
-@dataclass(kw_only=True)
-class Counters:
-    """What was counted: over a whole launch, or on one line of the source. Atomics are in `atomics` alone."""
-
-    global_load_requests: int = 0
-    global_load_sectors: int = 0
-    global_load_lines: int = 0
-    global_load_sectors_ideal: int = 0
-    global_store_requests: int = 0
-    global_store_sectors: int = 0
-    global_store_lines: int = 0
-    global_store_sectors_ideal: int = 0
-    shared_load_requests: int = 0
-    shared_store_requests: int = 0
-    shared_bytes_read: int = 0
-    shared_bytes_written: int = 0
-    bank_conflicts: int = 0
-    shared_bytes: int = 0
-    divergent_branches: int = 0
-    barriers: int = 0
-    atomics: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    unique_bytes: int = 0
-    flops: int = 0
-    int_ops: int = 0
-    threads: int = 0
-    warps: int = 0
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes between global memory and the chip: whole sectors."""
-        return SECTOR * (self.global_load_sectors + self.global_store_sectors)
-
-    @property
-    def flops_per_byte(self) -> float:
-        """Arithmetic intensity: flops for each byte that a lane reads or writes in global memory."""
-        return _ratio(self.flops, self.bytes_read + self.bytes_written)
-
-    @property
-    def flops_per_shared_byte(self) -> float:
-        """The same for each byte that a lane reads or writes in shared memory."""
-        return _ratio(self.flops, self.shared_bytes_read + self.shared_bytes_written)
-
-    def totals(self) -> dict[str, Any]:
-        """Every counter by its name."""
-        return {name: getattr(self, name) for name in _NAMES}
-
-    def add(self, other: Counters) -> None:
-        """Count what `other` has counted too."""
-        mine, more = vars(self), vars(other)
-        for name in _NAMES:
-            if more[name]:
-                mine[name] += more[name]
-
-
-_NAMES = tuple(field.name for field in fields(Counters))
-
-
-@dataclass(kw_only=True)
-class ArrayCounters(Counters):
-    """What was done to one array, on one line or in all. `space` is "global" or "shared", `shape` and `item`
-    (the bytes of an element) are those of its declaration, where there is one."""
-
-    array: str
-    space: str
-    shape: tuple[int, ...] = ()
-    item: int = 0
-
-
-def _ratio(flops: int, moved: int) -> float:
-    return flops / moved if moved else float("inf") if flops else 0.0
 
 
 def alignment(size: int) -> int:

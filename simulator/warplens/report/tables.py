@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from warplens.reports.counters import ArrayCounters, Counters
-
-if TYPE_CHECKING:
-    from warplens.reports.report import Report
-
-SECTIONS = (
-    ("endless", "Loops that never end"),
-    ("races", "Races"),
-    ("out_of_bounds", "Out of bounds"),
-    ("uninitialised", "Read before written"),
-    ("misaligned", "Misaligned"),
-    ("barrier_divergence", "Barriers that not all threads reach"),
-    ("warp_sync", "Warp functions without all their lanes"),
-    ("arithmetic", "Arithmetic"),
-    ("asserts", "Assertions"),
-    ("notes", "Notes"),
-)
+from warplens.report.advice import Cost
+from warplens.report.counters import ArrayCounters, Counters
+from warplens.report.data import ReportData
+from warplens.report.messages import plural
+from warplens.report.occupancy import occupancy
 
 TOTALS = (
     ("threads", "threads"),
@@ -124,20 +112,21 @@ def columns(counters: Iterable[Counters]) -> list[int]:
     return [i for i in range(len(COLUMNS)) if any(cells[i].value for cells in rows)]
 
 
-def arrays(report: Report) -> list[tuple[str, ArrayCounters]]:
+def arrays(report: ReportData) -> list[tuple[str, ArrayCounters]]:
     """The arrays, each with what it is: the shared ones with their size."""
     found = sorted(report.arrays.values(), key=lambda a: (a.space != "shared", a.array))
     return [(f"shared, {a.shared_bytes:,} bytes" if a.space == "shared" else "global", a) for a in found]
 
 
-def totals(report: Report) -> list[tuple[str, str]]:
+def totals(report: ReportData) -> list[tuple[str, str]]:
     """What was counted, without what there was none of."""
     counted = [(label, getattr(report, name)) for name, label in TOTALS]
     return [(label, number(value)) for label, value in counted if value]
 
 
-def occupancy(report: Report) -> str:
-    found = report.occupancy()
+def room(report: ReportData) -> str:
+    """How much of a multiprocessor the launch can fill."""
+    found = occupancy(math.prod(report.block), report.shared_bytes)
     few = f"; the launch has {plural(report.warps, 'warp')} in all" if report.warps < found.warps else ""
     return f"occupancy: {found}{few}"
 
@@ -146,26 +135,22 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def headline(report: Report) -> str:
+def headline(report: ReportData, costs: Sequence[Cost]) -> str:
     """The launch, and in a word what is to be said of it."""
     (gx, gy, gz), (bx, by, bz) = report.grid, report.block
     shape = f"{plural(gx * gy * gz, 'block')} ({gx}, {gy}, {gz})"
     shape += f" of {plural(bx * by * bz, 'thread')} ({bx}, {by}, {bz})"
-    return f"{report.program}: {shape}: {verdict(report)}"
+    return f"{report.program}: {shape}: {verdict(report, costs)}"
 
 
-def where_to_look(report: Report) -> str | None:
+def where_to_look(report: ReportData) -> str | None:
     """How to see what the thread of the first problem did."""
     there = (f for f in report.problems if f.thread is not None and f.block is not None)
     first = next(there, None)
     return None if first is None else f"report.trace({first.block}, {first.thread})"
 
 
-def verdict(report: Report) -> str:
+def verdict(report: ReportData, costs: Sequence[Cost]) -> str:
     if not report.ok:
         return plural(len(report.problems), "problem")
-    return f"ok, but slow: {report.costs[0].short}" if report.costs else "ok"
+    return f"ok, but slow: {costs[0].short}" if costs else "ok"

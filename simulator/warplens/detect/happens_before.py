@@ -21,9 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.fences import Cell, Fences
+from warplens.detect.release_acquire import Cell, ReleaseAcquire
 
-__all__ = ["Order", "lane_of"]
+__all__ = ["HappensBefore", "lane_of"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -35,7 +35,7 @@ def lane_of(marks: Ints) -> Ints:
     return marks & LANE
 
 
-class Order:
+class HappensBefore:
     def __init__(self, blocks: int, warps_per_block: int) -> None:
         self.blocks, self.warps_per_block = blocks, warps_per_block
         self.lanes_per_block = 32 * warps_per_block
@@ -47,7 +47,7 @@ class Order:
         self._first_warp, self._chunk_warps = 0, blocks * warps_per_block
         self.clocks: NDArray[np.int32] | None = None  # (warps of the chunk, lane, of lane)
         self._in_grid, self._in_block = [
-            Fences(blocks, self.lanes_per_block, within, self._known_by) for within in (False, True)
+            ReleaseAcquire(blocks, self.lanes_per_block, within, self._known_by) for within in (False, True)
         ]
 
     # ------------------------------------------------------------------------------------------------- events
@@ -171,6 +171,11 @@ class Order:
                 cells = [atomics[i] for i in asked] if atomics is not None else None
                 result[asked] = fences.published(lanes[asked], others[asked], instants[asked], cells, tickets)
         return result
+
+    @property
+    def relied_on_merged(self) -> bool:
+        """Whether something counts as ordered, maybe only because releases were merged."""
+        return self._in_block.relied_on_merged or self._in_grid.relied_on_merged
 
     @property
     def has_learnt(self) -> bool:

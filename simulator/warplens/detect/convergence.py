@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports import messages
-from warplens.reports.counters import LANES, Bools, Ints
-from warplens.reports.findings import Findings
-from warplens.reports.geometry import Geometry
+from warplens.detect.collector import Collector
+from warplens.detect.geometry import Geometry
+from warplens.report import messages
+from warplens.report.transactions import LANES, Bools, Ints
 
-__all__ = ["Meetings", "lane_bits"]
+__all__ = ["Convergence", "lane_bits"]
 
 Array = NDArray[Any]
 
 
-class Meetings:
+class Convergence:
     """Looks at each meeting, and reports who is missing. All is (warps, 32)."""
 
-    def __init__(self, geometry: Geometry, found: Findings) -> None:
+    def __init__(self, geometry: Geometry, found: Collector) -> None:
         self._geometry, self._found = geometry, found
 
     def barrier(self, line: int, name: str, active: Bools, warps: Ints, exited: Bools) -> Ints:

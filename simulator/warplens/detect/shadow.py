@@ -1,10 +1,10 @@
 """Shadow memory: who touched each cell of an allocation last, and which accesses of it race.
 
 Two accesses race where their bytes overlap, the threads differ, at least one writes, not both are atomic and
-neither happens before the other (`Order`). A cell is as wide as the accesses that the allocation has seen,
-and narrower from the first narrower access on. Of each cell the last plain write is kept, and two readers and
-two atomics: from two blocks, else two warps, else two lanes, so that whoever writes next is not ordered after
-one of them, if there is one that races with it.
+neither happens before the other (`HappensBefore`). A cell is as wide as the accesses that the allocation
+has seen, and narrower from the first narrower access on. Of each cell the last plain write is kept, and two
+readers and two atomics: from two blocks, else two warps, else two lanes, so that whoever writes next is not
+ordered after one of them, if there is one that races with it: a barrier orders all at once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warplens.reports.counters import alignment
-from warplens.reports.order import Bools, Ints, Order, lane_of
+from warplens.detect.happens_before import Bools, HappensBefore, Ints, lane_of
+from warplens.report.transactions import alignment
 
 __all__ = ["KINDS", "Conflicts", "Shadow", "bits"]
 
@@ -30,7 +30,7 @@ KINDS = ("load", "store", "atomic")
 class Conflicts:
     """Of each access (n,): the mark of one earlier access that it races with (0: none), what that was (an
     index of `KINDS`), whether both write the same value, and whether nothing but a fence is missing between
-    an atomic and this access (`Order.unfenced`)."""
+    an atomic and this access (`HappensBefore.unfenced`)."""
 
     marks: Ints
     kinds: NDArray[np.int8]
@@ -58,7 +58,7 @@ class Conflicts:
 class Shadow:
     """The shadow of `copies` copies of `nbytes` bytes: one of global memory, one per block of shared."""
 
-    def __init__(self, nbytes: int, copies: int, order: Order, within_block: bool) -> None:
+    def __init__(self, nbytes: int, copies: int, order: HappensBefore, within_block: bool) -> None:
         self.order = order
         self.within_block = within_block
         self.stride = -(-nbytes // 16) * 16
@@ -157,7 +157,7 @@ class Shadow:
         return near[self.order.unordered(marks[near], step.lanes[near], cells)]
 
     def _keys(self, step: _Step, chosen: Ints) -> list[Hashable]:
-        """The cells of the step as `Order` knows them."""
+        """The cells of the step as `HappensBefore` knows them."""
         return [(step.key, cell * self._unit) for cell in step.cells[chosen].tolist()]
 
     def _unfenced(self, step: _Step, marks: Ints, racing: Ints) -> Bools | None:
