@@ -44,7 +44,8 @@ from warplens.engine.run import SCHEDULES
 from warplens.errors import CompileError, LaunchError
 from warplens.kernel import Kernel, profile, simulate
 from warplens.module import RawModule
-from warplens.report.report import SECTIONS, Report
+from warplens.report.data import SECTIONS
+from warplens.report.report import Report
 
 RESULTS = Path(__file__).parent / "results" / "public_runs.json"
 BUDGET = 60  # seconds for one kernel

@@ -11,9 +11,10 @@ import pytest
 from cuda_recording import FakeMemory, Run, shared
 
 from warplens import RawKernel, cp, profile
-from warplens.report.counters import Counters
+from warplens.report.counters import Counters, LineCounters, Lines
+from warplens.report.findings import Finding, Race
 from warplens.report.occupancy import occupancy
-from warplens.report.report import Finding, LineCounters, Lines, Race, Report
+from warplens.report.report import Report
 
 SOURCE = """extern "C" __global__
 void shift(const float *x, float *y, int n) {

@@ -19,8 +19,6 @@ from warplens.report import messages
 from warplens.report.findings import Race
 from warplens.report.transactions import Bools, Ints, alignment
 
-__all__ = ["Accesses", "MemoryLike", "State", "Value"]
-
 Array = NDArray[Any]
 Value = Array | Sequence[Array] | int | float | None
 

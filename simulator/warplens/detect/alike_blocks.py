@@ -37,8 +37,6 @@ from warplens.report.messages import Triple
 from warplens.report.report import Report
 from warplens.report.transactions import LANES, Bools, Ints
 
-__all__ = ["AlikeRecorder", "Rows", "WrittenError"]
-
 PATTERNS = 2048
 BANK_LINE = 128  # bytes: addresses that differ by a multiple of it have the same sectors, lines and banks
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from warplens.report.transactions import Bools, Ints, alignment
 
-__all__ = ["all_set", "set_bytes"]
-
 Array = NDArray[Any]
 _ONES = {
     1: (np.uint8, 0x01),

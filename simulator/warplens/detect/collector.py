@@ -9,8 +9,6 @@ from warplens.report.findings import Finding
 from warplens.report.messages import Actor, Triple
 from warplens.report.transactions import LANES, Bools, Ints
 
-__all__ = ["Collector"]
-
 
 class Collector:
     """`sections`: lists of findings by their name in the report."""

@@ -12,8 +12,6 @@ from warplens.detect.geometry import Geometry
 from warplens.report import messages
 from warplens.report.transactions import LANES, Bools, Ints
 
-__all__ = ["Convergence", "lane_bits"]
-
 Array = NDArray[Any]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from warplens.report.messages import Triple
 from warplens.report.transactions import LANES, Bools, Ints
 
-__all__ = ["Geometry", "matrix", "numbers"]
-
 
 class Geometry:
     """`exists` (warps of a block, 32): lanes of the last warp beyond the block's last thread do not.

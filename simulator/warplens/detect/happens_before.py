@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from warplens.detect.release_acquire import Cell, ReleaseAcquire
 
-__all__ = ["HappensBefore", "lane_of"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 LANE = 0xFFFFFFFF

@@ -8,8 +8,6 @@ from warplens.report import messages
 from warplens.report.data import ReportData
 from warplens.report.findings import Race
 
-__all__ = ["note_guesses", "tell_rounds"]
-
 
 class RoundsLike(Protocol):
     """What is known of a kernel's loops and updates: see `engine.rounds`."""

@@ -14,8 +14,6 @@ import numpy as np
 from warplens.detect.happens_before import HappensBefore, Ints
 from warplens.report.messages import Told
 
-__all__ = ["MissingFences"]
-
 MOST = 1 << 18  # lanes that are kept; what is older is forgotten
 
 

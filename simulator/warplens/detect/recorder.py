@@ -24,8 +24,6 @@ from warplens.report.report import Report
 from warplens.report.samples import Instant, Request, Seen
 from warplens.report.transactions import Bools, Ints
 
-__all__ = ["Recorder"]
-
 Array = NDArray[Any]
 
 

@@ -15,8 +15,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cell", "ReleaseAcquire"]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Cell = Hashable

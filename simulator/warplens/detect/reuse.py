@@ -15,8 +15,6 @@ from warplens.report.data import Reuse
 from warplens.report.findings import Limit
 from warplens.report.transactions import LANES, SECTOR, Bools, Ints, alignment, bank_conflicts
 
-__all__ = ["PADS", "ReuseRecorder"]
-
 MOST = 1 << 22  # accesses of lanes that are looked at one by one
 PADS = (0, 1, 2, 4)  # elements more in each row of a shared array
 

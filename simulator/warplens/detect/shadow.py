@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from warplens.detect.happens_before import Bools, HappensBefore, Ints, lane_of
 from warplens.report.transactions import alignment
 
-__all__ = ["KINDS", "Conflicts", "Shadow", "bits"]
-
 Bytes = NDArray[np.uint8]
 Array = NDArray[Any]
 KINDS = ("load", "store", "atomic")

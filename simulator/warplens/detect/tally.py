@@ -16,8 +16,6 @@ from warplens.detect.geometry import Geometry
 from warplens.report.counters import ArrayCounters, Counters, LineCounters, Lines
 from warplens.report.transactions import LANES, Bools, Ints, bank_conflicts, requests
 
-__all__ = ["Tallied", "Tally"]
-
 _Touched = dict[int, NDArray[np.uint8]]  # a mark for each byte, by the base of the allocation
 
 

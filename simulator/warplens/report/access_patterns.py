@@ -9,8 +9,6 @@ import numpy as np
 from warplens.report.samples import Request
 from warplens.report.transactions import LANES, Ints
 
-__all__ = ["sector_hint", "stride_of"]
-
 VECTORS = (2, 4)  # numbers of 4 bytes in one access
 
 

@@ -32,8 +32,6 @@ from warplens.report.data import BlockMemory, ReportData
 from warplens.report.messages import plural, triple
 from warplens.report.transactions import LANES, SECTOR
 
-__all__ = ["Cost", "costs"]
-
 Wasted = list[tuple[LineCounters, ArrayCounters]]
 
 OF_A_SECTOR = 2  # turns

@@ -7,8 +7,6 @@ from typing import Any
 
 from warplens.report.transactions import SECTOR
 
-__all__ = ["ArrayCounters", "Counters", "LineCounters", "Lines"]
-
 
 @dataclass(kw_only=True)
 class Counters:

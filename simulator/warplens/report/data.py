@@ -13,8 +13,6 @@ from warplens.report.counters import ArrayCounters, Counters, Lines
 from warplens.report.findings import Finding, Limit, Race, at_their_guards, by_line, for_one_barrier
 from warplens.report.samples import Seen
 
-__all__ = ["SECTIONS", "BlockMemory", "ReportData", "Rerun", "Reuse", "plain"]
-
 Triple = tuple[int, int, int]
 
 SECTIONS = (

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
-__all__ = ["Finding", "Limit", "Race", "at_their_guards", "by_line", "for_one_barrier"]
-
 Triple = tuple[int, int, int]
 
 

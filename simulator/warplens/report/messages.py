@@ -4,25 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = [
-    "GARBAGE",
-    "Actor",
-    "Told",
-    "barrier_divergence",
-    "bounds",
-    "early_return",
-    "element",
-    "lanes_text",
-    "misaligned",
-    "null",
-    "plural",
-    "race",
-    "row",
-    "shift",
-    "triple",
-    "waits_for_later",
-]
-
 Triple = tuple[int, int, int]
 GUESS = (
     ". It is the first guess of a loop that tries atomicCAS until it succeeds: a wrong guess is tried again."

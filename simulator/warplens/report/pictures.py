@@ -11,8 +11,6 @@ from warplens.report.messages import plural, triple
 from warplens.report.samples import Instant, Request, Seen
 from warplens.report.transactions import bank_conflicts, requests
 
-__all__ = ["Picture", "Sketch", "access_map", "bank_map", "sketches", "timeline"]
-
 INK, MUTED, GRID = "#1f2933", "#56616c", "#d5dade"
 WRONG, POOR = "#c8102e", "#d98f00"  # red: a mistake; orange: right, and slower than need be
 WARPS = ("#2b6ca3", "#d98f00", "#3a8f5c", "#9b4f96")

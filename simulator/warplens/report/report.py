@@ -19,8 +19,6 @@ from warplens.report.tables import TOTALS, headline, number
 from warplens.report.text import text
 from warplens.report.trace import Steps, place_of_block, threads_of
 
-__all__ = ["Comparison", "Report"]
-
 _ELSEWHERE = ("met", "seen", "rerun")  # of the fields, what `to_dict` leaves out
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from warplens.report.transactions import Bools, Ints
 
-__all__ = ["Instant", "Request", "Seen"]
-
 
 @dataclass
 class Request:

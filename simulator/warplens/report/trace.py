@@ -8,8 +8,6 @@ from typing import Any
 
 from warplens.report.messages import lanes_text, triple
 
-__all__ = ["Happening", "Step", "Steps", "place_of_block", "threads_of"]
-
 Triple = tuple[int, int, int]
 
 

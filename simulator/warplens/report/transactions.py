@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "SECTOR", "alignment", "bank_conflicts", "requests"]
-
 LANES = 32
 SECTOR, LINE, BANKS, WORD = 32, 128, 32, 4
 
