@@ -13,12 +13,12 @@ from warplens.errors import CompileError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """What the command prints; 0 where every kernel compiles, 1 where one does not, 2 where there is no file."""
+    """The command; its exit status is 0 where all compiles, 1 where it does not, 2 where there is no file."""
     parser = argparse.ArgumentParser(
         prog="python -m warplens",
-        description="Compile a file of CUDA C and list its kernels with their parameters, or say at which line "
-        "and column it is wrong. Nothing is run, and no GPU is needed.",
-        epilog="Exit status: 0 where all of it compiles, 1 where it does not, 2 where the file cannot be read.",
+        description="Compile a file of CUDA C and list its kernels with their parameters, or say at which "
+        "line and column it is wrong. Nothing is run, and no GPU is needed.",
+        epilog="Exit status: 0 where all of it compiles, 1 where it does not, 2 where there is no such file.",
     )
     parser.add_argument("file", type=Path, help="the source; its host code is left aside")
     parser.add_argument(
