@@ -2,8 +2,9 @@
 its arguments, what must come out, grid and block; `Run` says how they are written. Sizes are small, and
 mostly no multiples of the block."""
 
-from benchmarks.public_runs import Table
-from benchmarks.public_tables import courses, leetcuda, leetgpu, models, pmpp, samples, tutorials
+from public_runs import Table
+
+from public_tables import courses, leetcuda, leetgpu, models, pmpp, samples, tutorials
 
 TABLE: Table = {
     **courses.TABLE,

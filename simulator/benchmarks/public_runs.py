@@ -1,8 +1,8 @@
 """Are public kernels right on the simulator? They are run, compared with NumPy, and profiled.
 
-    python -m benchmarks.public_runs FOLDER                    # writes results/public_runs.json
-    python -m benchmarks.public_runs FOLDER --only transpose   # shows those with such words in path or name
-    python -m benchmarks.public_runs FOLDER --digests          # the digests of the kernels as they are now
+    python benchmarks/public_runs.py FOLDER  # writes results/public_runs.json
+    python benchmarks/public_runs.py FOLDER --only transpose  # shows those with such words in path or name
+    python benchmarks/public_runs.py FOLDER --digests  # the digests of the kernels as they are now
 
 FOLDER is that of `public_kernels`. `public_tables` says which kernels, with which arguments, and what they
 must give: our own reference, in float64. Each is run in three schedules and profiled. It comes out as
@@ -35,9 +35,9 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
+from kernel_cutter import Item, Reader, bare, needed, source
+from timing import machine
 
-from benchmarks.kernel_cutter import Item, Reader, bare, needed, source
-from benchmarks.machine import machine
 from warplens.device.array import ndarray
 from warplens.device.stand_in import asarray, empty
 from warplens.engine.run import SCHEDULES
@@ -432,7 +432,11 @@ def table_of(found: Sequence[Outcome]) -> str:
 
 def written(found: Sequence[Outcome]) -> str:
     """As JSON, with a line for each kernel."""
-    head = {**summary(found), "machine": machine(), "command": "python -m benchmarks.public_runs FOLDER"}
+    head = {
+        **summary(found),
+        "machine": machine(),
+        "command": "python benchmarks/public_runs.py FOLDER",
+    }
     lines = []
     for outcome in found:
         row = asdict(outcome)
@@ -450,7 +454,7 @@ def digests(folder: Path, todo: Sequence[tuple[str, str, Run]]) -> Iterator[str]
 
 
 def main() -> None:
-    from benchmarks.public_tables import TABLE
+    from public_tables import TABLE
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)

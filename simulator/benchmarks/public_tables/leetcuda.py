@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, elu, gelu, hardshrink, hardswish, matmul, relu, sigmoid, silu
-from benchmarks.public_runs import Run, Table
-from benchmarks.public_tables.reasons import LOADS_FIRST, READS_OUTPUT
+import public_references as ref
+from public_references import add, elu, gelu, hardshrink, hardswish, matmul, relu, sigmoid, silu
+from public_runs import Run, Table
+
+from public_tables.reasons import LOADS_FIRST, READS_OUTPUT
 
 # fmt: off
 TABLE: Table = {

@@ -1,7 +1,7 @@
-"""Kernels on the CPU: `minilib.cuda`, PoCL (compiled by LLVM) and numba's CUDA simulator, one process each.
+"""Kernels on the CPU: `warplens`, PoCL (compiled by LLVM) and numba's CUDA simulator, one process each.
 
-    python -m benchmarks.cuda                                  # writes benchmarks/results/cuda.json
-    python -m benchmarks.cuda --case tiled --library minilib   # a part is only printed
+    python benchmarks/launches.py                                  # writes results/cuda.json
+    python benchmarks/launches.py --case tiled --library warplens  # a part is only printed
 
 Every case is one source: PoCL gets it in OpenCL's words, and numba the same steps in Python. A launch is
 timed with its synchronisation and without compilation. numba's simulator makes a Python thread of each thread
@@ -28,16 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import Call, answer, call_times, in_turn, machine, rounded, shown, source
 
-from benchmarks.machine import machine
-from benchmarks.sidebyside import Call, call_times, in_turn, rounded, shown, spawn
-
-MODULE = "benchmarks.cuda"
 RESULTS = Path(__file__).parent / "results" / "cuda.json"
 ROUNDS = 5
 TOLERANCE = 1e-3  # of results, relative to their size
 LIBRARIES = {
-    "minilib": "`minilib.cuda`",
+    "warplens": "`warplens`",
     "pocl": "PoCL",
     "numba": "numba's simulator, extrapolated",
 }
@@ -53,82 +50,7 @@ Dim = tuple[int, ...]
 Args = tuple[Any, ...]  # NumPy arrays, of which the last one is the result, and NumPy scalars
 
 
-# The kernels ------------------------------------------------------------------------------------------------
-
-ADD = r"""
-extern "C" __global__ void add(const float *x, const float *y, int n, float *z) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) z[i] = x[i] + y[i];
-}
-"""
-
-NAIVE = r"""
-extern "C" __global__ void naive(const float *a, const float *b, int n, int m, float *c) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    int column = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0.0f;
-    for (int k = 0; k < m; k++) sum += a[row * m + k] * b[k * n + column];
-    c[row * n + column] = sum;
-}
-"""
-
-TILED = r"""
-extern "C" __global__ void tiled(const float *a, const float *b, int n, int m, float *c) {
-    __shared__ float left[16][16];
-    __shared__ float right[16][16];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int row = blockIdx.y * 16 + ty, column = blockIdx.x * 16 + tx;
-    float sum = 0.0f;
-    for (int tile = 0; tile < m; tile += 16) {
-        left[ty][tx] = a[row * m + tile + tx];
-        right[ty][tx] = b[(tile + ty) * n + column];
-        __syncthreads();
-        for (int k = 0; k < 16; k++) sum += left[ty][k] * right[k][tx];
-        __syncthreads();
-    }
-    c[row * n + column] = sum;
-}
-"""
-
-REDUCE = r"""
-extern "C" __global__ void reduce(const float *x, float *sums) {
-    __shared__ float part[256];
-    int t = threadIdx.x;
-    part[t] = x[blockIdx.x * 256 + t];
-    __syncthreads();
-    for (int stride = 128; stride > 0; stride /= 2) {
-        if (t < stride) part[t] += part[t + stride];
-        __syncthreads();
-    }
-    if (t == 0) sums[blockIdx.x] = part[0];
-}
-"""
-
-HISTOGRAM = r"""
-extern "C" __global__ void histogram(const int *x, int *counts) {
-    __shared__ int bins[256];
-    int t = threadIdx.x;
-    bins[t] = 0;
-    __syncthreads();
-    for (int i = 0; i < 16; i++) atomicAdd(&bins[x[(blockIdx.x * 16 + i) * 256 + t]], 1);
-    __syncthreads();
-    atomicAdd(&counts[t], bins[t]);
-}
-"""
-
-TRANSPOSE = r"""
-extern "C" __global__ void transpose(const float *x, int rows, int columns, float *y) {
-    __shared__ float tile[32][33];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int row = blockIdx.y * 32, column = blockIdx.x * 32;
-    for (int i = ty; i < 32; i += 8) tile[i][tx] = x[(row + i) * columns + column + tx];
-    __syncthreads();
-    for (int i = ty; i < 32; i += 8) y[(column + i) * rows + row + tx] = tile[tx][i];
-}
-"""
-
-
-# The same for numba. It puts its simulator where these functions find its module.
+# The kernels of kernels/, for numba. It puts its simulator where these functions find its module.
 
 cuda: Any = None
 
@@ -282,13 +204,17 @@ MEGA = 1 << 20
 CASES = {
     name: case
     for name, case in {
-        "add": Case("vector add, 1M", ADD, add, adding, MEGA, 8 * 256),
-        "tiled": Case("tiled matmul 256 x 256, 16 x 16 tiles", TILED, tiled, product, (256, 256), (16, 256)),
-        "naive": Case("naive matmul 256 x 256", NAIVE, naive, product, (256, 256), (32, 256)),
-        "reduce": Case("block reduction, 1M", REDUCE, reduce, reducing, MEGA, 4 * 256),
-        "histogram": Case("histogram 1M, shared atomics", HISTOGRAM, histogram, counting, MEGA, 2 * 4096),
-        "transpose": Case("transpose 1024 x 1024", TRANSPOSE, transpose, turning, 1024, 64),
-        "launch": Case("launch of one block", ADD, add, adding, 32, 32),
+        "add": Case("vector add, 1M", source("add"), add, adding, MEGA, 8 * 256),
+        "tiled": Case(
+            "tiled matmul 256 x 256, 16 x 16 tiles", source("tiled"), tiled, product, (256, 256), (16, 256)
+        ),
+        "naive": Case("naive matmul 256 x 256", source("naive"), naive, product, (256, 256), (32, 256)),
+        "reduce": Case("block reduction, 1M", source("reduce"), reduce, reducing, MEGA, 4 * 256),
+        "histogram": Case(
+            "histogram 1M, shared atomics", source("histogram"), histogram, counting, MEGA, 2 * 4096
+        ),
+        "transpose": Case("transpose 1024 x 1024", source("transpose"), transpose, turning, 1024, 64),
+        "launch": Case("launch of one block", source("add"), add, adding, 32, 32),
     }.items()
 }
 
@@ -296,9 +222,9 @@ CASES = {
 # The libraries ----------------------------------------------------------------------------------------------
 
 
-def minilib(case: Case, launch: Launch) -> Ready:
+def warplens(case: Case, launch: Launch) -> Ready:
     """The simulator."""
-    from minilib.cuda import RawKernel
+    from warplens import RawKernel
     from warplens.device.stand_in import cp  # in place of CuPy: the launch is simulated on any machine
 
     kernel = RawKernel(case.source, case.name)
@@ -359,7 +285,7 @@ def numba(case: Case, launch: Launch) -> Ready:
     )
 
 
-LOADERS = {"minilib": minilib, "pocl": pocl, "numba": numba}
+LOADERS = {"warplens": warplens, "pocl": pocl, "numba": numba}
 WORDS = {
     'extern "C" __global__': "__kernel",
     "__shared__": "__local",
@@ -418,7 +344,7 @@ def measure(names: Sequence[str], libraries: Sequence[str], rounds: int) -> list
 
     def one(key: tuple[str, str]) -> Any:
         print(".", end="", file=sys.stderr, flush=True)
-        return spawn(MODULE, "--child", *key, environment=environment)
+        return answer(__file__, "--child", *key, environment=environment)
 
     found = in_turn([(name, library) for name in names for library in libraries], rounds, one)
     print(file=sys.stderr)
@@ -431,8 +357,8 @@ def measure(names: Sequence[str], libraries: Sequence[str], rounds: int) -> list
         if "numba" in libraries:
             row["numba_factor"] = rounded(found[name, "numba"][0]["factor"])
         for peer in ("pocl", "numba"):
-            if peer in libraries and "minilib" in libraries:
-                ratios = [mine / theirs for mine, theirs in zip(values["minilib"], values[peer])]
+            if peer in libraries and "warplens" in libraries:
+                ratios = [mine / theirs for mine, theirs in zip(values["warplens"], values[peer])]
                 row[f"by_{peer}"] = rounded(statistics.median(ratios))
         rows.append(row)
     return rows
@@ -463,7 +389,7 @@ def ratio(row: Mapping[str, Any], peer: str) -> str:
 
 def installed() -> list[str]:
     """The libraries that are here; a peer that is missing is said so."""
-    modules = {"minilib": "minilib", "pocl": "pyopencl", "numba": "numba"}
+    modules = {"warplens": "warplens", "pocl": "pyopencl", "numba": "numba"}
     here = [name for name, module in modules.items() if importlib.util.find_spec(module)]
     for name in PACKAGES:
         if name not in here:
@@ -477,7 +403,7 @@ def _recorded() -> Any:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {MODULE}", description="Kernels on the CPU, side by side"
+        prog="python launches.py", description="Kernels on the CPU, side by side"
     )
     parser.add_argument("--case", action="append", choices=CASES, help="only this one; may be repeated")
     parser.add_argument(
@@ -509,7 +435,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "rows": rows,
     }
     RESULTS.parent.mkdir(exist_ok=True)
-    if RESULTS.exists():  # what benchmarks.cuda_reports has measured stays
+    if RESULTS.exists():  # what reports.py has measured stays
         data |= {key: value for key, value in _recorded().items() if key == "reports"}
     RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """How much of the CUDA C that people write the simulator takes: kernels of public repositories.
 
-    python -m benchmarks.public_kernels FOLDER                     # writes results/public_kernels.json
-    python -m benchmarks.public_kernels FOLDER --reason 'union'    # prints the sources refused in such words
+    python benchmarks/public_kernels.py FOLDER  # writes results/public_kernels.json
+    python benchmarks/public_kernels.py FOLDER --reason 'union'  # prints the sources refused in such words
 
 FOLDER holds a folder for each repository, OWNER+NAME, with its .cu files and their headers, and its commit
 in a file COMMIT. `kernel_cutter` cuts each kernel out with what it needs. Counted is what NVRTC accepts, each
@@ -24,15 +24,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kernel_cutter import Item, Reader, bare, instances, needed, source
-from benchmarks.machine import machine
+from kernel_cutter import Item, Reader, bare, instances, needed, source
+from timing import machine
+
 from warplens.errors import CompileError
 from warplens.language import headers
 from warplens.module import RawModule
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "simulator" / "tests" / "helpers"))
-import nvrtc  # noqa: E402
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
+import nvrtc
 
 RESULTS = Path(__file__).parent / "results" / "public_kernels.json"
 ARCHITECTURE = 80
@@ -173,7 +173,7 @@ def written(found: dict[str, Any], rows: Sequence[tuple[Cut, str, str]]) -> str:
     kernels = [
         json.dumps([cut.repository, cut.path, cut.name, kind, reason(message)]) for cut, kind, message in rows
     ]
-    command = "python -m benchmarks.public_kernels FOLDER --toolkit FOLDER"
+    command = "python benchmarks/public_kernels.py FOLDER --toolkit FOLDER"
     head = {**found, "nvrtc_architecture": ARCHITECTURE, "machine": machine(), "command": command}
     return json.dumps(head, indent=1)[:-2] + ',\n "kernel_rows": [\n' + ",\n".join(kernels) + "\n ]\n}\n"
 

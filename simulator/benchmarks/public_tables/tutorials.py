@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import public_references as ref
+from public_references import add, matmul, softmax, transposed
+from public_runs import Run, Table
 
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, matmul, softmax, transposed
-from benchmarks.public_runs import Run, Table
-from benchmarks.public_tables.reasons import NO_ATOMIC, NO_GUARD, OLD_WARP
+from public_tables.reasons import NO_ATOMIC, NO_GUARD, OLD_WARP
 
 BLOCKS, HALVES = partial(ref.padded_sums, n=256), partial(ref.padded_sums, n=512)
 SWAPPED = "its guard compares swapped coordinates, so that only a square comes out whole"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import public_references as ref
+from public_references import add, matmul
+from public_runs import Run, Table
 
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, matmul
-from benchmarks.public_runs import Run, Table
-from benchmarks.public_tables.reasons import OLD_WARP
+from public_tables.reasons import OLD_WARP
 
 # fmt: off
 TABLE: Table = {

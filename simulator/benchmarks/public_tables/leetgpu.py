@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, matmul, relu, sigmoid, silu, transposed
-from benchmarks.public_runs import Run, Table
+import public_references as ref
+from public_references import add, matmul, relu, sigmoid, silu, transposed
+from public_runs import Run, Table
 
 # fmt: off
 TABLE: Table = {

@@ -1,11 +1,11 @@
 """What a learner waits for: `profile` and the schedules of warps, now and in an earlier checkout.
 
-    python -m benchmarks.cuda_reports                       # writes "reports" of benchmarks/results/cuda.json
-    python -m benchmarks.cuda_reports --before CHECKOUT     # measures that one too, in turn
-    python -m benchmarks.cuda_reports --case "matmul 256" --of profile     # a part is only printed
+    python benchmarks/reports.py                       # writes "reports" of results/cuda.json
+    python benchmarks/reports.py --before CHECKOUT     # measures that one too, in turn
+    python benchmarks/reports.py --case "matmul 256" --of profile     # a part is only printed
 
 Each run is one process: seconds of one call, its kernel compiled before, and the peak of its memory. What it
-computed is checked against NumPy's. `benchmarks.cuda` measures launches.
+computed is checked against NumPy's. `launches.py` measures launches.
 """
 
 from __future__ import annotations
@@ -22,47 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import launches
 import numpy as np
+from launches import Launch
+from timing import in_turn, machine, resident, rounded, shown, source
 
-from benchmarks import cuda
-from benchmarks.cuda import Launch
-from benchmarks.machine import machine
-from benchmarks.sidebyside import ROOT, in_turn, resident, rounded, shown
-
+ROOT = Path(__file__).parents[1]  # with the package in it
 ROUNDS = 3
 WAYS = ("profile", "forward", "reverse")
-
-SOFTMAX = r"""
-extern "C" __global__ void softmax(const float *x, int columns, float *y) {
-    __shared__ float part[256];
-    int t = threadIdx.x;
-    const float *row = x + blockIdx.x * columns;
-    float top = -1e30f;
-    for (int i = t; i < columns; i += 256) top = fmaxf(top, row[i]);
-    part[t] = top;
-    __syncthreads();
-    for (int stride = 128; stride > 0; stride /= 2) {
-        if (t < stride) part[t] = fmaxf(part[t], part[t + stride]);
-        __syncthreads();
-    }
-    top = part[0];
-    __syncthreads();
-    float sum = 0.0f;
-    for (int i = t; i < columns; i += 256) sum += expf(row[i] - top);
-    part[t] = sum;
-    __syncthreads();
-    for (int stride = 128; stride > 0; stride /= 2) {
-        if (t < stride) part[t] += part[t + stride];
-        __syncthreads();
-    }
-    for (int i = t; i < columns; i += 256) y[blockIdx.x * columns + i] = expf(row[i] - top) / part[0];
-}
-"""
 
 
 def softmax(rows: int) -> Launch:
     """1,000 columns: a row that does not begin where a line of 128 bytes does."""
-    x = cuda.floats(rows, 1000)
+    x = launches.floats(rows, 1000)
     e = np.exp(x - x.max(1, keepdims=True))
     args = (x.ravel(), np.int32(1000), np.zeros(x.size, np.float32))
     return Launch((rows,), (256,), args, (e / e.sum(1, keepdims=True)).ravel())
@@ -83,15 +55,15 @@ CASES = {
     case.title: case
     for case in (
         *(
-            Waited(f"matmul {n}", "tiled", cuda.TILED, lambda n=n: cuda.product((n, n)), WAYS)  # type: ignore[misc]
+            Waited(f"matmul {n}", "tiled", source("tiled"), lambda n=n: launches.product((n, n)), WAYS)  # type: ignore[misc]
             for n in (128, 256, 512)
         ),
-        Waited("naive matmul 256", "naive", cuda.NAIVE, lambda: cuda.product((256, 256))),
-        Waited("add 1M", "add", cuda.ADD, lambda: cuda.adding(cuda.MEGA)),
-        Waited("block reduction 1M", "reduce", cuda.REDUCE, lambda: cuda.reducing(cuda.MEGA)),
-        Waited("histogram 1M", "histogram", cuda.HISTOGRAM, lambda: cuda.counting(cuda.MEGA)),
-        Waited("transpose 1024", "transpose", cuda.TRANSPOSE, lambda: cuda.turning(1024)),
-        Waited("softmax 1024 x 1000", "softmax", SOFTMAX, lambda: softmax(1024)),
+        Waited("naive matmul 256", "naive", source("naive"), lambda: launches.product((256, 256))),
+        Waited("add 1M", "add", source("add"), lambda: launches.adding(launches.MEGA)),
+        Waited("block reduction 1M", "reduce", source("reduce"), lambda: launches.reducing(launches.MEGA)),
+        Waited("histogram 1M", "histogram", source("histogram"), lambda: launches.counting(launches.MEGA)),
+        Waited("transpose 1024", "transpose", source("transpose"), lambda: launches.turning(1024)),
+        Waited("softmax 1024 x 1000", "softmax", source("softmax"), lambda: softmax(1024)),
     )
 }
 
@@ -112,7 +84,7 @@ def measure_here(case: Waited, way: str) -> dict[str, float]:
         simulate(kernel, launch.grid, launch.block, args, schedule=way)
         seconds, result = time.perf_counter() - start, cp.asnumpy(args[-1])
     size = float(np.abs(launch.expected).max())
-    if not np.allclose(result, launch.expected, rtol=cuda.TOLERANCE, atol=cuda.TOLERANCE * size):
+    if not np.allclose(result, launch.expected, rtol=launches.TOLERANCE, atol=launches.TOLERANCE * size):
         raise SystemExit(f"error: {case.title}, {way}: wrong by {np.abs(result - launch.expected).max()}")
     return {"seconds": seconds, "megabytes": resident("VmHWM") / 1e6}
 
@@ -166,8 +138,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda_reports", description="Time to a report")
-    parser.add_argument("--before", type=Path, help="an earlier checkout, measured in turn with this one")
+    parser = argparse.ArgumentParser(prog="python benchmarks/reports.py", description="Time to a report")
+    parser.add_argument("--before", type=Path, help="the folder of an earlier warplens, measured in turn")
     parser.add_argument("--case", action="append", choices=CASES, help="only this one; may be repeated")
     parser.add_argument("--of", action="append", choices=WAYS, help="only this one; may be repeated")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"(default: {ROUNDS})")
@@ -177,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.child:
         print(json.dumps(measure_here(CASES[args.child[0]], args.child[1])))
         return
-    recorded = json.loads(cuda.RESULTS.read_text(encoding="utf-8")) if cuda.RESULTS.exists() else {}
+    recorded = json.loads(launches.RESULTS.read_text(encoding="utf-8")) if launches.RESULTS.exists() else {}
     if args.table:
         print(table(recorded["reports"]["rows"]))
         return
@@ -196,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "seconds": "median over the rounds of one call in a process of its own; megabytes: its highest peak",
         "rows": rows,
     }
-    cuda.RESULTS.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
+    launches.RESULTS.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import public_references as ref
+from public_references import add, gelu, matmul, relu, softmax, transposed
+from public_runs import Run, Table
 
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, gelu, matmul, relu, softmax, transposed
-from benchmarks.public_runs import Run, Table
-from benchmarks.public_tables.reasons import OLD_WARP, REUSED, UNEVEN_BARRIER
+from public_tables.reasons import OLD_WARP, REUSED, UNEVEN_BARRIER
 
 SPLIT = "=q[2,3,8,4] =k[2,3,8,4] =v[2,3,8,4] x[2,8,36] 2 8 3 4"
 STEP = "1000 1e-3f 0.9 0.999 0.1 0.001 1e-8f 0.01"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import public_references as ref
+from public_references import add, matmul, transposed
+from public_runs import Run, Table
 
-from benchmarks import public_references as ref
-from benchmarks.public_references import add, matmul, transposed
-from benchmarks.public_runs import Run, Table
-from benchmarks.public_tables.reasons import NO_GUARD
+from public_tables.reasons import NO_GUARD
 
 LETTERS = {"given": lambda g: {"letters": g.integers(97, 123, 1000).astype("i1")}}
 
