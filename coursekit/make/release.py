@@ -22,7 +22,10 @@ from coursekit.notebooks import HIDDEN, SOLUTION
 FOLDERS = ("chapters", "exercises", "minilib", "simulator/warplens", "coursekit")
 FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 # Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
-EXTRAS = (".gitignore", "environment.yml", "postBuild", "simulator/README.md", "benchmarks/results")
+EXTRAS = (
+    ".gitignore", "environment.yml", "postBuild", "simulator/README.md", "simulator/CHANGELOG.md", "simulator/docs",
+    "benchmarks/results",
+)  # fmt: skip
 
 NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
 _LEFT_OUT = ("__pycache__", ".ipynb_checkpoints")
