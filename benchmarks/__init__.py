@@ -1,1 +1,6 @@
-"""Side-by-side measurements against peers: one process each, in turn, medians and ratios."""
+"""The course's measurements. What they share with the simulator's: simulator/benchmarks/timing.py."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "simulator" / "benchmarks"))

@@ -22,7 +22,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+from timing import machine
+
 from benchmarks.sidebyside import in_turn, spawn
 from minilib.bpe import BYTE_CHARACTERS, END_OF_TEXT, PIECE, Encoder, Merge, train
 from minilib.data import checksum, topics

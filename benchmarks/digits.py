@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import machine
 
-from benchmarks.machine import machine
 from benchmarks.trainings import without_options
 from minilib import nn, optim
 from minilib.data import DataLoader, TensorDataset, digits, shifted

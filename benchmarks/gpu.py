@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import machine, source
 
-from benchmarks.cuda import ADD, NAIVE, REDUCE, TILED, TRANSPOSE
-from benchmarks.machine import machine
 from minilib.cuda import RawKernel, profile
 from warplens.backend import missing_for_gpu
 from warplens.device import stand_in
@@ -93,6 +92,7 @@ def product(n: int) -> tuple[Any, Any, tuple[Any, ...], Any]:
 
 
 MEGA = 1 << 20
+ADD, NAIVE, REDUCE, TILED, TRANSPOSE = map(source, ("add", "naive", "reduce", "tiled", "transpose"))
 CONFLICTS = TRANSPOSE.replace("[33]", "[32]")
 ROWS = [
     Row("copy", "copy", COPY, "copy", copying, 64 * MEGA, 4096, 256),

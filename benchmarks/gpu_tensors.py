@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import machine
 
 from benchmarks.digits import cnn
 from benchmarks.gpu import ROUNDS, WARM_UPS, gpu_name
-from benchmarks.machine import machine
 from warplens.backend import missing_for_gpu
 
 RESULTS = Path(__file__).parent / "results" / "gpu_tensors.json"

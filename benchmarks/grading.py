@@ -23,8 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nbformat import NotebookNode
+from timing import machine
 
-from benchmarks.machine import machine
 from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.errors import CourseError

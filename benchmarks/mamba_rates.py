@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import machine
 
-from benchmarks.machine import machine
 from benchmarks.trainings import without_options
 from coursekit.pictures import steps_of
 from minilib.data import selective_copying

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from timing import machine
 
-from benchmarks.machine import machine
 from minilib.gpt import GPT, GPTConfig
 from minilib.mamba import Mamba, MambaConfig
 from minilib.parallel import set_num_threads

@@ -21,7 +21,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+from timing import machine
+
 from coursekit import notebooks
 from coursekit.course import Course, chapter_number, find_course, meant
 

@@ -16,7 +16,8 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks.machine import machine
+from timing import machine
+
 from benchmarks.sidebyside import in_turn, spawn
 
 RESULTS = Path(__file__).parent / "results" / "scalar.json"

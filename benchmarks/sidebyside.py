@@ -11,33 +11,27 @@ import argparse
 import gc
 import importlib.metadata
 import json
-import os
 import re
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from benchmarks.machine import machine
+from timing import Call, answer, call_times, in_turn, machine, resident, rounded, shown
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "benchmarks" / "README.md"
 THREADS, ROUNDS = 2, 5
 WARM_UPS = 3  # calls before the clock runs; their results are compared between the libraries
-SECONDS, FEWEST_CALLS = 1.0, 7  # a process goes on until it has both
 TOLERANCE = 1e-3  # of the libraries' results, relative to their size
 MEMORY = "peak of resident memory in a process's first call, above the level after set-up; malloc fixed"
 # With its own, moving threshold malloc keeps freed arrays or not as luck has it: the peak of one and the same
 # step was 127 or 211 MB. With a fixed one an array goes back when freed: the peak is what a library holds.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
-Call = Callable[[], Any]
 Row = dict[str, Any]
-Key = TypeVar("Key")
 
 
 class Library(Protocol):
@@ -101,17 +95,6 @@ def measure_here(suite: Suite, case: Case, library: str, threads: int) -> Row:
     return {"value": statistics.median(call_times(call)) / case.per, "results": results}
 
 
-def call_times(call: Call) -> list[float]:
-    """Seconds of each call, with the garbage collector as Python sets it up."""
-    seconds: list[float] = []
-    end = time.perf_counter() + SECONDS
-    while len(seconds) < FEWEST_CALLS or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return seconds
-
-
 def peak_memory(call: Call) -> tuple[int, Any]:
     """Bytes by which resident memory rose above its level before the call, at most; and what it returned."""
     gc.collect()
@@ -136,12 +119,6 @@ def memory_gauge() -> tuple[Callable[[], int], Callable[[], int]]:
     return lambda: resident("VmRSS"), lambda: resident("VmHWM")
 
 
-def resident(field: str) -> int:
-    """A line of /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
-
-
 def highest_ever() -> int:
     import resource  # not on Windows
 
@@ -158,22 +135,8 @@ def summary(array: Any) -> list[float]:
 
 
 def spawn(module: str, *words: str, environment: Mapping[str, str] | None = None) -> Any:
-    """What `python -m module words` prints, as JSON. Its messages go to stderr as they come."""
-    command = [sys.executable, "-m", module, *words]
-    variables = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT, env=variables)
-    if done.returncode:
-        raise SystemExit(f"error: `{' '.join(command[1:])}` failed; its message stands above")
-    return json.loads(done.stdout)
-
-
-def in_turn(keys: Sequence[Key], rounds: int, measure: Callable[[Key], Any]) -> dict[Key, list[Any]]:
-    """One value for each key and round; within a round all keys have their turn."""
-    values: dict[Key, list[Any]] = {key: [] for key in keys}
-    for _ in range(rounds):
-        for key in keys:
-            values[key].append(measure(key))
-    return values
+    """What `python -m module words` prints, as JSON."""
+    return answer("-m", module, *words, cwd=ROOT, environment=environment)
 
 
 def measure(suite: Suite, cases: Sequence[Case], libraries: Sequence[str], rounds: int) -> list[Row]:
@@ -213,10 +176,6 @@ def compare(case: Case, ours: Sequence[Sequence[float]], theirs: Sequence[Sequen
             raise SystemExit(f"error: {case.name}: call {call} gave mean and size {mine} here, {peer} there")
 
 
-def rounded(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
 # The table --------------------------------------------------------------------------------------------------
 
 
@@ -232,15 +191,6 @@ def table(suite: Suite, rows: Sequence[Row]) -> str:
         cells = [shown(each[name], each["unit"]) for name in libraries]
         lines.append([titles[each["case"]], *cells, *([ratio(each)] if both else [])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def shown(value: float, unit: str) -> str:
-    """Three digits and a unit that a person reads: `1.24 ms`, `253 MB`."""
-    if unit == "bytes":
-        return f"{value / 1e6:.0f} MB"
-    scale, name = next(((s, n) for s, n in ((1, "s"), (1e-3, "ms")) if value >= s), (1e-6, "µs"))
-    digits = value / scale
-    return f"{digits:.{2 if digits < 10 else 1 if digits < 100 else 0}f} {name}"
 
 
 def ratio(each: Row) -> str:

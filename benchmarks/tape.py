@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from timing import machine
+
 from benchmarks import gpt
-from benchmarks.machine import machine
 from minilib import optim
 from minilib.engine import Function
 from minilib.parallel import set_num_threads

@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.machine import machine
+from timing import machine
+
 from minilib.parallel import set_num_threads
 from minilib.projects.running import Samples
 

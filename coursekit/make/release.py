@@ -23,8 +23,8 @@ FOLDERS = ("chapters", "exercises", "minilib", "simulator/warplens", "coursekit"
 FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 # Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
 EXTRAS = (
-    *(".gitignore", "environment.yml", "postBuild"),
-    *("simulator/README.md", "benchmarks/README.md", "benchmarks/results"),
+    *(".gitignore", "environment.yml", "postBuild", "benchmarks/README.md", "benchmarks/results"),
+    *("simulator/README.md", "simulator/CHANGELOG.md", "simulator/docs"),
 )
 
 NOT_FOR_STUDENTS = "## For instructors"

@@ -14,7 +14,7 @@ from real_kernels import CASES
 from tiers import slow_where
 
 from warplens import RawKernel, RawModule, cp, profile
-from warplens.reports.report import Report
+from warplens.report.report import Report
 
 
 def run(

@@ -19,8 +19,8 @@ from tiers import slow_but
 
 import warplens.engine.run
 from warplens import CompileError, RawKernel, RawModule, Report, cp, profile
+from warplens.detect.shadow import Shadow
 from warplens.engine.writes import written_through
-from warplens.reports.races import Shadow
 
 
 def both(run: Callable[[], Report]) -> Report:

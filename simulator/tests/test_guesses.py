@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warplens import RawKernel, cp, profile
-from warplens.reports.report import Report
+from warplens.report.report import Report
 
 GUIDE = """
 __device__ float raised(float* address, float value) {

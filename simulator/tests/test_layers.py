@@ -62,3 +62,45 @@ def test_each_class_has_a_name_of_its_own() -> None:
         node.name for module in FILES for node in ast.walk(tree(module)) if isinstance(node, ast.ClassDef)
     )
     assert [name for name, count in classes.items() if count > 1] == []
+
+
+# Rooms of the package, and whose modules each may use: what is imported within functions counts too, and what
+# only type checkers read. Below them stand backend.py and errors.py, above them the modules at the top.
+ROOMS = {
+    "language": {"errors"},
+    "report": {"errors"},
+    "detect": {"errors", "report"},
+    "engine": {"errors", "device", "language", "report", "detect"},
+    "device": {"errors", "backend"},
+}
+
+
+def room(module: str) -> str:
+    return (*module.split("."), "")[1]
+
+
+def test_each_room_imports_only_those_below_it() -> None:
+    used = {name: set[str]() for name in ROOMS}
+    for module in FILES:
+        for name in imported(module, ast.walk(tree(module))):
+            if name.startswith("warplens.") and room(module) in ROOMS:
+                used[room(module)].add(room(name))
+    assert {name: found - {name} - ROOMS[name] for name, found in used.items()} == {
+        name: set() for name in ROOMS
+    }
+
+
+def test_no_late_import_hides_a_circle_in_the_detector_or_the_report() -> None:
+    own = [module for module in FILES if room(module) in ("detect", "report")]
+    graph = {module: FILES.keys() & imported(module, ast.walk(tree(module))) for module in own}
+    TopologicalSorter(graph).prepare()
+
+
+def test_what_is_plain_data_of_a_report_knows_nothing_of_showing_it() -> None:
+    shown = {"advice", "page", "pictures", "report", "tables", "text", "trace"}
+    todo, seen = ["warplens.report.data"], set[str]()
+    while todo:
+        module = todo.pop()
+        seen.add(module)
+        todo += (FILES.keys() & imported(module, ast.walk(tree(module)))) - seen
+    assert seen & {f"warplens.report.{name}" for name in shown} == set()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from warplens import KernelFault, RawKernel, cp, profile
-from warplens.reports.report import Finding, Report
+from warplens.report.findings import Finding
+from warplens.report.report import Report
 
 
 def run(body: str, *args: Any, before: str = "", threads: Any = (32,), grid: int = 1) -> Report:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from warplens import RawKernel, cp, profile
-from warplens.reports.report import Report
+from warplens.report.report import Report
 
 
 def run(body: str, grid: Any = (1,), block: Any = (64,), n: int = 4, parameters: str = "float* y") -> Report:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import nvrtc
+import public_kernels
 import pytest
-from benchmarks import public_kernels
-from benchmarks.kernel_cutter import Item, Reader, bare, instances, needed, source
+from kernel_cutter import Item, Reader, bare, instances, needed, source
 
 from warplens.language.frontend import compile_source
 

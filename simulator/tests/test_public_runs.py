@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import public_runs
 import pytest
-from benchmarks import public_runs
-from benchmarks.public_runs import Run, arguments, differs, one, outcomes, rows
-from benchmarks.public_tables import TABLE
+from public_runs import Run, arguments, differs, one, outcomes, rows
+from public_tables import TABLE
 
 FILE = """
 #include <stdio.h>

@@ -11,9 +11,10 @@ import recording
 from recording import FakeMemory, Run, shared
 
 from warplens import RawKernel, cp, profile
-from warplens.reports.counters import Counters
-from warplens.reports.occupancy import occupancy
-from warplens.reports.report import Finding, LineCounters, Lines, Race, Report
+from warplens.report.counters import Counters, LineCounters, Lines
+from warplens.report.findings import Finding, Race
+from warplens.report.occupancy import occupancy
+from warplens.report.report import Report
 
 SOURCE = """extern "C" __global__
 void shift(const float *x, float *y, int n) {

@@ -15,8 +15,8 @@ from real_kernels import CASES
 from tiers import slow_where
 
 from warplens import RawKernel, cp, profile
-from warplens.reports.report import Report
-from warplens.reports.steps import Happening, Steps
+from warplens.report.report import Report
+from warplens.report.trace import Happening, Steps
 
 ALL = 100_000  # steps
 # A vote at a barrier counts as the barrier.

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from warplens.kernel import profile as profile
     from warplens.kernel import simulate as simulate
     from warplens.module import RawModule as RawModule
-    from warplens.reports.report import Finding as Finding
-    from warplens.reports.report import Report as Report
+    from warplens.report.findings import Finding as Finding
+    from warplens.report.report import Report as Report
 
 # Imported when they are asked for: who needs arrays only shall not wait for a compiler.
 _PLACES = {
     **dict.fromkeys(("CompileError", "KernelFault", "LaunchError", "LongThread"), "errors"),
     **dict.fromkeys(("RawKernel", "profile", "simulate"), "kernel"),
     "RawModule": "module",
-    **dict.fromkeys(("Finding", "Report"), "reports.report"),
+    "Finding": "report.findings",
+    "Report": "report.report",
 }
 __all__ = sorted((*_PLACES, "backend", "cp"))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warplens.arguments import Arguments
+from warplens.detect.reuse import ReuseRecorder
 from warplens.engine.file_scope import pointers
 from warplens.engine.generate import Code
 from warplens.engine.launch import Launch, Triple
@@ -15,9 +16,10 @@ from warplens.engine.run import run_alone
 from warplens.engine.traced import run_traced
 from warplens.errors import KernelFault
 from warplens.language.tree import Variable
-from warplens.reports.pictures import Instant
-from warplens.reports.reuse import ReuseRecorder
-from warplens.reports.steps import Step
+from warplens.report.findings import Limit
+from warplens.report.messages import KEPT, WAITING
+from warplens.report.samples import Instant
+from warplens.report.trace import Step
 
 KEPT_BYTES = 64 << 20  # of arguments, that a report keeps at most
 
@@ -40,6 +42,7 @@ class Again:
         self.nbytes = sum(content.nbytes for content in copies.values())
         kept = self.nbytes <= KEPT_BYTES
         self._before = {key: content.copy() for key, content in copies.items()} if kept else None
+        self.limits = [] if kept else [Limit("arguments", KEPT.format(self.nbytes, KEPT_BYTES))]
 
     def __call__(self, block: int, threads: list[int], most: int) -> tuple[list[Step], str]:
         """The first `most` steps of some threads of a block, and why these are not all, or ""."""
@@ -65,8 +68,15 @@ class Again:
         try:
             run_alone(code, launch, values, at)
         except KernelFault:  # it waits for another block
+            self._meet(Limit("waiting", WAITING.format(block)))
             return None
+        for limit in recorder.limits:
+            self._meet(limit)
         return recorder
+
+    def _meet(self, limit: Limit) -> None:
+        if limit not in self.limits:
+            self.limits.append(limit)
 
     def _ready(self, mode: str, block: int) -> tuple[Code, Launch, list[Any], Triple]:
         assert self._before is not None

@@ -28,7 +28,7 @@ from warplens.launch import (
     checked_patience,
     machine,
 )
-from warplens.reports.report import Report
+from warplens.report.report import Report
 from warplens.simulation import MAX_STEPS, PATIENCE, recorded, run
 from warplens.unit import Unit, settings_of
 

@@ -13,9 +13,13 @@ from warplens import through_cupy
 from warplens.again import Again
 from warplens.arguments import Arguments
 from warplens.backend import SIMULATE
+from warplens.detect.alike_blocks import AlikeRecorder, WrittenError
+from warplens.detect.hints import note_guesses, tell_rounds
+from warplens.detect.recorder import Recorder
 from warplens.engine.file_scope import pointers
 from warplens.engine.guards import guards
 from warplens.engine.guesses import guesses
+from warplens.engine.printing import MOST_PRINTED
 from warplens.engine.rounds import rounds
 from warplens.engine.run import run_lockstep, run_warps, run_watched
 from warplens.engine.survey import reachable
@@ -23,10 +27,9 @@ from warplens.engine.tickets import tickets
 from warplens.engine.waits import waits
 from warplens.engine.writes import written_through
 from warplens.errors import Deadlock, EndlessLoop, KernelFault
-from warplens.reports.alike import AlikeRecorder, WrittenError
-from warplens.reports.findings import note_guesses, tell_rounds
-from warplens.reports.recorder import Recorder
-from warplens.reports.report import Report
+from warplens.report import messages
+from warplens.report.findings import Limit
+from warplens.report.report import Report
 
 if TYPE_CHECKING:
     from warplens.kernel import Kernel
@@ -138,6 +141,8 @@ def recorded(
         launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
     report = recorder.report(arguments.outputs(copies))
     report.printed = launch.printed.text
+    if launch.printed.room < 0:
+        report.met.append(Limit("printed", messages.PRINTED.format(MOST_PRINTED)))
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
     report.rerun = again
     if report.barrier_divergence:

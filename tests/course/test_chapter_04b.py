@@ -10,7 +10,7 @@ from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
 from minilib.cuda import RawKernel, cp, profile, simulate
-from warplens.reports.pictures import POOR, WRONG
+from warplens.report.pictures import POOR, WRONG
 
 
 class TestExercises(ExerciseTests):

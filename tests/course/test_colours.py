@@ -9,7 +9,7 @@ import pytest
 
 from coursekit.pictures import plots
 from minilib.draw import palette
-from warplens.reports import page, pictures
+from warplens.report import page, pictures
 
 # What each sort of eye sees of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 EYES = {

@@ -6,9 +6,10 @@ import json
 import re
 from pathlib import Path
 
+import launches
 import pytest
 
-from benchmarks import cuda, gpt, grading, mamba, scalar, scan, sidebyside, tensor
+from benchmarks import gpt, grading, mamba, scalar, scan, sidebyside, tensor
 from coursekit import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ def test_instructors_are_told_the_recorded_speed_of_grading():
 
 
 def test_the_tables_show_the_recorded_speed_of_simulated_kernels():
-    table = cuda.table(json.loads(cuda.RESULTS.read_text())["rows"])
+    table = launches.table(json.loads(launches.RESULTS.read_text())["rows"])
     assert table in TABLES
 
 

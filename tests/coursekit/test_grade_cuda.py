@@ -23,7 +23,7 @@ from coursekit.grading.state import fingerprint
 from coursekit.grading.submissions import Submission, answers_of
 from coursekit.make.definitions import SourceError
 from coursekit.make.exercises import exercise as made_exercise
-from warplens.reports import messages
+from warplens.report import messages
 
 pytestmark = pytest.mark.thorough
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from warplens.reports.recorder import Recorder
+from warplens.detect.recorder import Recorder
 
 SOURCE = "\n".join(f"line {n};" for n in range(1, 41))
 

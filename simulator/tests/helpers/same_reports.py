@@ -12,7 +12,7 @@ import numpy as np
 
 import warplens.simulation
 from warplens import Report
-from warplens.reports.recorder import Recorder
+from warplens.detect.recorder import Recorder
 
 
 def plainly(*args: Any, only_read: object = None, **more: Any) -> Recorder:

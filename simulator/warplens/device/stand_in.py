@@ -1,4 +1,4 @@
-"""A stand-in for CuPy on machines without a GPU: `cp` has the names that the course uses, on NumPy.
+"""A stand-in for CuPy on machines without a GPU: `cp` has the names that programs with kernels use, on NumPy.
 
 What CuPy refuses is refused: NumPy arrays beside device arrays, arguments that only NumPy has, a device array
 where NumPy wants its own. Numbers that come out of reductions stay on the device, as arrays without axes.

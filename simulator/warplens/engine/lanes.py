@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from warplens.detect.recorder import Recorder
 from warplens.engine import endless
 from warplens.engine.atomics import atomic
 from warplens.engine.axes import BOOLEAN, Axes
@@ -24,8 +25,7 @@ from warplens.errors import EndlessLoop, KernelFault
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.tree import Variable
 from warplens.language.types import BFLOAT, USHORT, Record, Scalar
-from warplens.reports.recorder import Recorder
-from warplens.reports.report import Finding
+from warplens.report.findings import Finding
 
 ndarray = np.ndarray
 

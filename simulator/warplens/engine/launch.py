@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from warplens.detect.recorder import Recorder
 from warplens.engine.printing import Printed
-from warplens.reports.recorder import Recorder
 
 Triple = tuple[int, int, int]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from warplens.detect.recorder import Recorder
 from warplens.engine.generate import Code
 from warplens.engine.lanes import Lanes
 from warplens.engine.launch import Launch, Triple
@@ -17,7 +18,6 @@ from warplens.engine.memory import LanePointer
 from warplens.engine.side_by_side import FirstWarp, boxes, most_blocks, run_box
 from warplens.engine.turns import Resident, take_turns
 from warplens.engine.watched import Watched, WatchedWarp
-from warplens.reports.recorder import Recorder
 
 LANES = 65_536  # how many threads run together in lockstep, at least one block
 LOCAL_BYTES = 1 << 29  # how much memory the local arrays of these may take

@@ -30,7 +30,7 @@ from warplens.engine.memory import Global, Index, LanePointer, Value
 from warplens.engine.values import Mask, wide
 from warplens.engine.warps import outcome
 from warplens.language.types import Record, Scalar
-from warplens.reports.counters import alignment
+from warplens.report.transactions import alignment
 
 MOST_BLOCKS = 2048  # of a box; a block's number fits 16 bits
 MOST_SHARED = MOST_LOCAL = 1 << 26  # bytes of all blocks of a box

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from warplens.detect.recorder import Recorder
 from warplens.engine.generate import Code
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.memory import LanePointer, Value
@@ -14,10 +15,9 @@ from warplens.engine.printing import Format
 from warplens.engine.values import Mask
 from warplens.engine.watched import Watched
 from warplens.language.types import Record, Scalar, Type
-from warplens.reports.counters import alignment
-from warplens.reports.messages import element
-from warplens.reports.recorder import Recorder
-from warplens.reports.steps import MORE, WAITS, Happening, Step, by_lane
+from warplens.report.messages import element
+from warplens.report.trace import MORE, WAITS, Happening, Step, by_lane
+from warplens.report.transactions import alignment
 
 __all__ = ["run_traced"]
 

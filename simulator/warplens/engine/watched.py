@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from warplens.detect.alike_blocks import AlikeRecorder, Rows
+from warplens.detect.recorder import Recorder
 from warplens.engine.axes import BOOLEAN, INT64, Axes
 from warplens.engine.elements import read
 from warplens.engine.lanes import Lanes
@@ -18,9 +20,7 @@ from warplens.engine.turns import Arrival
 from warplens.engine.values import Mask, select, some, wide
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.types import BFLOAT, USHORT, Record, Scalar
-from warplens.reports.alike import AlikeRecorder, Rows
-from warplens.reports.counters import alignment
-from warplens.reports.recorder import Recorder
+from warplens.report.transactions import alignment
 
 ndarray = np.ndarray
 
@@ -307,7 +307,7 @@ class Watched(Recording, Blocks):
     """Blocks in lockstep.
 
     What does not depend on a block's number along an axis is recorded once for the blocks along it: see
-    `reports.alike`.
+    `detect.alike_blocks`.
     """
 
 

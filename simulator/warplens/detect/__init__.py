@@ -1,0 +1,1 @@
+"""The race detector: all accesses of a launch, held against memory, order and each other, and counted."""

@@ -1,1 +1,0 @@
-"""What a kernel did: accesses counted, findings explained, pictures."""
