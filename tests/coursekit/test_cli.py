@@ -49,25 +49,12 @@ def test_each_command_has_help(command: str, capsys: pytest.CaptureFixture[str])
     assert entry.COMMANDS[command].split()[0] in capsys.readouterr().out
 
 
-def test_each_command_has_a_make_target_that_calls_it() -> None:
+def test_make_alone_lists_every_target_and_each_calls_a_command_that_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    for command in entry.COMMANDS:
-        assert f"\n{command}:" in makefile and f"$(COURSEKIT) {command}" in makefile
-
-
-def test_make_alone_lists_every_target() -> None:
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in [
-        *entry.COMMANDS,
-        "test-fast",
-        "lint",
-        "test-parity",
-        "test-browser",
-        "test-nightly",
-        "gpu-test",
-        "gpu-bench",
-    ]:
-        assert f"make {target} " in listed
+    assert len(targets) > 9 and all(f"make {target} " in listed for target in targets)
+    assert set(re.findall(r"\$\(COURSEKIT\) ([a-z]+)", makefile)) <= set(entry.COMMANDS)
 
 
 @pytest.mark.parametrize("asked", [["check", "01"], ["build"], ["progress"]], ids=" ".join)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import libcst as cst
 
-from coursekit.build.answers import Answer, definitions
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.book import Book, file_name, is_taught, module_name
@@ -21,6 +20,7 @@ from coursekit.make.definitions import SourceError, as_members, is_import
 from coursekit.make.definitions import definitions as definitions_of
 from coursekit.make.exports import Export
 from coursekit.make.module import Module
+from coursekit.mine.answers import Answer, definitions
 
 ORIGIN = "Built from {file} and {notebooks}; `make build` builds it again."
 IMPORT_SECONDS = 60
