@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -10,8 +11,6 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import libcst as cst
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
@@ -53,7 +52,7 @@ def homes(book: Book, exports: Iterable[Export]) -> dict[str, str]:
             if definition.is_import or not definition.names:
                 continue
             module = book.home(definition, export.modules)
-            parts = as_members(definition) if isinstance(definition.node, cst.ClassDef) else []
+            parts = as_members(definition) if isinstance(definition.node, ast.ClassDef) else []
             for one in (definition, *parts):
                 found.update({f"{module}:{name}": export.cell.exercise or "" for name in one.names})
     return found
