@@ -107,7 +107,9 @@ def test_without_solutions_it_says_so_and_the_visible_checks_run(tmp_path: Path)
 
 @pytest.mark.slow
 def test_outside_of_any_course_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = live.requests_of(['{"exercise": "1.1", "answers": {"1.1": "x"}, "added": [], "id": 5}', ""])
+    asked: live.Requests = queue.SimpleQueue()
+    for line in ('{"exercise": "1.1", "answers": {"1.1": "x"}, "added": [], "id": 5}', ""):
+        asked.put(line)
     monkeypatch.setattr(live, "here", lambda: Course(tmp_path))
     replies: list[str] = []
     live.serve("01", asked, replies.append)
