@@ -33,15 +33,13 @@ COMMANDS = {
     "exercises": "make exercises/ from solutions",
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
-    "badges": "write the repository's address into the notebooks and the README",
-    "minutes": "say how long each part takes, by the rule, and what it says itself",
-    "links": "write the links between lessons, exercises and the next lesson",
+    "stamp": "write the repository's address and the links between notebooks into all of them",
     "bench": "measure against peers, into benchmarks/",
 }
 _ROOMS = {
     "install": ("lab", "doctor"),
-    "make": ("edit", "promote", "exercises", "release", "badges", "links", "minutes"),
-    "build": ("build",),
+    "make": ("edit", "promote", "exercises", "release", "stamp"),
+    "mine": ("build",),
     "grading": ("check", "grade", "progress"),
     "testing": ("test", "bench"),
 }

@@ -44,12 +44,9 @@ class Course:
         return self.exercises / f"{number}_exercises.ipynb"
 
     def own(self, number: str) -> Path:
-        """The learner's copy of the exercises of chapter `number`, under today's name or an older one."""
-        names = _names(self.exercises, number)
-        old = [*names, *_names(self.solutions, number), *_names(self.chapters, number)]
-        places = [*(self.work / "exercises" / name for name in names), *(self.work / name for name in old)]
-        today = places[0] if names else self.work / "exercises" / self.exercise(number).name
-        return next((path for path in places if path.is_file()), today)
+        """The learner's copy of the exercises of chapter `number`."""
+        found = sorted(path.name for path in self.exercises.glob(f"{number}_*.ipynb"))
+        return self.work / "exercises" / (found[0] if found else self.exercise(number).name)
 
     @property
     def mine(self) -> Path:
@@ -60,10 +57,6 @@ class Course:
         """The table `[tool.coursekit]` of pyproject.toml."""
         with open(self.root / "pyproject.toml", "rb") as file:
             return dict(tomllib.load(file).get("tool", {}).get("coursekit", {}))
-
-
-def _names(folder: Path, number: str) -> list[str]:
-    return sorted(path.name for path in folder.glob(f"{number}_*.ipynb"))
 
 
 def chapter_number(path: Path) -> str:

@@ -20,11 +20,9 @@ SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 STUB = 'raise Unsolved("{}")'  # of coursekit.box.check
-OLD_STUB = "raise NotImplementedError"
 CUDA_STUB = "// your code here"
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
-_STUB = re.compile(re.escape(STUB).replace(r"\{\}", '[^"]*'))
 _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
 
 
@@ -178,11 +176,6 @@ def stubbed(source: str) -> str:
     """An answer cell as learners get it."""
     stub = CUDA_STUB if cuda_line(source) else STUB.format(exercise_of(source) or "this exercise")
     return cut(source, solution_markers(source), stub)
-
-
-def with_old_stubs(source: str) -> str:
-    """`source` with the stubs that notebooks had before `Unsolved`."""
-    return _STUB.sub(OLD_STUB, source)
 
 
 def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:

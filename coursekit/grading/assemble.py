@@ -59,7 +59,7 @@ class Exercise:
         return sum(test.points for test in self.tests)
 
     def left_alone(self, answer: str | None) -> bool:
-        """Whether an answer is the stub still, of today's form or that of older notebooks."""
+        """Whether an answer is the stub still."""
         return answer is None or _words(answer) == _words(self.stub)
 
 
@@ -126,7 +126,7 @@ class Chapter:
 
 
 def _words(answer: str) -> list[str]:
-    return notebooks.with_old_stubs(notebooks.cuda_text(answer)).split()
+    return notebooks.cuda_text(answer).split()
 
 
 def find_notebook(folder: Path, chapter: str) -> Path:

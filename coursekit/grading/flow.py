@@ -25,7 +25,7 @@ HELPERS = "helpers"
 HIDDEN_SET_UP = "hidden-setup"  # the grade_id of what only hidden tests know
 DEFAULT_TIMEOUT = 30.0
 QUICK = 10.0  # seconds for the grader's own requests
-STUBS_RAISE = ("Unsolved", "NotImplementedError")  # today's, and those of older notebooks
+STUBS_RAISE = ("Unsolved", "NotImplementedError")  # ours, and nbgrader's
 STARTS = 3  # tries to get through the set-up cells
 PATIENCE = (
     4  # cells that may wait for their full timeout; then one notebook has kept the others waiting enough

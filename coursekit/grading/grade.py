@@ -24,10 +24,9 @@ from coursekit.grading.earlier import LONG, Earlier
 from coursekit.grading.feedback import feedback
 from coursekit.grading.flow import LEAST
 from coursekit.grading.gradebook import long, wide
-from coursekit.grading.imports import hidden_imports
 from coursekit.grading.model import NotebookRun
 from coursekit.grading.overrides import Overrides
-from coursekit.grading.pointers import pointers
+from coursekit.grading.pointers import hidden_imports, pointers
 from coursekit.grading.report import Run, junit, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals

@@ -187,14 +187,6 @@ def _listen(requests: Requests) -> None:
     requests.put("")
 
 
-def requests_of(lines: list[str]) -> Requests:
-    """A queue of these lines; the empty one ends the service."""
-    made: Requests = queue.SimpleQueue()
-    for line in lines:
-        made.put(line)
-    return made
-
-
 def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
     """Answer requests on one chapter until an empty line comes; while there are none, prepare."""
     try:

@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.files import read_bytes, read_record, write_record, write_text, writing
+from coursekit.files import read_bytes, read_record, write_record, write_text
 from coursekit.notebooks import cells, read, write
 
 RECORD = ".coursekit.json"
@@ -68,7 +68,6 @@ def prepare(course: Course) -> list[str]:
     """Copy what is missing, trust the copies, and return lines for the learner. Writes over nothing."""
     record = _read_record(course)
     before = json.dumps(record)
-    moved = _move_old(course, record)
     new, outdated = [], []
     for copy in copies(course):
         if not copy.target.exists():
@@ -85,22 +84,7 @@ def prepare(course: Course) -> list[str]:
     if (course.root / "Makefile").is_file() and not makefile.exists():
         write_text(makefile, MAKEFILE)
     trust(copy.target for copy in new if copy.is_notebook)
-    return [*moved, *_report_new(new), *_report_outdated(outdated, record)]
-
-
-def _move_old(course: Course, record: dict[str, Any]) -> list[str]:
-    """Move exercises that lie where older versions put them, work/01_scalar.ipynb; a line for each."""
-    lines = []
-    for copy in copies(course):
-        old = course.own(chapter_number(copy.original))
-        if copy.is_exercise and old.is_file() and old != copy.target:
-            with writing(copy.target):
-                copy.target.parent.mkdir(parents=True, exist_ok=True)
-                old.rename(copy.target)
-            if old.name in record:
-                record[copy.name] = record.pop(old.name)
-            lines.append(f"your work/{old.name} is now work/{copy.name}")
-    return lines
+    return [*_report_new(new), *_report_outdated(outdated, record)]
 
 
 def _adopt(copy: Copy) -> dict[str, Any]:
@@ -140,7 +124,7 @@ def update(course: Course, wanted: str) -> list[str]:
         known = ", ".join(numbers) or "none"
         raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known}")
     record = _read_record(course)
-    lines = _move_old(course, record)
+    lines = []
     for copy in chosen:
         lines.append(_update_one(copy, record))
         record[copy.name] = describe(copy.original)

@@ -8,12 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import libcst as cst
-import libcst.matchers as m
-
 from coursekit.course import Course
 from coursekit.make.cuda_file import CudaFile
-from coursekit.make.definitions import Definition, SourceError, code, definitions
+from coursekit.make.definitions import Definition, SourceError, definitions, does_nothing, is_docstring
 from coursekit.make.exports import Export
 from coursekit.make.module import Module, clash
 from coursekit.make.tidy import tidy, undefined_names
@@ -235,14 +232,14 @@ def _covers(target: str, module: str) -> bool:
 
 def _check_import(definition: Definition, targets: tuple[str, ...]) -> None:
     """Raise for an import that would be wrong in the library."""
-    for part in m.findall(definition.node, m.ImportFrom()):
-        assert isinstance(part, cst.ImportFrom)
-        source = code(part.module) if part.module else ""
-        names = [] if isinstance(part.names, cst.ImportStar) else [one.evaluated_name for one in part.names]
+    for part in ast.walk(definition.node):
+        if not isinstance(part, ast.ImportFrom):
+            continue
+        source, names = part.module or "", [one.name for one in part.names]
         if source.partition(".")[0] == "coursekit" and (source, names) != ("coursekit", ["add_to"]):
             line = "only `add_to` of coursekit may stand in an exported cell"
-        elif not names or any(source == f"minilib.{name}" for name in targets):
-            line = f"`{code(part)}` cannot stand in module {targets[0]}"
+        elif "*" in names or any(source == f"minilib.{name}" for name in targets):
+            line = f"`{ast.unparse(part)}` cannot stand in module {targets[0]}"
         else:
             continue
         raise SourceError(definition.cell, definition.line, line)
@@ -256,24 +253,18 @@ def _check_same_import(definition: Definition, other: Definition) -> None:
 
 
 def _imported_from(definition: Definition, name: str) -> tuple[str, ...]:
-    for part in m.findall(definition.node, m.Import() | m.ImportFrom()):
-        assert isinstance(part, cst.Import | cst.ImportFrom)
-        for alias in () if isinstance(part.names, cst.ImportStar) else part.names:
-            if name == (alias.evaluated_alias or alias.evaluated_name.partition(".")[0]):
-                of = code(part.module) if isinstance(part, cst.ImportFrom) and part.module else ""
-                return of, alias.evaluated_name if of or alias.evaluated_alias else name
+    for part in ast.walk(definition.node):
+        for alias in part.names if isinstance(part, ast.Import | ast.ImportFrom) else ():
+            if name == (alias.asname or alias.name.partition(".")[0]):
+                of = (part.module or "") if isinstance(part, ast.ImportFrom) else ""
+                return of, alias.name if of or alias.asname else name
     return ()
 
 
 def _refuse_expressions(definition: Definition) -> None:
     node = definition.node
-    if (
-        isinstance(node, cst.SimpleStatementLine)
-        and isinstance(node.body[0], cst.Expr)
-        and not isinstance(
-            node.body[0].value, cst.Call | cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis
-        )
-    ):
+    is_quiet = is_docstring(node) or does_nothing(node)
+    if isinstance(node, ast.Expr) and not (is_quiet or isinstance(node.value, ast.Call)):
         raise SourceError(
             definition.cell,
             definition.line,

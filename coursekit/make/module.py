@@ -4,58 +4,61 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import libcst as cst
-
 from coursekit.make.definitions import (
+    FUNCTION,
     Definition,
     SourceError,
     Statement,
     as_class_body,
     as_members,
     attached,
-    body_of,
     bound_names,
-    code,
+    class_parts,
     does_nothing,
     first_line,
     is_docstring,
     is_import,
     is_typing_block,
     names_read_now,
-    one_by_one,
-    parse,
     repeats_on_purpose,
+    statements,
 )
 
 _START = "from __future__ import annotations\n"
-_BLANK = cst.EmptyLine(indent=False)
+_SIMPLE = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Pass, ast.Break, ast.Continue,
+    ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
+)  # fmt: skip
 
 
 @dataclass(eq=False)
 class Item:
-    """A statement; a class is its header and its members."""
+    """A statement; a class is its header, its members and the comments below them."""
 
-    node: Statement
+    statement: Statement
     names: frozenset[str]
     members: list[Item] | None = None
+    below: Sequence[str] = ()
     source: Definition | None = None  # the cell's statement that stands here
+
+    @property
+    def node(self) -> ast.stmt:
+        return self.statement.node
 
     @property
     def name(self) -> str:
         return min(self.names, default="")
 
-    def rendered(self) -> Statement:
-        if self.members is None:
-            return self.node
-        members = [member for member in self.members if not does_nothing(member.node)] or self.members
-        body = [member.rendered() for member in members]
-        assert isinstance(self.node, cst.ClassDef)
-        if isinstance(self.node.body, cst.IndentedBlock):
-            return self.node.with_changes(body=self.node.body.with_changes(body=body))
-        return self.node.with_changes(body=cst.IndentedBlock(body))
+    def rendered(self, column: int = 0) -> Iterator[str]:
+        yield from self.statement.indented(column)
+        if self.members is not None:
+            inside = column + 4
+            for member in [one for one in self.members if not does_nothing(one.node)] or self.members:
+                yield from member.rendered(inside)
+            yield from (" " * inside + line for line in self.below)
 
 
 @dataclass(eq=False)
@@ -71,12 +74,12 @@ class Module:
     placed: dict[str, list[Item]] = field(default_factory=dict)  # by qualified name
 
     @cached_property
-    def tree(self) -> cst.Module:
-        return parse(self.text)  # most modules of a book are never asked
+    def read(self) -> tuple[list[Statement], list[str]]:
+        return statements(self.text)  # most modules of a book are never asked
 
     @cached_property
     def items(self) -> list[Item]:
-        return [_item(node) for node in self.tree.body]
+        return [_item(one) for one in self.read[0]]
 
     @property
     def file(self) -> str:
@@ -106,17 +109,17 @@ class Module:
         node = definition.node
         if definition.owner is not None:
             self._place_member(definition, after)
-        elif isinstance(node, cst.ClassDef):
+        elif isinstance(node, ast.ClassDef):
             self._place_class(definition, after)
         elif not definition.names:
             self._place_nameless(definition, after)
         else:
-            self._put(definition, node, self.items, after)
+            self._put(definition, definition.statement, self.items, after)
 
     def _place_class(self, definition: Definition, after: str | None) -> None:
         known = self._class(definition.name)
         if known is None or known.source is not None:
-            self._put(definition, definition.node, self.items, after)
+            self._put(definition, definition.statement, self.items, after)
             known = self._class(definition.name)
             assert known is not None
             for member, item in zip(as_members(definition), known.members or ()):
@@ -126,8 +129,8 @@ class Module:
             return
         self._refuse_locked(definition)
         kept = known.members or []
-        assert isinstance(definition.node, cst.ClassDef)
-        known.node = _above(definition.node, known.node)
+        header, _, known.below = class_parts(definition.statement)
+        known.statement = _above(header, known.statement)
         known.source = definition
         self.placed[definition.name] = [known]
         known.members = [item for item in kept if not is_docstring(item.node)]
@@ -136,15 +139,13 @@ class Module:
         last = None
         for member in as_members(definition):
             if member.names:
-                self._put(member, member.node, known.members, last)
+                self._put(member, member.statement, known.members, last)
                 last = member.name
             elif is_docstring(member.node):
-                known.members.insert(0, Item(member.node, frozenset()))
+                known.members.insert(0, Item(member.statement, frozenset()))
 
     def _stays(self, owner: str, item: Item) -> bool:
-        return isinstance(item.node, cst.FunctionDef) or any(
-            f"{owner}.{name}" in self.locked for name in item.names
-        )
+        return isinstance(item.node, FUNCTION) or any(f"{owner}.{name}" in self.locked for name in item.names)
 
     def _place_member(self, definition: Definition, after: str | None) -> None:
         assert definition.owner is not None
@@ -157,19 +158,19 @@ class Module:
                 "above this cell",
             )
         self._check_decorators(definition)
-        node = as_class_body(definition)
-        if definition.owner in names_read_now(node):
+        statement = as_class_body(definition)
+        if definition.owner in names_read_now(statement.node):
             raise SourceError(
                 definition.cell,
                 definition.line,
                 f"{definition.owner} does not exist yet while its body is being run; write a method",
             )
         assert found.members is not None
-        self._put(definition, node, found.members, after)
+        self._put(definition, statement, found.members, after)
 
     def _check_decorators(self, definition: Definition) -> None:
         node = definition.node
-        if isinstance(node, cst.FunctionDef) and not code(node.decorators[0].decorator).startswith(
+        if isinstance(node, FUNCTION) and not ast.unparse(node.decorator_list[0]).startswith(
             ("add_to(", "coursekit.add_to(")
         ):
             raise SourceError(
@@ -180,19 +181,16 @@ class Module:
 
     def _place_nameless(self, definition: Definition, after: str | None) -> None:
         """A call, a loop: it stays where the same one stands already."""
-        node = definition.node
-        if isinstance(node, cst.SimpleStatementLine) and not isinstance(
-            node.body[0], cst.Expr | cst.Assert | cst.Del
+        statement = definition.statement
+        if isinstance(statement.node, _SIMPLE) or any(
+            statement.text.split() == item.statement.text.split() for item in self.items
         ):
             return
-        shown = code(node.with_changes(leading_lines=()))
-        if any(
-            shown.split() == code(item.node.with_changes(leading_lines=())).split() for item in self.items
-        ):
-            return
-        self._insert(Item(_apart(node), frozenset(), source=definition), self.items, after)
+        self._insert(Item(_apart(statement), frozenset(), source=definition), self.items, after)
 
-    def _put(self, definition: Definition, node: Statement, where: list[Item], after: str | None) -> None:
+    def _put(
+        self, definition: Definition, statement: Statement, where: list[Item], after: str | None
+    ) -> None:
         """Replace the item of this name among `where`, or insert a new one."""
         before = self.placed.get(definition.name, [])
         if before and not repeats_on_purpose(definition.node, before[-1].node):
@@ -206,7 +204,7 @@ class Module:
         if clashing:
             raise clash(definition, self.file)
         if known:
-            item = _item(_above(node, known[0].node))
+            item = _item(_above(statement, known[0].statement))
             item.source = definition
             if known[0].members is not None and item.members is not None:
                 item.members += [
@@ -214,7 +212,7 @@ class Module:
                 ]
             where[where.index(known[0])] = item
         else:
-            item = _item(_apart(node))
+            item = _item(_apart(statement))
             item.source = definition
             self._insert(item, where, before[-1].name if before else after)
         for name in definition.names:
@@ -225,7 +223,7 @@ class Module:
         places = [number for number, other in enumerate(where, 1) if short in other.names]
         place = places[-1] if places else len(where)
         if place and is_import(where[place - 1].node):
-            item.node = item.node.with_changes(leading_lines=[_BLANK, _BLANK, *item.node.leading_lines])
+            item.statement = replace(item.statement, above=("", "", *item.statement.above))
         where.insert(place, item)
 
     def _refuse_locked(self, definition: Definition) -> None:
@@ -239,14 +237,14 @@ class Module:
 
     def add_import(self, definition: Definition) -> None:
         """Add an import that a cell brings; formatting sorts it in."""
-        node = definition.node.with_changes(leading_lines=())
+        node, statement = definition.node, replace(definition.statement, above=())
         above = [
             number
             for number, item in enumerate(self.items, 1)
             if is_docstring(item.node)
             or (is_import(item.node) and (is_typing_block(node) or not is_typing_block(item.node)))
         ]
-        self.items.insert(max(above, default=0), Item(node, definition.names, source=definition))
+        self.items.insert(max(above, default=0), Item(statement, definition.names, source=definition))
 
     def finish(self) -> None:
         """Drop what a new property lost. Raise where a class needs what stands only below it."""
@@ -280,7 +278,8 @@ class Module:
 
     def rendered(self) -> str:
         """The module as Python, to be formatted."""
-        return self.tree.with_changes(body=[item.rendered() for item in self.items]).code
+        lines = [line for item in self.items for line in item.rendered()]
+        return "\n".join([*lines, *self.read[1], ""])
 
     def source_at(self, text: str, line: int) -> Definition | None:
         """The cell's statement that stands at a line of `text`, which is this module's text, formatted."""
@@ -291,12 +290,12 @@ class Module:
         return None
 
 
-def _item(node: Statement) -> Item:
-    if not isinstance(node, cst.ClassDef):
-        names = frozenset() if is_typing_block(node) else frozenset(bound_names(node))
-        return Item(node, names)
-    members = [_item(part) for member in body_of(node) for part in one_by_one(member)]
-    return Item(node, frozenset({node.name.value}), members)
+def _item(statement: Statement) -> Item:
+    node = statement.node
+    if not isinstance(node, ast.ClassDef):
+        return Item(statement, frozenset() if is_typing_block(node) else frozenset(bound_names(node)))
+    header, members, below = class_parts(statement)
+    return Item(header, frozenset({node.name}), [_item(member) for member in members], below)
 
 
 def _named(body: Sequence[ast.stmt], owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
@@ -317,18 +316,18 @@ def _named(body: Sequence[ast.stmt], owner: str = "") -> Iterator[tuple[str, ast
             )
 
 
-def _above(node: Statement, old: Statement) -> Statement:
-    """`node` with its own comment below the heading that stands above `old`."""
-    heading, _ = attached(old.leading_lines)
-    _, comment = attached(node.leading_lines)
-    return node.with_changes(leading_lines=[*heading, *comment])
+def _above(statement: Statement, old: Statement) -> Statement:
+    """`statement` with its own comment below the heading that stands above `old`."""
+    heading, _ = attached(old.above)
+    _, comment = attached(statement.above)
+    return replace(statement, above=(*heading, *comment))
 
 
-def _apart(node: Statement) -> Statement:
-    """`node` with the comment above it, and one blank line where its author left any."""
-    heading, comment = attached(node.leading_lines)
-    blank = [_BLANK] if heading or not isinstance(node, cst.SimpleStatementLine) else []
-    return node.with_changes(leading_lines=[*blank, *comment])
+def _apart(statement: Statement) -> Statement:
+    """`statement` with the comment above it, and one blank line where its author left any."""
+    heading, comment = attached(statement.above)
+    is_block = isinstance(statement.node, (*FUNCTION, ast.ClassDef)) or hasattr(statement.node, "body")
+    return replace(statement, above=(*([""] if heading or is_block else ()), *comment))
 
 
 def clash(definition: Definition, where: str, name: str = "") -> SourceError:

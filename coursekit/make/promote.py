@@ -6,7 +6,6 @@ import argparse
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.make import distances
 from coursekit.make.book import Book, is_taught, taught, without_origin
 from coursekit.make.drift import need_solutions, settle, text_of
 from coursekit.make.exports import Source, course_notebooks, read_source
@@ -20,18 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write nothing; show where modules and notebooks differ, and exit with 1",
     )
-    parser.add_argument(
-        "--distances",
-        action="store_true",
-        help="promote nothing; show how many lines lie between each operation and what calls it",
-    )
-    parser.epilog = f"--distances: {distances.__doc__}"
 
 
 def run(course: Course, args: argparse.Namespace) -> int:
-    if args.distances:
-        print(*distances.report(course), sep="\n")
-        return 0
     texts = promoted(course)
     for name, text in texts.items():
         if is_taught(text_of(course.library / name) or "") and not is_taught(text):

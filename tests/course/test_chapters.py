@@ -10,7 +10,7 @@ import pytest
 
 from coursekit import notebooks
 from coursekit.course import find_course
-from coursekit.make import minutes
+from coursekit.make import stamp
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -29,7 +29,7 @@ def chapter(request):
 
 
 def test_one_idea_per_cell(chapter):
-    lengths = [len(minutes.lines_of_code(cell)) for cell in chapter if cell.is_code]
+    lengths = [len(stamp.lines_of_code(cell)) for cell in chapter if cell.is_code]
     assert max(lengths) <= LONGEST.get(chapter[0].notebook.stem, 25)
     assert statistics.median(lengths) <= 6
 
@@ -62,7 +62,7 @@ def test_the_route_and_chapter_04_agree_on_what_one_must_know():
 
 
 def test_prose_keeps_its_measure(chapter):
-    words = minutes.words(chapter)
+    words = stamp.words(chapter)
     assert words <= 1800
     assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
 
@@ -70,8 +70,8 @@ def test_prose_keeps_its_measure(chapter):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in CHAPTERS if p.stem >= "05"], ids=lambda path: path.stem)
 def test_a_lesson_tells_honest_minutes(path):
-    told = minutes.told(notebooks.cells(path, notebooks.read(path)))
-    assert told == minutes.minutes(find_course(ROOT), path)
+    told = stamp.told(notebooks.cells(path, notebooks.read(path)))
+    assert told == stamp.minutes(find_course(ROOT), path)
 
 
 def test_cells_were_run_in_order_without_an_error(chapter):

@@ -10,7 +10,7 @@ import pytest
 
 from coursekit.course import Course, chapter_number
 from coursekit.install import workspace
-from coursekit.make import drift, links
+from coursekit.make import drift, stamp
 from coursekit.notebooks import read
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ def test_no_two_notebooks_of_a_learner_have_one_name(work: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not COURSE.solutions.is_dir(), reason="links are written where solutions are")
-def test_links_are_what_the_titles_say() -> None:
-    wrong = {path.name for path, text in links.made(COURSE).items() if drift.text_of(path) != text}
-    assert not wrong, "run `make links exercises`"
+@pytest.mark.skipif(not COURSE.solutions.is_dir(), reason="notebooks are stamped where solutions are")
+def test_every_notebook_and_the_readme_are_stamped() -> None:
+    wrong = {path.name for path, text in stamp.made(COURSE).items() if drift.text_of(path) != text}
+    assert not wrong, "run `python3 -m coursekit stamp`"

@@ -18,10 +18,10 @@ from nbformat import NotebookNode
 
 from coursekit import notebooks
 from coursekit.__main__ import main
-from coursekit.build.answers import Answer
-from coursekit.build.build import table
-from coursekit.build.library import Library
 from coursekit.course import Course
+from coursekit.mine.answers import Answer
+from coursekit.mine.build import table
+from coursekit.mine.library import Library
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ MY_EXP = EXP.replace("reference", "mine")
 def passed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The exercises that pass; `check` decides it elsewhere."""
     numbers = {"1.1"}
-    monkeypatch.setattr("coursekit.build.answers.passed_exercises", lambda course, chapter: numbers)
+    monkeypatch.setattr("coursekit.mine.answers.passed_exercises", lambda course, chapter: numbers)
     return numbers
 
 
@@ -139,7 +139,7 @@ def test_untouched_stubs_are_not_even_checked(tmp_path: Path, monkeypatch: pytes
     def never(*args: object) -> set[str]:
         raise AssertionError
 
-    monkeypatch.setattr("coursekit.build.answers.passed_exercises", never)
+    monkeypatch.setattr("coursekit.mine.answers.passed_exercises", never)
     assert build(course) == 0
     assert "# reference" in text(course)
 
@@ -173,7 +173,7 @@ def test_a_milestone_that_fails_is_said_plainly(
     code: str,
     line: str,
 ) -> None:
-    monkeypatch.setattr("coursekit.build.milestone.MILESTONE_SECONDS", 1.0)
+    monkeypatch.setattr("coursekit.mine.milestone.MILESTONE_SECONDS", 1.0)
     course = scalar_course(tmp_path)
     learner(course, tanh=MY_TANH)
     notebook = notebooks.read(course.chapters / "01_scalar.ipynb")
@@ -330,8 +330,8 @@ def test_a_build_that_was_stopped_can_be_repeated(
     assert build(course) == 0
     path.write_text(path.read_text().replace("# mine", "# mine, second version"))
     with monkeypatch.context() as patch:
-        patch.setattr("coursekit.build.mine.text_of", _stop_at("milestone_01.py"))
-        patch.setattr("coursekit.build.mine._refuse_changed", lambda *args: None)
+        patch.setattr("coursekit.mine.folder.text_of", _stop_at("milestone_01.py"))
+        patch.setattr("coursekit.mine.folder._refuse_changed", lambda *args: None)
         assert build(course) == 130
     assert "second version" in text(course)
     path.write_text(path.read_text().replace("second version", "third version"))

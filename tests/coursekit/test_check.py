@@ -36,8 +36,8 @@ def tree(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     made = tiny.make_tiny_course(tmp_path_factory.mktemp("a learner's") / "köurse")
-    tiny.submit(made.root, "work", tiny.submission(MADE))
-    os.utime(made.work / "01_tiny.ipynb", (1_700_000_000, 1_700_000_000))
+    tiny.submit(made.root / "work", "exercises", tiny.submission(MADE))
+    os.utime(made.work / "exercises" / "01_tiny.ipynb", (1_700_000_000, 1_700_000_000))
     return made
 
 
@@ -99,8 +99,8 @@ def test_what_cannot_be_checked_is_one_line(
 ) -> None:
     course = tiny.make_tiny_course(tmp_path)
     if content is not None:
-        course.work.mkdir()
-        (course.work / "01_tiny.ipynb").write_text(content)
+        course.own("01").parent.mkdir(parents=True)
+        course.own("01").write_text(content)
     assert command.main(["--course", str(tmp_path), "check", *arguments]) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
@@ -145,11 +145,11 @@ def test_a_chapter_may_be_named_short_and_without_its_part(asked, found):
 
 def test_only_chapters_that_were_begun_are_looked_at(tmp_path: Path, capsys: Any) -> None:
     course = tiny.make_tiny_course(tmp_path)
-    assert tiny.submit(tmp_path, "work", tiny.submission()).is_file()
+    assert tiny.submit(tmp_path / "work", "exercises", tiny.submission()).is_file()
     assert command.main(["--course", str(tmp_path), "check"]) == 0
     assert capsys.readouterr().out.startswith("nothing to check yet: write an answer")
     assert not check.begun(course, "01")
-    tiny.submit(tmp_path, "work", tiny.submission({"1.1": tiny.DOUBLE}))
+    tiny.submit(tmp_path / "work", "exercises", tiny.submission({"1.1": tiny.DOUBLE}))
     assert check.chapters_begun(course) == ["01"]
 
 

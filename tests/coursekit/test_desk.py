@@ -28,9 +28,9 @@ from coursekit.grading import control
 from coursekit.grading.assemble import Chapter, find_notebook, load_chapter
 from coursekit.grading.feedback import feedback
 from coursekit.grading.handins import LARGEST
-from coursekit.grading.imports import hidden_imports, imported
 from coursekit.grading.markdown import task
 from coursekit.grading.overrides import Overrides
+from coursekit.grading.pointers import hidden_imports, imported
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission, collect

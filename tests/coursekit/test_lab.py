@@ -93,41 +93,6 @@ def test_lessons_and_exercises_lie_in_work_under_their_names(course: Course) -> 
     assert lines == [f"copied into work/: {names}"]
 
 
-def test_exercises_under_their_old_name_are_found_and_moved_with_what_is_known_of_them(
-    course: Course,
-) -> None:
-    workspace.prepare(course)
-    before = solve(course)
-    old = course.work / "01_scalar.ipynb"
-    mine(course).rename(old)
-    record = json.loads((course.work / ".coursekit.json").read_text())
-    record["01_scalar.ipynb"] = record.pop("exercises/01_exercises.ipynb")
-    (course.work / ".coursekit.json").write_text(json.dumps(record))
-    assert course.own("01") == old
-
-    assert workspace.prepare(course) == ["your work/01_scalar.ipynb is now work/exercises/01_exercises.ipynb"]
-    assert course.own("01") == mine(course) and mine(course).read_bytes() == before
-    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better", stub="NEW"))
-    assert "1 of your answers moved over" in workspace.update(course, "01")[0]
-
-
-def test_update_moves_exercises_under_their_old_name_first(course: Course) -> None:
-    workspace.prepare(course)
-    solve(course)
-    mine(course).rename(course.work / "01_scalar.ipynb")
-    notebooks.write(course.exercises / "01_exercises.ipynb", exercise("# Better"))
-    lines = workspace.update(course, "01")
-    assert "is now work/exercises/01_exercises.ipynb" in lines[0]
-    assert sources(mine(course))[:2] == ["# Better", MINE]
-
-
-def test_exercises_under_both_names_stay_where_they_are(course: Course) -> None:
-    workspace.prepare(course)
-    shutil.copy(mine(course), course.work / "01_scalar.ipynb")
-    assert workspace.prepare(course) == []
-    assert (course.work / "01_scalar.ipynb").exists() and course.own("01") == mine(course)
-
-
 def test_a_second_time_does_nothing(course: Course) -> None:
     workspace.prepare(course)
     before = {path: path.read_bytes() for path in course.work.rglob("*") if path.is_file()}

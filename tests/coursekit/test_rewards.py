@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from coursekit.build.library import environment
-from coursekit.build.milestone import scripts
-from coursekit.build.rewards import REWARDS
 from coursekit.course import Course, chapter_number
+from coursekit.mine.library import environment
+from coursekit.mine.milestone import scripts
+from coursekit.mine.rewards import REWARDS
 
 pytestmark = pytest.mark.thorough
 

@@ -32,9 +32,8 @@ from coursekit.grading.control import budget_of
 from coursekit.grading.feedback import feedback
 from coursekit.grading.flow import Budget, Flow
 from coursekit.grading.handins import Refused, read_file
-from coursekit.grading.imports import hidden_imports
 from coursekit.grading.model import CellRun, NotebookRun
-from coursekit.grading.pointers import pointers
+from coursekit.grading.pointers import hidden_imports, pointers
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import libcst as cst
-import libcst.matchers as m
 from nbformat.v4 import new_code_cell
 
 from coursekit.course import Course, chapter_number
 from coursekit.grading import progress
 from coursekit.grading.check import passed_exercises
 from coursekit.grading.results import UNSOLVED
-from coursekit.make import definitions as cst_definitions
-from coursekit.make.definitions import Definition, assigned_class, member_decorator
+from coursekit.make.definitions import FUNCTION, Definition, assigned_class
+from coursekit.make.definitions import definitions as all_definitions
 from coursekit.make.exports import Export, Source, read_source
 from coursekit.notebooks import Cell, cells, read
 
@@ -93,23 +92,22 @@ def standing(course: Course, wanted: Collection[str] = ()) -> Standing:
 
 def definitions(answer: Answer) -> list[Definition]:
     """The statements of an answer that belong into a module; what only tries or shows things stays out."""
-    found = cst_definitions.definitions(answer.cell)
+    found = all_definitions(answer.cell)
     read_by = {
-        name.value
+        name.id
         for one in found
-        if isinstance(one.node, cst.FunctionDef | cst.ClassDef)
-        for name in m.findall(one.node, m.Name())
-        if isinstance(name, cst.Name)
+        if isinstance(one.node, (*FUNCTION, ast.ClassDef))
+        for name in ast.walk(one.node)
+        if isinstance(name, ast.Name)
     }
     return [one for one in found if answer.exercise == HELPERS or _defines(one, read_by)]
 
 
 def _defines(definition: Definition, read_by: set[str]) -> bool:
     node = definition.node
-    if m.matches(node, m.SimpleStatementLine(body=[m.Assign() | m.AnnAssign()])):
+    if isinstance(node, ast.Assign | ast.AnnAssign):
         return bool(definition.names & read_by) or assigned_class(node) is not None
-    is_compound = isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Try)
-    return is_compound or definition.is_import or member_decorator(node) is not None
+    return isinstance(node, (*FUNCTION, ast.ClassDef, ast.Try)) or definition.is_import
 
 
 def _differs(task: Task, written: dict[str, Cell], stubs: dict[str, Cell]) -> bool:

@@ -11,15 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from coursekit.build.answers import originals
-from coursekit.build.library import environment
 from coursekit.course import Course, chapter_number
 from coursekit.make.exports import notebooks_in, shown
+from coursekit.mine.answers import originals
+from coursekit.mine.library import environment
 from coursekit.notebooks import cells, read
 
 MILESTONE_SECONDS = 120
 REWARD = """\
-from coursekit.build.rewards import reward
+from coursekit.mine.rewards import reward
 
 reward(globals(), __file__)"""
 

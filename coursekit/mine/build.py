@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from coursekit.build.answers import originals, standing, tasks
-from coursekit.build.library import Library, built, homes, in_package, locked
-from coursekit.build.milestone import run_milestone, scripts
-from coursekit.build.mine import write_mine
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.make.book import Book
 from coursekit.make.exports import notebooks_in
 from coursekit.make.promote import library_texts
+from coursekit.mine.answers import originals, standing, tasks
+from coursekit.mine.folder import write_mine
+from coursekit.mine.library import Library, built, homes, in_package, locked
+from coursekit.mine.milestone import run_milestone, scripts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

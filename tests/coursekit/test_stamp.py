@@ -1,4 +1,4 @@
-"""One address in pyproject.toml, written into the README and the chapters, and nothing else touched."""
+"""One address and the titles, written into the README and all notebooks, and nothing else touched."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import write_text
-from coursekit.make import badges, exports
 from coursekit.make import exercises as make_exercises
+from coursekit.make import exports, stamp
 
 ROOT = Path(__file__).parents[2]
 PROJECT = """[project]
@@ -30,7 +30,7 @@ repository = ""
 [tool.ruff]
 repository = ""
 """
-OPENING = f"# Scalar ünd more\n\n{badges.OPEN}\n{badges.CLOSE}\n\nText."
+OPENING = f"# Scalar ünd more\n\n{stamp.OPEN}\n{stamp.CLOSE}\n\nText."
 
 
 def options(repository: str | None = None, *, check: bool = False) -> Namespace:
@@ -46,8 +46,9 @@ def course(tmp_path: Path) -> Course:
         new_code_cell("1 + 1", id="sum", execution_count=2, metadata={"tags": ["a"]}),
     ]
     notebooks.write(course.chapters / "01_scalar.ipynb", new_notebook(cells=cells))
-    (course.root / "README.md").write_text(f"# Course\n\n{badges.OPEN}{badges.CLOSE}\n\nEnd.\n")
+    (course.root / "README.md").write_text(f"# Course\n\n{stamp.OPEN}{stamp.CLOSE}\n\nEnd.\n")
     (course.root / "pyproject.toml").write_text(PROJECT)
+    course.solutions.mkdir()
     return course
 
 
@@ -60,7 +61,7 @@ def setup(course: Course) -> str:
 
 
 def test_an_address_goes_everywhere(course: Course) -> None:
-    assert badges.run(course, options("ada/course")) == 0
+    assert stamp.run(course, options("ada/course")) == 0
     assert course.settings()["repository"] == "ada/course"
     readme = (course.root / "README.md").read_text()
     assert "git clone https://github.com/ada/course" in readme and "mybinder.org/v2/gh/ada/course" in readme
@@ -69,30 +70,30 @@ def test_an_address_goes_everywhere(course: Course) -> None:
     assert '%pip install --quiet "minilib[notebooks] @ git+https://github.com/ada/course@v1.2"' in setup(
         course
     )
-    assert badges.run(course, options(check=True)) == 0
+    assert stamp.run(course, options(check=True)) == 0
 
 
 def test_without_an_address_the_readme_and_first_cells_say_how_to_install_from_a_clone(
     course: Course,
 ) -> None:
-    badges.run(course, options("ada/course"))
-    badges.run(course, options(""))
+    stamp.run(course, options("ada/course"))
+    stamp.run(course, options(""))
     assert course.settings()["repository"] == ""
     assert "github" not in chapter(course) + (course.root / "README.md").read_text()
     assert "make lab" in setup(course) and "make lab" in (course.root / "README.md").read_text()
 
 
 def test_there_and_back_gives_the_same_bytes(course: Course) -> None:
-    badges.run(course, options(""))
+    stamp.run(course, options(""))
     before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
-    badges.run(course, options("ada/course"))
-    badges.run(course, options(""))
+    stamp.run(course, options("ada/course"))
+    stamp.run(course, options(""))
     assert before == {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
 
 
 def test_only_the_two_sources_of_a_chapter_change(course: Course) -> None:
     before = chapter(course)
-    badges.run(course, options("ada/course"))
+    stamp.run(course, options("ada/course"))
     old, new = json.loads(before), json.loads(chapter(course))
     for notebook in (old, new):
         for cell in notebook["cells"][:2]:
@@ -115,35 +116,33 @@ def exercises(course: Course) -> None:
 
 def test_exercises_get_markers_and_a_first_cell_and_stay_what_solutions_say(course: Course) -> None:
     exercises(course)
-    badges.run(course, options("ada/course"))
+    stamp.run(course, options("ada/course"))
     path = course.exercises / "01_exercises.ipynb"
-    opening, install, imports = notebooks.read(path).cells
-    assert opening.source.startswith(f"# 1: exercises\n\n{badges.OPEN}\n")
-    assert opening.source.endswith(f"{badges.CLOSE}\n\nTen of them.")
+    opening, back, install, imports, _ = notebooks.read(path).cells
+    assert opening.source.startswith(f"# 1: exercises\n\n{stamp.OPEN}\n")
+    assert opening.source.endswith(f"{stamp.CLOSE}\n\nTen of them.")
     assert "blob/v1.2/exercises/01_exercises.ipynb" in opening.source
     assert "lab/tree/work/exercises/01_exercises.ipynb" in opening.source
-    assert install.source == badges.setup_cell("ada/course", "v1.2") and not install.metadata["editable"]
-    assert imports.id == "imports"
+    assert (
+        install.source == stamp.Address("ada/course", "v1.2").setup_cell()
+        and not install.metadata["editable"]
+    )
+    assert back.id == "back" and imports.id == "imports"
     assert make_exercises.made(course)[path] == path.read_text(encoding="utf-8")
-    assert badges.run(course, options(check=True)) == 0
+    assert stamp.run(course, options(check=True)) == 0
     for notebook in (course.chapters, course.solutions):
         nbformat.validate(notebooks.read(notebook / "01_scalar.ipynb"))
 
 
 def test_promotion_reads_past_a_first_cell_that_installs(course: Course) -> None:
     exercises(course)
-    badges.run(course, options("ada/course"))
+    stamp.run(course, options("ada/course"))
     found = exports.read_source(course.solutions / "01_scalar.ipynb", course).exports
     assert [export.cell.source.splitlines()[-1] for export in found] == ["import math"]
 
 
-@pytest.mark.slow
-def test_every_notebook_of_the_course_has_the_first_cell_of_this_version() -> None:
-    assert badges.plan(Course(ROOT)) == {}
-
-
 def test_other_tables_of_pyproject_are_left_alone(course: Course) -> None:
-    badges.run(course, options("ada/course"))
+    stamp.run(course, options("ada/course"))
     text = (course.root / "pyproject.toml").read_text()
     assert text == PROJECT.replace('repository = ""', 'repository = "ada/course"', 1)
 
@@ -152,19 +151,19 @@ def test_check_names_what_differs_and_changes_nothing(
     course: Course, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = chapter(course)
-    assert badges.run(course, options(check=True)) == 1
-    assert "chapters/01_scalar.ipynb: differs" in capsys.readouterr().out
+    assert stamp.run(course, options(check=True)) == 1
+    assert "+++ chapters/01_scalar.ipynb" in capsys.readouterr().out
     assert chapter(course) == before
 
 
 def test_the_first_cell_does_nothing_where_the_course_is_installed() -> None:
-    exec(compile(badges.setup_cell("", "v1"), "setup", "exec"), {})
+    exec(compile(stamp.Address("", "v1").setup_cell(), "setup", "exec"), {})
 
 
 @pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "a b/c", 'a/b"'])
 def test_what_is_no_address_is_refused(course: Course, name: str) -> None:
     with pytest.raises(CourseError, match="is not OWNER/NAME"):
-        badges.run(course, options(name))
+        stamp.run(course, options(name))
     assert course.settings()["repository"] == ""
 
 
@@ -183,22 +182,46 @@ def test_a_chapter_without_a_place_is_told_and_nothing_is_written(
     notebooks.write(course.chapters / "02_other.ipynb", new_notebook(cells=cells))
     before = {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
     with pytest.raises(CourseError, match=said):
-        badges.run(course, options("ada/course"))
+        stamp.run(course, options("ada/course"))
     assert before == {path: path.read_bytes() for path in course.root.rglob("*") if path.is_file()}
 
 
 def test_a_damaged_chapter_is_told(course: Course) -> None:
     (course.chapters / "01_scalar.ipynb").write_text("[1]")
     with pytest.raises(CourseError, match="is not a notebook"):
-        badges.run(course, options(""))
+        stamp.run(course, options(""))
 
 
 def test_a_pyproject_without_the_setting_is_told(course: Course) -> None:
     (course.root / "pyproject.toml").write_text("[tool.coursekit]\n")
     with pytest.raises(CourseError, match="add it"):
-        badges.run(course, options("ada/course"))
+        stamp.run(course, options("ada/course"))
 
 
-@pytest.mark.slow
-def test_readme_and_chapters_of_this_repository_say_what_pyproject_says() -> None:
-    assert badges.plan(Course(ROOT)) == {}
+def test_links_follow_the_titles_and_stand_once(course: Course) -> None:
+    exercises(course)
+    cells = [new_markdown_cell(f"# Then: {{an}} end\n\n{stamp.OPEN}{stamp.CLOSE}"), new_code_cell("# setup")]
+    notebooks.write(course.chapters / "02_arrays.ipynb", new_notebook(cells=cells))
+    assert stamp.run(course, options()) == 0
+    assert stamp.run(course, options(check=True)) == 0
+    lesson, last = (notebooks.read(path).cells for path in sorted(course.chapters.iterdir()))
+    assert [cell.id for cell in lesson] == ["opening", "setup", "sum", "next"]
+    assert "](../exercises/01_exercises.ipynb)" in lesson[-1].source
+    assert "[Then: {an} end](02_arrays.ipynb)" in lesson[-1].source
+    assert len(last) == 2
+    mine = notebooks.read(course.exercises / "01_exercises.ipynb").cells
+    assert [cell.id for cell in mine] == ["opening", "back", "install", "imports", "next"]
+    assert mine[1].source == "**The chapter**: [Scalar ünd more](../chapters/01_scalar.ipynb)"
+    (course.chapters / "02_arrays.ipynb").unlink()
+    stamp.run(course, options())
+    assert "02_arrays" not in chapter(course)
+
+
+def test_minutes_that_the_rule_does_not_give_are_said(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = notebooks.read(course.chapters / "01_scalar.ipynb")
+    notebook.cells.append(new_markdown_cell("word " * 1000 + "**Time**: 5 minutes to read and run."))
+    notebooks.write(course.chapters / "01_scalar.ipynb", notebook)
+    assert stamp.run(course, options()) == 0
+    assert "01_scalar: by the rule 10 + 0 + 0 minutes; it tells 5 + 0 + 0" in capsys.readouterr().out

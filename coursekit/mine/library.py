@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -11,9 +12,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import libcst as cst
-
-from coursekit.build.answers import Answer, definitions
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.book import Book, file_name, is_taught, module_name
@@ -21,6 +19,7 @@ from coursekit.make.definitions import SourceError, as_members, is_import
 from coursekit.make.definitions import definitions as definitions_of
 from coursekit.make.exports import Export
 from coursekit.make.module import Module
+from coursekit.mine.answers import Answer, definitions
 
 ORIGIN = "Built from {file} and {notebooks}; `make build` builds it again."
 IMPORT_SECONDS = 60
@@ -53,7 +52,7 @@ def homes(book: Book, exports: Iterable[Export]) -> dict[str, str]:
             if definition.is_import or not definition.names:
                 continue
             module = book.home(definition, export.modules)
-            parts = as_members(definition) if isinstance(definition.node, cst.ClassDef) else []
+            parts = as_members(definition) if isinstance(definition.node, ast.ClassDef) else []
             for one in (definition, *parts):
                 found.update({f"{module}:{name}": export.cell.exercise or "" for name in one.names})
     return found
