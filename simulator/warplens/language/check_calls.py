@@ -23,6 +23,7 @@ from warplens.language.intrinsics import (
 from warplens.language.preprocess import ASSERT
 from warplens.language.scope import FunctionName, Overloads, ParameterType, Scope
 from warplens.language.types import (
+    FLOAT,
     INT,
     ULONG,
     VECTORS,
@@ -240,12 +241,28 @@ class CallChecker:
             node = self.expressions.objects.converted(value, type_, at)
             assert node is not None
             passed.append(number(node, signature.returns) if signature.name in SAME_TYPE else node)
+        if signature.name == "sincos":
+            return self._sincos(passed, at)
         for default in signature.defaults[
             len(signature.defaults) - len(signature.parameters) + len(arguments) :
         ]:
             type_ = signature.parameters[len(passed)]
             passed.append(tree.Literal(at, type_, default))
         return tree.Intrinsic(at, signature.returns, signature.name, passed)
+
+    def _sincos(self, arguments: list[tree.Expression], at: At) -> tree.Expression:
+        """`*s = sin(x), *c = cos(x)`, with the arguments worked out once and before that."""
+        kept = [self.expressions.objects.stored(Value(argument), at) for argument in arguments]
+        steps = [first for first, _ in kept]
+        x, *pointers = [tree.Load(at, place.type, place) for _, place in kept]
+        for name, pointer in zip(("sin", "cos"), pointers):
+            assert isinstance(x.type, Scalar)
+            called = tree.Intrinsic(at, x.type, name + ("f" if x.type == FLOAT else ""), [x])
+            steps.append(tree.Assign(at, x.type, tree.Deref(at, x.type, pointer), called))
+        result = steps[0]
+        for step in steps[1:]:
+            result = tree.Comma(at, step.type, result, step)
+        return tree.Convert(at, VOID, result)
 
     # --------------------------------------------------------------------------- reads and writes of memory
 

@@ -79,15 +79,14 @@ class DeclarationChecker:
             if word in words:
                 raise Fault(words[word], f"'{word}' is not allowed on a variable")
         result: list[tree.Statement] = []
-        if node.specifiers.base == "auto" and len(node.ones) > 1:
-            raise unsupported(node.at, "several variables in one declaration with auto")
+        deduced: list[str] = []  # what `auto` stands for: the same in all of them
         for one in node.ones:
             if one.declarator.parts and isinstance(one.declarator.parts[0], syntax.FunctionPart):
                 name = one.declarator.name
                 hint = f"a variable without a value is {name}, one that is zero {name}{{}}"
                 raise Fault(one.declarator.at, f"'{name}' is a function, declared within another one", hint)
-            statement = self._shared(node, one) if "__shared__" in words else self._automatic(node, one)
-            result += [statement] if statement else []
+            shared = "__shared__" in words
+            result.append(self._shared(node, one) if shared else self._automatic(node, one, deduced))
         return result
 
     def enum(self, node: syntax.EnumDefinition) -> None:
@@ -218,7 +217,7 @@ class DeclarationChecker:
 
     # --------------------------------------------------------------------------------------------- automatic
 
-    def _automatic(self, node: syntax.Declaration, one: syntax.One) -> tree.Statement | None:
+    def _automatic(self, node: syntax.Declaration, one: syntax.One, deduced: list[str]) -> tree.Statement:
         declarator, words = one.declarator, node.specifiers.words
         at, name = declarator.at, declarator.name
         written = self.types.written(node.specifiers, declarator)
@@ -228,7 +227,7 @@ class DeclarationChecker:
         if "static" in words and not (constexpr or written.const):
             raise unsupported(at, "static variables in functions")
         if written.auto:
-            written = self._auto(written, one)
+            written = self._auto(written, one, deduced)
         if (wanted := wants_function(written.type)) is not None:
             if one.initial is None or isinstance(one.initial, syntax.Braces):
                 raise unsupported(at, "a pointer to a function that changes", "give it its function here")
@@ -294,7 +293,7 @@ class DeclarationChecker:
         if value is not None and (meaning.type.is_integer or constexpr):
             meaning.constant = value
 
-    def _auto(self, written: Written, one: syntax.One) -> Written:
+    def _auto(self, written: Written, one: syntax.One, deduced: list[str]) -> Written:
         at = one.declarator.at
         if one.initial is None:
             raise Fault(
@@ -304,16 +303,25 @@ class DeclarationChecker:
             raise unsupported(at, "auto with braces")
         value = self.expressions.operand(one.initial)
         const, volatile = written.const, written.volatile
+        type_ = value.type if written.reference else rvalue(value).type
+        own: Type = type_  # what `auto` itself stands for, with the words that the source has not written
+        is_const = is_volatile = False
         if written.reference:
-            type_ = value.type
+            is_const, is_volatile = value.const and not const, value.volatile and not volatile
             const, volatile = const or value.const, volatile or value.volatile
-        else:
-            type_ = rvalue(value).type
         if isinstance(written.type, Pointer):
-            if not isinstance(type_, Pointer) or isinstance(written.type.to, Pointer):
+            if isinstance(written.type.to, Pointer):
+                raise unsupported(at, "auto with several *", "write one *, or none")
+            if not isinstance(type_, Pointer):
                 raise Fault(at, f"cannot deduce 'auto *' from a value of type '{type_}'")
             outer = written.type
+            own, is_const = type_.to, type_.const and not outer.const
+            is_volatile = type_.volatile and not outer.volatile
             type_ = Pointer(type_.to, type_.const or outer.const, type_.volatile or outer.volatile)
+        deduced.append(f"{'const ' * is_const}{'volatile ' * is_volatile}{own}")
+        if deduced[-1] != deduced[0]:
+            before = f'"auto" type is "{deduced[-1]}" for this entity, but was previously implied to be'
+            raise Fault(at, f'{before} "{deduced[0]}"', "one declaration for each type")
         if isinstance(type_, Void):
             raise Fault(at, "a variable cannot have type void", "the function returns nothing")
         return Written(type_, const, written.reference, volatile=volatile)

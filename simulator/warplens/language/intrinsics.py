@@ -134,6 +134,9 @@ for _name in ["__powf", "__fdividef", "__fadd_rn", "__fsub_rn", "__fmul_rn", "__
 _add("__fmaf_rn", Signature("__fmaf_rn", FLOAT, (FLOAT, FLOAT, FLOAT)))
 for _name in ("isnan", "isinf", "isfinite", "signbit"):
     _add(_name, *(Signature(_name, BOOL, (_type,)) for _type in (FLOAT, DOUBLE)))
+_SINCOS = [Signature("sincos", VOID, (_type, Pointer(_type), Pointer(_type))) for _type in (FLOAT, DOUBLE)]
+_add("sincosf", _SINCOS[0])
+_add("sincos", *_SINCOS)
 _add("ldexpf", Signature("ldexpf", FLOAT, (FLOAT, INT)))
 _add("ldexp", Signature("ldexpf", FLOAT, (FLOAT, INT)), Signature("ldexp", DOUBLE, (DOUBLE, INT)))
 
@@ -275,8 +278,6 @@ UNSUPPORTED = set(
         "__assertfail",
         "__prof_trigger",
         "alloca",
-        "sincos",
-        "sincosf",
         "sincospi",
         "sincospif",
         "__sincosf",
