@@ -6,7 +6,7 @@ Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from minilib.engine import (
     note_view,
     refuse_mix,
     renew,
+    take_over,
+    wrote,
 )
-from minilib.operations import MatMul
+from minilib.operations import MatMul, Write
 from minilib.tensor.rules import _check_matmul
 
 if TYPE_CHECKING:
@@ -111,3 +113,27 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         flat = apply(MatMul(), input.reshape(rows, input.shape[-1]), other)  # (rows, k) @ (k, m)
         return flat.reshape(*input.shape[:-1], other.shape[-1])
     return apply(MatMul(), input, other)
+
+
+# Writing in place
+
+
+def _write(x: Tensor, f: Write, value: Tensor, *arrays: Tensor) -> None:
+    """Let `f` write `value` into x; a view's base keeps the history, and the view takes it from there."""
+    base = x
+    if x.origin is not None:
+        base, f.path = x.origin.base, x.origin.path
+    made = apply(f, base if base.function else base.detach(), value, *arrays)
+    wrote(base.data)
+    if made.function is not None:
+        take_over(base, made.function)
+
+
+# Making tensors
+
+
+def _plain(data: Any) -> Any:
+    """Lists may hold tensors: `tensor([x.sum(), y.sum()])`."""
+    if isinstance(data, list | tuple):
+        return [_plain(item) for item in data]
+    return data.data if isinstance(data, TENSORS[0]) else data

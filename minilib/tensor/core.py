@@ -16,24 +16,29 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import (  # isort: skip
-    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, array_module, device_named,
+    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, device_named,
     first_gradient, owner_of, propagate, refuse_write, renew, take_over, wrote,
 )  # fmt: skip
 from minilib.operations import (  # isort: skip
-    Abs, Add, ArgExtreme, Cast, Clip, Clone, Compare, Cos, CumSum, Dim, Div, Exp, Expand, Expm1, Extreme,
+    Abs, Add, ArgExtreme, Cast, Clone, Compare, Cos, CumSum, Dim, Div, Exp, Expand, Expm1, Extreme,
     Flip, FloorDivide, Invert, Log, Log1p, LongSum, Maximum, Minimum, Mul, Neg, Permute, Pow, ReLU, Remainder,
-    Repeat, Reshape, Roll, Round, Select, Sigmoid, Sin, Slice, Sqrt, Sub, Sum, TakeAlongDim, Tanh, TopIndices,
-    Transfer, Triangle, Truth, Where, Write, axes,
+    Repeat, Reshape, Round, Select, Sigmoid, Sin, Slice, Sqrt, Sub, Sum, TakeAlongDim, Tanh, Transfer,
+    Triangle, Truth, Where, Write, axes,
 )  # fmt: skip
 from minilib.sums import SHORT
-from minilib.tensor.applying import apply, matmul, weak
+from minilib.tensor.applying import _plain, _write, apply, matmul, weak
+
+from minilib.tensor.composed import (  # isort: skip
+    best, clipped, flattened, largest_of, length, root, rolled, variance, viewed,
+)  # fmt: skip
 from minilib.tensor.hooks import RemovableHandle
-from minilib.tensor.outside import numpy_operation, shown
+from minilib.tensor.outside import as_numpy, numpy_operation, shown
 from minilib.tensor.random import Generator, _float_type, default_generator
 
 from minilib.tensor.rules import (  # isort: skip
     Best, Index, _axis, _floating, _sizes, all_slices, expanded, filling, flag, full_shape, gather_axis,
-    part_sizes, refuse_dtype, refuse_gradient, refuse_misfit, registered, result_type, split_index,
+    part_sizes, permutation, refuse_dtype, refuse_gradient, refuse_misfit, refuse_requiring, registered,
+    repeats, result_type, split_index, target_of,
 )  # fmt: skip
 
 __all__ = ["Float", "Tensor", "as_array", "binary"]  # fmt: skip
@@ -140,10 +145,7 @@ class Tensor:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         """For `np.asarray(x)`: as `numpy()`, also where PyTorch wants a `detach()` first."""
-        array = np.asarray(self.numpy(), dtype)
-        if copy is False and array is not self.data:
-            raise ValueError(f"an array of {array.dtype} cannot be had of {self.dtype} without a copy")
-        return array.copy() if copy else array
+        return as_numpy(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """`array -= tensor` changes the array, past any history: `x.data -= 0.1 * x.grad`.
@@ -291,25 +293,10 @@ class Tensor:
 
     def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Numbers below `min` become `min`, above `max` they become `max`; PyTorch's clamp."""
-        if min is None and max is None:
-            raise ValueError("clip: give min, max or both")
-        if isinstance(min, Tensor) or isinstance(max, Tensor):
-            bounded = self if min is None else self._bounded(min, "<")
-            return bounded if max is None else bounded._bounded(max, ">")
-        if self.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
-            return self.float().clip(min, max)
-        return apply(Clip(min, max), self)
+        return clipped(self, min, max)
 
     def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         return self.clip(min, max)
-
-    def _bounded(self, bound: Tensor | Number, sign: str) -> Tensor:
-        """The bound where a number is < (or >) it, which then gets the gradient; a bound of nan gives nan."""
-        if not isinstance(bound, Tensor):
-            bound = weak(bound, self)
-        dtype = result_type(self, bound)
-        x, bound = self.to(dtype), bound.to(dtype)
-        return apply(Where(), apply(Compare(sign), x, bound) | (bound != bound), bound, x)
 
     # Rounding and remainders
 
@@ -415,7 +402,6 @@ class Tensor:
 
     def sum(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The sum along `dim` (None: all axes), which become 1 long with `keepdim` and vanish without."""
-        # NumPy loses digits there.
         many = self.dtype.kind == "f" and (self.data.size > SHORT or self.dtype == np.float16)
         return apply((LongSum if many else Sum)(dim, flag(keepdim)), self)
 
@@ -435,27 +421,13 @@ class Tensor:
 
         `correction` is divided by n - `correction`. As in PyTorch, x.var(False) says `unbiased` too.
         """
-        if isinstance(dim, bool):
-            return self.var(None, dim, keepdim, correction)
-        if not isinstance(unbiased, bool):
-            raise TypeError(f"var: unbiased is True or False, not {unbiased!r}; give correction by its name")
-        correction = int(unbiased) if correction is None else correction
-        if self.dtype == np.float16:
-            return self.float().var(dim, unbiased, keepdim, correction).to(np.float16)
-        n = math.prod(self.shape[d] for d in axes(dim, self.ndim))
-        distance = self - self.mean(dim, keepdim=True)  # two passes: E[x²] - E[x]² would cancel most digits
-        return (distance * distance).sum(dim, keepdim) / max(n - correction, 0)
+        return variance(self, dim, unbiased, keepdim, correction)
 
     def std(
         self, dim: Dim = None, unbiased: bool = True, keepdim: bool = False, correction: Float | None = None
     ) -> Tensor:
         """The standard deviation, the root of `var`; where all numbers are equal its gradient is 0."""
-        return self.var(dim, unbiased, keepdim, correction)._root()
-
-    def _root(self) -> Tensor:
-        """The square root, whose gradient at 0 is 0 and not infinite."""
-        flat = self == 0  # there 1 / (2 sqrt(0)) is infinite, and inf * 0 is nan
-        return self.masked_fill(flat, 1.0).sqrt().masked_fill(flat, 0.0)
+        return root(self.var(dim, unbiased, keepdim, correction))
 
     def norm(self, p: Float | str = "fro", dim: Dim = None, keepdim: bool = False) -> Tensor:
         """The length along `dim`: (sum of |x| ** p) ** (1 / p); "fro" is 2, math.inf the largest |x|.
@@ -463,18 +435,7 @@ class Tensor:
         Raises RuntimeError for integers, for other names, and for p = 0, which is no length;
         float16 is computed in float32.
         """
-        if self.dtype.kind != "f" or p == 0 or (isinstance(p, str) and p != "fro"):
-            raise RuntimeError(
-                f"norm: needs floating-point numbers and a number p above 0 or 'fro', not {self.dtype}, {p!r}"
-            )
-        if self.dtype == np.float16:
-            return self.float().norm(p, dim, keepdim).to(np.float16)
-        if p in ("fro", 2):
-            # Not ** 0.5 of a general power: products are faster.
-            return (self * self).sum(dim, keepdim)._root()
-        if p in (math.inf, -math.inf):
-            return self.abs().amax(dim, keepdim) if p == math.inf else self.abs().amin(dim, keepdim)
-        return self.abs().sum(dim, keepdim) if p == 1 else (self.abs() ** p).sum(dim, keepdim) ** (1 / p)  # type: ignore[operator]
+        return length(self, p, dim, keepdim)
 
     def cumsum(self, dim: int) -> Tensor:
         """Running sums along `dim`."""
@@ -505,31 +466,17 @@ class Tensor:
         """
         if isinstance(dim, Tensor):
             return binary(Maximum(), self, dim)
-        # PyTorch's two kinds of ties: a full max shares the gradient, one along `dim` pays the index.
-        return self.amax() if dim is None else self._best(self.argmax(dim, keepdim=True), dim, keepdim)
+        return self.amax() if dim is None else best(self, self.argmax(dim, keepdim=True), dim, keepdim)
 
     def min(self, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
         """The smallest number of all, or with `dim` its values and indices along it. See `max`."""
         if isinstance(dim, Tensor):
             return binary(Minimum(), self, dim)
-        return self.amin() if dim is None else self._best(self.argmin(dim, keepdim=True), dim, keepdim)
-
-    def _best(self, indices: Tensor, dim: int, keepdim: bool) -> Best:
-        if not self.ndim:
-            return Best(self.clone(), indices)
-        values = apply(TakeAlongDim(dim), self, indices)
-        return Best(values, indices) if flag(keepdim) else Best(values.squeeze(dim), indices.squeeze(dim))
+        return self.amin() if dim is None else best(self, self.argmin(dim, keepdim=True), dim, keepdim)
 
     def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Best:
         """The k largest (or smallest) numbers along `dim` and their indices, always sorted."""
-        (at,) = axes(dim, self.ndim) or (0,)
-        if not 0 <= k <= (self.shape[at] if self.ndim else 1):
-            raise RuntimeError(f"topk: k={k} is out of range for dim {dim} of shape {self.shape}")
-        if not self.ndim:
-            best = self.reshape(1).topk(k, 0, largest)
-            return best if k == 0 else Best(best.values.reshape(()), best.indices.reshape(()))
-        indices = apply(TopIndices(k, largest, at), self)
-        return Best(apply(TakeAlongDim(at), self, indices), indices)
+        return largest_of(self, k, dim, largest)
 
     def all(self, dim: Dim = None, keepdim: bool = False) -> Tensor:
         """Whether all numbers along `dim` are true (not 0): a bool, of uint8 too, unlike PyTorch's."""
@@ -547,23 +494,11 @@ class Tensor:
 
     def view(self, *shape: Any) -> Tensor:
         """As `reshape`, but never a copy. Raises RuntimeError where only a copy could have that shape."""
-        out = self.reshape(*shape)
-        xp = array_module(self.data)
-        if not xp.may_share_memory(self.data, out.data) and self.data.size:
-            raise RuntimeError(
-                f"view: {self.shape} cannot be seen as {out.shape} without a copy: use reshape"
-            )
-        return out
+        return viewed(self, self.reshape(*shape))
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """The axes from `start_dim` to `end_dim` as one."""
-        if not self.ndim:
-            return self.reshape(1)
-        (start,), (end,) = axes(start_dim, self.ndim), axes(end_dim, self.ndim)
-        if start > end:
-            raise RuntimeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
-        middle = math.prod(self.shape[start : end + 1])  # not -1, which an empty tensor leaves open
-        return self.reshape(*self.shape[:start], middle, *self.shape[end + 1 :])
+        return flattened(self, start_dim, end_dim)
 
     def unsqueeze(self, dim: int) -> Tensor:
         """With one more axis of length 1 at place `dim`."""
@@ -583,12 +518,7 @@ class Tensor:
 
     def permute(self, *dims: Any) -> Tensor:
         """The axes in the order `dims`."""
-        order = axes(_sizes(dims), self.ndim)
-        if len(order) != self.ndim:
-            raise RuntimeError(
-                f"permute: {order} does not name each axis of a tensor of shape {self.shape} once"
-            )
-        return apply(Permute(order), self)
+        return apply(Permute(permutation(self, _sizes(dims))), self)
 
     def transpose(self, dim0: int, dim1: int) -> Tensor:
         """Two axes exchanged."""
@@ -617,13 +547,7 @@ class Tensor:
 
     def roll(self, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
         """The numbers moved by `shifts` along `dims` (None: as one row); what falls off comes in again."""
-        steps = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-        if dims is None:
-            return self.flatten().roll(shifts, 0).reshape(self.shape)
-        order = (dims,) if isinstance(dims, int) else tuple(dims)
-        if len(steps) != len(order):
-            raise RuntimeError(f"roll: needs one shift for each axis, not {shifts} for {dims}")
-        return apply(Roll(steps, axes(order, self.ndim)), self)
+        return rolled(self, shifts, dims)
 
     # Triangles and copies
 
@@ -645,10 +569,7 @@ class Tensor:
 
     def repeat(self, *sizes: Any) -> Tensor:
         """A copy of the whole tensor, `sizes` times along each axis; new axes come first."""
-        times = _sizes(sizes)
-        if len(times) < self.ndim or min(times, default=0) < 0:
-            raise RuntimeError(f"repeat: needs a count for each axis of {self.shape}, not {times}")
-        return apply(Repeat(times), self)
+        return apply(Repeat(repeats(self, _sizes(sizes))), self)
 
     # Indexing
 
@@ -722,13 +643,7 @@ class Tensor:
 
         By position or by name; a tensor stands for its own device and dtype. `non_blocking` changes nothing.
         """
-        for one in target:
-            if isinstance(one, Tensor):
-                device, dtype = one.device, one.dtype
-            elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
-                device = one
-            else:
-                dtype = np.dtype(one)
+        device, dtype = target_of(target, device, dtype)
         x = self if device is None else self._to_device(device)
         return x if dtype is None or x.data.dtype == dtype else apply(Cast(dtype), x)
 
@@ -832,12 +747,7 @@ class Tensor:
         Ask before `self` is used: whether a leaf wants a gradient is looked up in backward, so operations of
         before may give it one too (those of PyTorch do not; they took it for a constant).
         """
-        if requires_grad and self.data.dtype.kind != "f":
-            raise RuntimeError(
-                f"only floating-point tensors can require gradients, not {self.dtype}: use x.float() first"
-            )
-        if not requires_grad and self.function is not None:
-            raise RuntimeError("requires_grad can be turned off for leaves only: use x.detach()")
+        refuse_requiring(self, requires_grad)
         self._requires_grad = requires_grad
         return self
 
@@ -943,13 +853,6 @@ def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:
     return array
 
 
-def _plain(data: Any) -> Any:
-    """Lists may hold tensors: `tensor([x.sum(), y.sum()])`."""
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data]
-    return data.data if isinstance(data, Tensor) else data
-
-
 # Applying operations
 
 
@@ -984,7 +887,7 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     if made is NotImplemented:
         return NotImplemented
     refuse_misfit(x, made)
-    # X is overwritten below.
+    # What f saved of x is overwritten below.
     f.saved = tuple([array.copy() if array is x.data else array for array in f.saved])
     if x.origin is not None:
         _write(x, Write((...,)), made.to(x.dtype))
@@ -994,14 +897,3 @@ def _in_place(f: Function, x: Tensor, other: Tensor | Number) -> Tensor:
     if made.function is not None:
         take_over(x, made.function)
     return x
-
-
-def _write(x: Tensor, f: Write, value: Tensor, *arrays: Tensor) -> None:
-    """Let `f` write `value` into x; a view's base keeps the history, and the view takes it from there."""
-    base = x
-    if x.origin is not None:
-        base, f.path = x.origin.base, x.origin.path
-    made = apply(f, base if base.function else base.detach(), value, *arrays)
-    wrote(base.data)
-    if made.function is not None:
-        take_over(base, made.function)

@@ -6,17 +6,29 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from minilib.engine import TENSORS, wrote
+from minilib.engine import TENSORS, Array, wrote
 
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
+
+# What it holds
+
 
 _OPERATORS = {
     "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow", "floor_divide": "floordiv",
     "remainder": "mod", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
     "greater_equal": "ge", "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor",
 }  # fmt: skip
+
+
+def as_numpy(x: Tensor, dtype: DTypeLike | None, copy: bool | None) -> Array:
+    """What `Tensor.__array__` returns: the tensor's own array where dtype and copy allow it."""
+    array = np.asarray(x.numpy(), dtype)
+    if copy is False and array is not x.data:
+        raise ValueError(f"an array of {array.dtype} cannot be had of {x.dtype} without a copy")
+    return array.copy() if copy else array
 
 
 def numpy_operation(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from minilib.engine import TENSORS, Decorated, Number, Shape, array_module, leaf_of
 from minilib.operations import axes
@@ -89,6 +90,16 @@ def refuse_dtype(x: Tensor, value: Any, arrays: list[Tensor]) -> None:
         )
 
 
+def refuse_requiring(x: Tensor, requires_grad: bool) -> None:
+    """Raise where `x` cannot be asked for a gradient, or not be released from it."""
+    if requires_grad and x.data.dtype.kind != "f":
+        raise RuntimeError(
+            f"only floating-point tensors can require gradients, not {x.dtype}: use x.float() first"
+        )
+    if not requires_grad and x.function is not None:
+        raise RuntimeError("requires_grad can be turned off for leaves only: use x.detach()")
+
+
 def refuse_gradient(x: Tensor, grad: Any) -> None:
     """Raise where `grad` cannot be the gradient of `x`."""
     if not isinstance(grad, TENSORS[0]):
@@ -148,6 +159,27 @@ def registered(name: str) -> Callable[..., Any]:
     if name not in _registered:  # whoever has imported tensors alone: the room comes when it is needed
         importlib.import_module("minilib.functional")
     return _registered[name]
+
+
+# Order of axes
+
+
+def permutation(x: Tensor, dims: Shape) -> Shape:
+    """`dims`, counted from 0. Raises RuntimeError where they do not name each axis of `x` once."""
+    order = axes(dims, x.ndim)
+    if len(order) != x.ndim:
+        raise RuntimeError(f"permute: {order} does not name each axis of a tensor of shape {x.shape} once")
+    return order
+
+
+# Triangles and copies
+
+
+def repeats(x: Tensor, times: Shape) -> Shape:
+    """`times`. Raises RuntimeError where it is not a count for each axis of `x`, or more."""
+    if len(times) < x.ndim or min(times, default=0) < 0:
+        raise RuntimeError(f"repeat: needs a count for each axis of {x.shape}, not {times}")
+    return times
 
 
 # Extremes, all and any
@@ -316,3 +348,20 @@ def einsum_terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str
     if not set(output) <= set("".join(named)):
         raise RuntimeError(f"einsum: the output of {equation!r} has a letter that no operand has")
     return named, output
+
+
+# Casts
+
+
+def target_of(
+    target: Sequence[Any], device: str | None, dtype: DTypeLike | None
+) -> tuple[str | None, DTypeLike | None]:
+    """Device and dtype that `Tensor.to` is asked for, by position or by name; None stays as it is."""
+    for one in target:
+        if isinstance(one, TENSORS[0]):
+            device, dtype = one.device, one.dtype
+        elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
+            device = one
+        else:
+            dtype = np.dtype(one)
+    return device, dtype

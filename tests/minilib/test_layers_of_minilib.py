@@ -29,9 +29,10 @@ ROOMS = {
     "tensor.rules": "numpy engine operations",
     "tensor.hooks": "",
     "tensor.applying": "numpy engine operations tensor.rules",
+    "tensor.composed": "numpy engine operations tensor.applying tensor.rules",
     "tensor.outside": "numpy engine",
     "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks tensor.applying "
-    "tensor.outside",
+    "tensor.composed tensor.outside",
     "tensor.functions": "engine operations tensor.applying tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
