@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import nvrtc
 import pytest
-from cuda_oracle import Library, why_not
+from oracle import Library, why_not
 
-from warplens import RawKernel, cp, profile
+from warplens import RawKernel, Report, cp, profile
 from warplens.errors import CompileError
-from warplens.reports.report import Report
 
 HEAD = 'extern "C" __global__ void k(const int* x, int* out, float* f) {\n    int t = threadIdx.x;\n'
 ACCEPTED = {
