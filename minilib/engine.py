@@ -41,6 +41,7 @@ __all__ = [
     "Switch",
     "WriteLog",
     "Writes",
+    "accumulate",
     "array_module",
     "enable_grad",
     "first_gradient",
@@ -58,6 +59,7 @@ __all__ = [
     "set_grad_enabled",
     "shares_for",
     "sum_to",
+    "wanted_only",
     "wrote",
 ]  # fmt: skip
 
