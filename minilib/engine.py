@@ -41,6 +41,7 @@ __all__ = [
     "Switch",
     "WriteLog",
     "Writes",
+    "accumulate",
     "array_module",
     "enable_grad",
     "first_gradient",
@@ -58,6 +59,7 @@ __all__ = [
     "set_grad_enabled",
     "shares_for",
     "sum_to",
+    "wanted_only",
     "wrote",
 ]  # fmt: skip
 
@@ -100,7 +102,7 @@ class Function:
 
     # In PyTorch: ctx.needs_input_grad[i].
     def needs(self, i: int) -> bool:
-        """Whether input `i` wants a gradient."""
+        """Whether input `i` requires a gradient."""
         return self.inputs[i].requires_grad
 
     @property
@@ -131,7 +133,7 @@ def leaf_of(data: Any) -> Tensor:
 
 
 class Mode(threading.local):
-    """What holds for the operations of this thread: whether they are remembered, and who else is told."""
+    """Settings of this thread: whether operations are recorded for backward, and who traces them."""
 
     grad_enabled = True
     tracer: Callable[[Function, tuple[Tensor, ...], Tensor], None] | None = None
@@ -193,7 +195,7 @@ class Switch(ContextDecorator):
 
 
 class no_grad(Switch):
-    """In this block or function nothing is remembered: results have no gradient and need less memory."""
+    """A block or function in which no graph is recorded: results have no gradient and need less memory."""
 
     enabled = False
 
@@ -206,13 +208,13 @@ class no_grad(Switch):
 
 
 class enable_grad(no_grad):
-    """Remember again, within `no_grad`."""
+    """Record again, within `no_grad`."""
 
     enabled = True
 
 
 class set_grad_enabled(Switch):
-    """Turn the remembering of operations on or off: from now on, for a `with` block, or for a function."""
+    """Turn the recording of the graph on or off: from now on, for a `with` block, or for a function."""
 
     def __init__(self, enabled: bool) -> None:
         self.before = mode.grad_enabled
@@ -283,7 +285,7 @@ def owner_of(array: Array) -> Array:
 
 
 def wrote(array: Array) -> None:
-    """Note that the memory of `array` was written to: who saved it for backward must not use it any more."""
+    """Note that the memory of `array` was written to: operations that saved it must refuse to go back."""
     owner = owner_of(array)
     key = id(owner)
     if key not in _writes:
@@ -481,7 +483,7 @@ def _backward_on_device(f: Function, gradient: Array) -> Any:
 
 
 def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
-    """What backward from `x` starts with: `gradient`, or 1 where `x` is one number."""
+    """The gradient that backward from `x` starts with: `gradient`, or 1 where `x` is a single number."""
     if not x.requires_grad:
         raise RuntimeError(
             "backward: nothing that this tensor was made of wants a gradient (requires_grad=True)"
@@ -538,7 +540,7 @@ def propagate(
 
 
 def refuse_unusable(f: Function) -> None:
-    """Raise where `f` has no longer what its backward needs."""
+    """Raise RuntimeError where `f` no longer has what its backward needs."""
     if f.saved is FREED:
         raise RuntimeError(
             f"{f.name}: what backward needs was freed by an earlier backward; "
@@ -551,7 +553,7 @@ def refuse_unusable(f: Function) -> None:
 
 
 def leading_to(root: Node, wanted: Collection[Node]) -> set[Node]:
-    """The operations between `root` and those nodes that are `wanted`: the only ones to visit."""
+    """The operations on a path from `root` to a node in `wanted`: the only ones that backward must visit."""
     wanted = {*wanted}  # `in` a list would compare numbers
     ancestors: set[Node] = set()
     todo, seen = [root], {root}
@@ -583,7 +585,7 @@ def wanted_only(
 
 
 def run_hooks(hooks: list[Callable[[Tensor], Tensor | None]], grad: Array) -> Array:
-    """Show `grad` to each hook; what a hook returns takes its place."""
+    """Call each hook with `grad`; what a hook returns replaces it."""
     for hook in list(hooks):  # a copy: a hook may take itself away
         changed = hook(leaf_of(grad.copy()))  # a copy, as the hook may write into it
         if changed is not None:

@@ -137,7 +137,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """Look back, then think; both are added to what is there already: (B, T, C) -> (B, T, C)."""
+    """Attention, then the MLP; both are added to the residual stream: (B, T, C) -> (B, T, C)."""
 
     def __init__(self, config: GPTConfig) -> None:
         self.ln_1 = nn.LayerNorm(config.n_embd)

@@ -1,4 +1,4 @@
-"""First numbers of weights: Kaiming's and Xavier's, so that sums neither grow nor fade.
+"""Initial weights by Kaiming and Xavier, so that signals neither grow nor vanish with depth.
 
 Taught in chapters/03b_modules.ipynb and solutions/03b_modules.ipynb: what they export is edited there, then
 `make promote`.
@@ -15,7 +15,7 @@ from minilib.tensor import Generator, Number, Tensor, no_grad
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Numbers drawn evenly from [a, b)."""
+    """Numbers from the uniform distribution on [a, b)."""
     return tensor.uniform_(a, b, generator)
 
 
@@ -66,7 +66,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Evenly drawn numbers, standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
+    """Uniform numbers, standard deviation gain / sqrt(fan). He et al. 2015, arXiv:1502.01852."""
     bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)  # U(-b, b) has the variance b² / 3
     return tensor.uniform_(-bound, bound, generator)
 
@@ -89,7 +89,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1, generator: Generator | None 
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Evenly drawn numbers, variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
+    """Uniform numbers, variance gain**2 * 2 / (fan_in + fan_out). Glorot & Bengio 2010."""
     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
     return tensor.uniform_(-bound, bound, generator)
 

@@ -78,7 +78,7 @@ class MambaConfig:
 
 
 class MambaBlock(nn.Module):
-    """Each token chooses what the state takes in, keeps and says: (B, T, C) -> (B, T, C)."""
+    """Each token selects what the state takes in, keeps and puts out: (B, T, C) -> (B, T, C)."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.config = config
@@ -132,7 +132,7 @@ class MambaBlock(nn.Module):
 
 @dataclass
 class MambaState:
-    """What a model remembers of all tokens before: as much after a million of them as after one."""
+    """What a model keeps of all tokens so far: no more after a million of them than after one."""
 
     windows: list[Array]  # of each layer, (B, E, K - 1): what its convolution saw last
     states: list[Array]  # of each layer, (B, E, N)
@@ -150,7 +150,7 @@ class MambaState:
 
 
 class ResidualBlock(nn.Module):
-    """A block reads the stream through a norm, and adds what it says: (B, T, C) -> (B, T, C)."""
+    """A block reads the residual stream through a norm and adds its output: (B, T, C) -> (B, T, C)."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.mixer = MambaBlock(config)

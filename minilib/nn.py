@@ -1,4 +1,4 @@
-"""Modules: pieces of networks that know what they are made of.
+"""Modules: pieces of a network that find their own parameters.
 
 Taught in chapters/03b_modules.ipynb, solutions/03b_modules.ipynb, chapters/03d_training.ipynb and
 chapters/06a_tokens.ipynb: what they export is edited there, then `make promote`.
@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from minilib import functional as F
 from minilib import init as init
-from minilib.init import (  # noqa: F401 (whoever looks for them here finds them)
+from minilib.init import (  # noqa: F401 (re-exported)
     calculate_gain,
     fan,
     kaiming_normal_,
@@ -231,7 +231,7 @@ class Module:
                 parameter.grad = None
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Learn all parameters, or freeze them."""
+        """Let all parameters be trained, or freeze them."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self

@@ -1,4 +1,4 @@
-"""Which token is said: the likeliest of the scores, or one that is drawn.
+"""Choosing the next token from its scores: the likeliest, or one drawn at random.
 
 Taught in chapters/06d_generating.ipynb and solutions/06d_generating.ipynb: what they export is edited there,
 then `make promote`.

@@ -17,7 +17,7 @@ from typing import Any
 class Value:
     """A number, its gradient, and the operation that made it.
 
-    `op` is "" for a leaf, which no operation has made. `a` and `b` are the inputs (None where there is none),
+    `op` is "" for a leaf. `a` and `b` are the inputs (None where there is none),
     `da` and `db` the derivatives of `data` with respect to them. `grad` is the derivative of the value that
     `backward` was called on. Raises TypeError for what is not one real number.
     """
@@ -134,9 +134,9 @@ class Value:
     # Gradients
 
     def backward(self) -> None:
-        """Set `grad` of all that this value was made of to the derivative of this value with respect to it.
+        """Set the `grad` of every value that this one was computed from to the derivative with respect to it.
 
-        Gradients of leaves add up over calls until somebody sets them to 0; those of operations start afresh,
+        Gradients of leaves accumulate over calls until they are reset to 0; those of operations start afresh,
         as in PyTorch with `retain_graph=True`.
         """
         order = topological_order(self)  # sets the gradients of all operations to 0
@@ -153,7 +153,7 @@ class Value:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """What this value was made of; a value used twice stands here twice. `()` for a leaf."""
+        """The operands of the operation, twice if used twice; `()` for a leaf."""
         return tuple(v for v in (self.a, self.b) if v is not None) + self.rest
 
     @property
@@ -208,7 +208,7 @@ def number(x: float) -> float:
 
 
 def topological_order(root: Value) -> list[Value]:
-    """The operations that `root` was made by, each after its inputs; leaves are left out.
+    """The operations that `root` was computed by, each after its inputs, without the leaves.
 
     Iterative, so that depth is limited by memory alone. Sets the gradients of what it lists to 0.
     """
@@ -287,7 +287,7 @@ class Module:
         return []
 
     def zero_grad(self) -> None:
-        """Forget all gradients, since `backward` adds to them."""
+        """Reset all gradients, since `backward` adds to them."""
         for p in self.parameters():
             p.grad = 0
 

@@ -87,7 +87,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether somebody wants its gradient. A leaf of floating-point numbers can be told so."""
+        """Whether backward computes its gradient. It can be set on leaves of floating-point numbers."""
         if self.origin is not None:
             renew(self, self.origin)
         return self._requires_grad
@@ -100,7 +100,7 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` has found so far."""
+        """The gradient accumulated by `backward` so far."""
         return self._grad
 
     @grad.setter
@@ -660,7 +660,7 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """The place of the numbers: "cpu", or what a device module has registered."""
+        """The name of the device that holds the numbers: "cpu", or what a device module has registered."""
         return DEVICES[type(self.data)].name
 
     def _to_device(self, name: str) -> Tensor:
@@ -678,7 +678,7 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        """How often the memory of this tensor was written to in place; views share the number."""
+        """How often this tensor's memory was written to in place; views share the count."""
         log = _writes.get(id(owner_of(self.data)))
         return log.count if log else 0
 
@@ -733,7 +733,7 @@ class Tensor:
         return self.copy_(Tensor(draw(self.shape, dtype=_float_type(self.dtype))) * std + mean)
 
     def uniform_(self, low: Number = 0, high: Number = 1, generator: Generator | None = None) -> Tensor:
-        """Fill in place with numbers drawn evenly from [low, high). Raises RuntimeError where high < low."""
+        """Fill in place with numbers from U[low, high). Raises RuntimeError where high < low."""
         if high < low:
             raise RuntimeError(f"uniform_: from {low} to {high} there is nothing: exchange them")
         draw = (generator or default_generator).numbers.random
@@ -769,11 +769,11 @@ class Tensor:
                 leaf.grad.data += array  # gradients add up over calls, as in PyTorch
 
     def zero_grad(self) -> None:
-        """Forget the gradient."""
+        """Reset the gradient to None."""
         self.grad = None
 
     def detach(self) -> Tensor:
-        """The same numbers (and memory) without a history."""
+        """The same numbers, in the same memory, without a history: cut from the graph."""
         return Tensor(self.data)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

@@ -1,4 +1,4 @@
-"""Tensors to begin with: zeros, ranges, random numbers.
+"""Making tensors: constants, ranges, random numbers.
 
 Taught in chapters/02b_engine.ipynb: what it exports is edited there, then `make promote`.
 """
@@ -50,7 +50,7 @@ def from_numpy(ndarray: Array) -> Tensor:
 def empty(
     *size: Any, dtype: DTypeLike = np.float32, requires_grad: bool = False, device: str | None = None
 ) -> Tensor:
-    """Numbers that nobody chose: to be written over."""
+    """Uninitialised numbers, to be overwritten."""
     return _leaf(np.empty(_sizes(size), dtype), requires_grad, device)
 
 
@@ -160,7 +160,7 @@ def rand(
     requires_grad: bool = False,
     device: str | None = None,
 ) -> Tensor:
-    """Numbers drawn evenly from [0, 1)."""
+    """Numbers drawn from the uniform distribution on [0, 1)."""
     draw = (generator or default_generator).numbers.random
     return _leaf(draw(_sizes(size), dtype=_float_type(dtype)), requires_grad, device)
 
@@ -185,7 +185,7 @@ def randint(
     generator: Generator | None = None,
     device: str | None = None,
 ) -> Tensor:
-    """Integers drawn evenly from `low` (0 where only one is given) up to but not including `high`."""
+    """Integers drawn uniformly from `low` (0 where only one is given) up to but not including `high`."""
     if isinstance(high, Sequence):  # PyTorch's other form: randint(high, size)
         size, high = high, None
     if high is None:

@@ -1,4 +1,4 @@
-"""Derivatives: asked for, and checked by difference quotients.
+"""`grad`, which returns derivatives, and `gradcheck`, which compares them with difference quotients.
 
 Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
 `make promote`.

@@ -1,4 +1,4 @@
-"""What registering a hook returns."""
+"""The handle that registering a hook returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where random numbers come from.
+"""Generators of random numbers.
 
 Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
 `make promote`.

@@ -1,4 +1,4 @@
-"""What shapes, axes and dtypes fit together."""
+"""Rules for dtypes, shapes, axes and indices, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks: who is told how training goes, and shows it, or ends it.
+"""Callbacks, which follow a training: they display it, save it, or end it.
 
 Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
 `make promote`.
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Callback:
-    """Something that is told how training goes. Override what you need."""
+    """Follows a training. Override the events that you need."""
 
     remembers: tuple[str, ...] = ()  # attributes that belong into a checkpoint
     saves = False  # whether it makes checkpoints: then it is told after all others, at the end before them

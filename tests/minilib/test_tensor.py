@@ -195,3 +195,12 @@ def test_no_operation_gives_an_input_away_as_its_own_memory(case: Case) -> None:
                 assert not shared, f.name
 
     check()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_a_tensor_is_that_of_functional(name: str) -> None:
+    x = Tensor(np.random.default_rng(0).normal(size=(3, 4, 2)).astype(np.float32))
+    shifted = np.exp(x.numpy() - x.numpy().max(1, keepdims=True))
+    expected = shifted / shifted.sum(1, keepdims=True)
+    found = getattr(x, name)(1).numpy()
+    assert np.allclose(found if name == "softmax" else np.exp(found), expected, atol=1e-6)
