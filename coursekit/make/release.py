@@ -23,8 +23,8 @@ FOLDERS = ("chapters", "exercises", "minilib", "simulator/warplens", "coursekit"
 FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 # Where there are any: chapters show recorded results, and a class may open the bundle in Binder.
 EXTRAS = (
-    ".gitignore", "environment.yml", "postBuild", "simulator/README.md", "simulator/CHANGELOG.md", "simulator/docs",
-    "benchmarks/results",
+    ".gitignore", "environment.yml", "postBuild", "benchmarks/results",
+    "simulator/README.md", "simulator/CHANGELOG.md", "simulator/docs",
 )  # fmt: skip
 
 NOT_FOR_STUDENTS = ("## How fast", "## For instructors", "## For contributors")
