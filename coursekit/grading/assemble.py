@@ -178,7 +178,7 @@ def load_for_learners(course: Course, number: str) -> Chapter:
     return load_chapter(find_notebook(folder, number), visible=visible)
 
 
-def role(cell: Cell, visible: bool = False) -> str:
+def role(cell: Cell) -> str:
     """What a cell is for: text, answer, checks (visible), hidden (a hidden test) or setup."""
     if not cell.is_code:
         return "text"

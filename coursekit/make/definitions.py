@@ -327,7 +327,7 @@ def as_class_body(definition: Definition) -> Statement:
         tail = lines[last].encode()[(one.end_col_offset or 0) - (0 if last else cut) :].decode()
         lines[first : last + 1] = [head + one.attr + tail]
     (made,), _ = statements("\n".join(lines))
-    return replace(made, above=definition.statement.above)
+    return replace(made, above=(*definition.statement.above, *made.above))
 
 
 def _own_names(node: ast.AST, owner: str | None) -> Iterator[ast.Attribute]:
