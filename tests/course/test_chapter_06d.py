@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
 from coursekit import notebooks
@@ -38,7 +39,7 @@ def test_the_bytes_of_gpt2_xl_are_those_that_the_lesson_says():
     assert f"{bytes_a_token('gpt2-xl'):,}" in PROSE
     assert f"{weights('gpt2-xl'):_}" in "".join(cell.source for cell in LESSON.cells)
     texts = 4 * weights("gpt2-xl") / bytes_a_token("gpt2-xl") / 1024
-    assert 9.5 < texts < 10.5 and "Ten full texts of 1,024 tokens" in PROSE
+    assert 9.5 < texts < 10.5 and tells(PROSE, "1,024")
     assert f"{10_240 * bytes_a_token('gpt2-xl') / 1e9:.1f} GB" in PROSE
 
 
@@ -51,9 +52,8 @@ def test_the_formula_of_the_cache_is_what_a_cache_holds():
 
 
 def test_looking_back_catches_up_where_the_lesson_says():
-    for width, said in ((128, "768 tokens"), (1600, "9,600 in GPT-2 XL")):
-        assert 2 * width * 6 * width == 12 * width**2 and said in PROSE
-        assert said.split()[0] == f"{6 * width:,}"
+    for width in (128, 1600):
+        assert 2 * width * 6 * width == 12 * width**2 and tells(PROSE, f"{6 * width:,}")
 
 
 def test_all_positions_cost_512_times_one():
@@ -91,4 +91,4 @@ def test_the_recorded_cost_of_a_token_is_told():
     ours, theirs = (f"{1000 * token[name]:.2f} ms" for name in ("minilib", "torch"))
     path = COURSE.root / "chapters" / "06d_generating.ipynb"
     told = " ".join(cell.source for cell in notebooks.cells(path, notebooks.read(path)) if not cell.is_code)
-    assert f"takes {ours} for a token, and the same model in PyTorch {theirs}" in told
+    assert tells(told, ours, theirs)

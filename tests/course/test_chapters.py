@@ -48,22 +48,8 @@ def test_nothing_is_folded_in_exercises(path):
     assert [cell.where() for cell in folded] == []
 
 
-def cell_with(stem, text):
-    path = ROOT / "chapters" / f"{stem}.ipynb"
-    (found,) = [cell for cell in notebooks.cells(path, notebooks.read(path)) if text in cell.source]
-    return found.source
-
-
-def test_the_route_and_chapter_04_agree_on_what_one_must_know():
-    assert '"2 4"' in cell_with("00_start_here", "route = {")
-    assert "only the arrays of part 2a" in cell_with("00_start_here", "You need Python")
-    assert "the arrays of part 02a" in cell_with("04a_threads", "**You need**")
-    assert "softmax and the network at the end, chapter 03" in cell_with("04c_reductions", "**You need**")
-
-
-def test_prose_keeps_its_measure(chapter):
+def test_a_part_has_words_enough(chapter):
     words = stamp.words(chapter)
-    assert words <= 1800
     assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
 
 

@@ -52,6 +52,7 @@ def test_a_lesson_prints_the_same_on_a_gpu(
     """And each launch leaves what the simulator leaves (see tests/gpu/both.py)."""
     path = ROOT / "chapters" / f"{name}.ipynb"
     cupy_of_stand_in.write(tmp_path)
+    monkeypatch.delenv("WARPLENS", raising=False)  # which the simulator's own tests set
     monkeypatch.setenv("MINILIB_CUDA", "gpu")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
     notebook = nbformat.read(path, as_version=4)

@@ -43,10 +43,9 @@ def test_run_all_goes_through_where_the_course_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in Colab: the packages alone, no solutions, no exercises."""
-    for name in ("coursekit", "minilib", "warplens"):
-        shutil.copytree(
-            COURSE.root / name, tmp_path / "site" / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
+    for path in ("coursekit", "minilib", "simulator/warplens"):
+        made = tmp_path / "site" / Path(path).name
+        shutil.copytree(COURSE.root / path, made, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     made = notebooks.read(COURSE.exercise("04a"))
     NotebookClient(made, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()

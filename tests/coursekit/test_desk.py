@@ -586,11 +586,11 @@ def test_full_points_of_the_instructor_look_right(chapter: Chapter, tmp_path: Pa
 
 
 def test_a_new_exercise_is_told_by_name_what_it_lacks() -> None:
-    new = Exercises("01_scalar", {})
+    new = Exercises("01_scalar")
     exercise = replace(new.chapter.exercises[0], number="1.11", title="new", tests=())
     assert new.lacking(exercise) == [
         "1.11 new lacks points: hidden tests with `points` in their metadata",
-        "1.11 new lacks a second right answer, in the tests/course file that grades 01_scalar.ipynb",
+        "1.11 new lacks a second right answer in solutions/others/01_scalar.py or .cu",
         "1.11 new lacks its line in the table at the end of chapters/01_scalar.ipynb",
     ]
 

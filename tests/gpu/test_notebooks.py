@@ -22,6 +22,7 @@ LAST = "from gpu import both\nfrom minilib.cuda import backend\nprint(backend(),
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_notebook_runs_on_a_gpu(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WARPLENS", raising=False)
     monkeypatch.setenv("MINILIB_CUDA", "gpu")
     notebook = nbformat.read(path, as_version=4)
     first = FIRST.format(root=str(ROOT), tests=str(ROOT / "tests"))
