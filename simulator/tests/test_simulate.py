@@ -501,7 +501,8 @@ def test_every_intrinsic_has_an_implementation() -> None:
     from warplens.language.intrinsics import INTRINSICS
 
     there = {*mathematics.FUNCTIONS, *CHANGES, *intrinsics.SHUFFLES, *intrinsics.VOTES, *intrinsics.FENCES}
-    there |= {*BARRIERS, *intrinsics.NO_EFFECT, "__syncwarp"}
+    # the front end makes two calls of sincos
+    there |= {*BARRIERS, *intrinsics.NO_EFFECT, "__syncwarp", "sincos"}
     assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
 
 

@@ -97,7 +97,7 @@ def test_the_linters_are_pinned() -> None:
 
 def test_what_a_learner_makes_is_not_committed() -> None:
     ignored = (ROOT / ".gitignore").read_text().split()
-    assert {".venv/", "work/", "mine/"} <= set(ignored)
+    assert {".venv/", "/work/", "/mine/"} <= set(ignored)
 
 
 def test_nbformat_starts_without_a_grammar_that_no_notebook_needs() -> None:
