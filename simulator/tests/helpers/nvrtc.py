@@ -1,5 +1,5 @@
 """NVIDIA's runtime compiler through ctypes. It needs no GPU: `pip install nvidia-cuda-nvrtc-cu12`, and for
-cuda_fp16.h nvidia-cuda-runtime-cu12; or name the folder of such an installation in MINILIB_NVRTC."""
+cuda_fp16.h nvidia-cuda-runtime-cu12; or name the folder of such an installation in WARPLENS_NVRTC."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CRASHED = "NVRTC crashed"
 def folders(package: str, folder: str) -> list[Path]:
     """Where that folder of a package may stand."""
     found = []
-    if named := os.environ.get("MINILIB_NVRTC"):
+    if named := os.environ.get("WARPLENS_NVRTC"):
         found += [Path(named), Path(named) / "nvidia" / package / folder, Path(named) / folder]
     try:
         spec = importlib.util.find_spec(f"nvidia.{package}")
@@ -58,7 +58,7 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
-WHY_NOT = "NVRTC is missing: pip install nvidia-cuda-nvrtc-cu12, or set MINILIB_NVRTC to its folder"
+WHY_NOT = "NVRTC is missing: pip install nvidia-cuda-nvrtc-cu12, or set WARPLENS_NVRTC to its folder"
 
 
 def compile_ptx(
