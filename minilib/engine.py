@@ -443,7 +443,7 @@ def device_named(name: str) -> Device:
     for device in DEVICES.values():
         if device.name == name.removesuffix(":0"):
             return device
-    if name == "cuda":
+    if name.partition(":")[0] == "cuda" and len(DEVICES) == 1:
         raise RuntimeError(
             "there is no device 'cuda' yet: `import minilib.gpu` brings it, simulated where there is no GPU"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from minilib.tensor import Generator, Number, Tensor, no_grad
+from minilib.tensor import Generator, Number, Tensor, explain, no_grad
 
 # One kind of number
 
@@ -121,3 +121,6 @@ def fan(weight: Tensor) -> tuple[int, int]:
         raise ValueError(f"a weight needs at least two axes, not shape {weight.shape}")
     kernel = math.prod(weight.shape[2:])  # 1 for a matrix
     return weight.shape[1] * kernel, weight.shape[0] * kernel
+
+
+explain(globals(), [name for name in globals() if name.endswith("_") and not name.startswith("_")])

@@ -24,7 +24,7 @@ from minilib.init import (  # noqa: F401 (re-exported)
     xavier_normal_,
     xavier_uniform_,
 )
-from minilib.tensor import Generator, RemovableHandle, Tensor, no_grad, ones, randn, zeros
+from minilib.tensor import Generator, RemovableHandle, Tensor, no_grad, ones, randn, refuse_arrays, zeros
 
 # Parameters
 
@@ -61,7 +61,11 @@ class Module:
             changed = hook(self, inputs)
             if changed is not None:
                 inputs = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*inputs, **options)
+        try:
+            output = self.forward(*inputs, **options)
+        except Exception:  # that an array was given for a tensor is told before anything else
+            refuse_arrays(type(self).__name__, self.forward, inputs, options)
+            raise
         for hook in self._hooks_after:
             changed = hook(self, inputs, output)
             if changed is not None:
@@ -281,6 +285,8 @@ class Module:
 
         Raises RuntimeError, before anything is changed, where shapes differ, or, if `strict`, where names do.
         """
+        if not isinstance(state, Mapping):  # the path of a file, say
+            raise TypeError(f"load_state_dict: needs a dict of tensors by path, not a {type(state).__name__}")
         own = self.state_dict()
         missing, unknown = [n for n in own if n not in state], [n for n in state if n not in own]
         problems = [
@@ -296,7 +302,7 @@ class Module:
         for name, here in own.items():
             if name in state:
                 # Into the memory that is there: an optimiser holds on to it.
-                here.copy_(state[name].to(here.device))
+                here.copy_(Tensor(state[name]).to(here.device))  # arrays are taken as well
         return IncompatibleKeys(missing, unknown)
 
     # Hooks

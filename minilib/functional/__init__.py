@@ -13,6 +13,7 @@ from minilib.functional.losses import *  # noqa: F403
 from minilib.functional.norms import *  # noqa: F403
 from minilib.functional.pooling import *  # noqa: F403
 from minilib.functional.rows import *  # noqa: F403
+from minilib.tensor import explain as _explain
 
 __all__: list[str] = []
 __all__ += activations.__all__
@@ -22,3 +23,5 @@ __all__ += losses.__all__
 __all__ += norms.__all__
 __all__ += pooling.__all__
 __all__ += rows.__all__
+
+_explain(globals(), __all__)

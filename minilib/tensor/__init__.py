@@ -6,6 +6,7 @@ Each file lists in its `__all__` what is re-exported here; a name stands in one 
 from __future__ import annotations
 
 from minilib import engine as _engine
+from minilib import names as _names
 from minilib import operations as _operations
 from minilib.engine import *  # noqa: F403
 from minilib.engine import _backward_on_device as _backward_on_device
@@ -14,8 +15,9 @@ from minilib.engine import _on_device as _on_device
 from minilib.engine import _writes as _writes
 from minilib.names import *  # noqa: F403 (not in `__all__`: some are names of Python's own functions)
 from minilib.operations import *  # noqa: F403
-from minilib.tensor import applying, core, creation, derivatives, functions, hooks, random, rules
+from minilib.tensor import applying, arguments, core, creation, derivatives, functions, hooks, random, rules
 from minilib.tensor.applying import *  # noqa: F403
+from minilib.tensor.arguments import *  # noqa: F403
 from minilib.tensor.core import *  # noqa: F403
 from minilib.tensor.creation import *  # noqa: F403
 from minilib.tensor.derivatives import *  # noqa: F403
@@ -30,6 +32,7 @@ __all__: list[str] = []
 __all__ += _engine.__all__
 __all__ += _operations.__all__
 __all__ += applying.__all__
+__all__ += arguments.__all__
 __all__ += core.__all__
 __all__ += creation.__all__
 __all__ += derivatives.__all__
@@ -37,3 +40,7 @@ __all__ += functions.__all__
 __all__ += hooks.__all__
 __all__ += random.__all__
 __all__ += rules.__all__
+
+for _file in (creation, derivatives, functions):
+    arguments.explain(globals(), _file.__all__)
+arguments.explain(globals(), ["matmul", *(name for name in vars(_names) if not name.startswith("_"))])

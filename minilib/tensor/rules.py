@@ -363,5 +363,15 @@ def target_of(
         elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
             device = one
         else:
-            dtype = np.dtype(one)
+            dtype = _dtype_of(one)
     return device, dtype
+
+
+def _dtype_of(name: Any) -> DTypeLike:
+    """What `to` was given that is no device. Raises TypeError for what is no dtype either."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise TypeError(
+            f"to: {name!r} is neither a device, 'cpu' or 'cuda', nor a dtype such as 'float64'"
+        ) from None

@@ -28,6 +28,7 @@ ROOMS = {
     "tensor.random": "numpy",
     "tensor.rules": "numpy engine operations",
     "tensor.hooks": "",
+    "tensor.arguments": "numpy engine",
     "tensor.applying": "numpy engine operations tensor.rules",
     "tensor.composed": "numpy engine operations tensor.applying tensor.rules",
     "tensor.outside": "numpy engine",
@@ -38,7 +39,7 @@ ROOMS = {
     "tensor.derivatives": "numpy engine tensor.core",
     "names": "numpy tensor.core",
     "tensor": "engine operations names tensor.applying tensor.core tensor.rules tensor.random "
-    "tensor.functions tensor.creation tensor.derivatives tensor.hooks",
+    "tensor.functions tensor.creation tensor.derivatives tensor.hooks tensor.arguments",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
     "nn": "numpy tensor functional/ init",
