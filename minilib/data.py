@@ -291,6 +291,10 @@ class DataLoader:
             self.position, self.seed = (i + 1) % len(self), seed
             yield batch
 
+    def __repr__(self) -> str:
+        batches = f"{len(self)} batches of {self.batch_size} from {len(self.dataset)} items"
+        return f"DataLoader({batches}{', shuffled' * self.shuffle})"
+
     def _fetch(self, seed: int, i: int, batch: list[int]) -> Any:
         """Batch number i, made of the items of these numbers."""
         if self.collate_fn is None:

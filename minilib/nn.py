@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -214,6 +215,23 @@ class Module:
         self._buffers = {**self._buffers, name: persistent}  # a new dict: the old one may be the class's own
         setattr(self, name, tensor)
 
+    def num_parameters(self) -> int:
+        """How many numbers are learned; those that several modules share count once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def summary(self) -> Summary:
+        """Each parameter and buffer: path, shape, numbers and bytes; shown as a table."""
+        learned = [
+            (name, p, "learned" if p.requires_grad else "frozen") for name, p in self.named_parameters()
+        ]
+        kept = [(name, buffer, "buffer") for name, buffer in self.named_buffers()]
+        return Summary(
+            [
+                (name, t.shape, t.numel(), t.numel() * t.dtype.itemsize, kind)
+                for name, t, kind in learned + kept
+            ]
+        )
+
     # All of them at once
 
     def train(self, mode: bool = True) -> Self:
@@ -305,6 +323,25 @@ class Module:
                 here.copy_(Tensor(state[name]).to(here.device))  # arrays are taken as well
         return IncompatibleKeys(missing, unknown)
 
+    def save(self, path: str | Path) -> Path:
+        """Write `state_dict()` into a file of safetensors, which `load` reads. Returns its path."""
+        from safetensors.numpy import save_file
+
+        path = Path(path)
+        if path.suffix != ".safetensors":
+            raise ValueError(
+                f"save: the file is safetensors, so call it {path.stem}.safetensors, not {path.name}"
+            )
+        save_file({name: np.asarray(t.numpy(), order="C") for name, t in self.state_dict().items()}, path)
+        return path
+
+    def load(self, path: str | Path) -> Self:
+        """Read what `save` wrote into this module, all or nothing. Raises as `load_state_dict` does."""
+        from safetensors.numpy import load_file
+
+        self.load_state_dict({name: Tensor(array) for name, array in load_file(path).items()})
+        return self
+
     # Hooks
 
     def register_forward_pre_hook(self, hook: Hook) -> RemovableHandle:
@@ -345,6 +382,22 @@ class Module:
     def extra_repr(self) -> str:
         """What stands in the brackets of the module's repr."""
         return ""
+
+
+class Summary(list[tuple[str, tuple[int, ...], int, int, str]]):
+    """What `Module.summary` returns: (path, shape, numbers, bytes, kind) for each tensor."""
+
+    def __repr__(self) -> str:
+        learned = sum(numbers for *_, numbers, _, kind in self if kind != "buffer")
+        total = f"{learned:,} parameters, {sum(size for *_, size, _ in self):,} bytes with buffers"
+        rows = [(name, str(shape), f"{n:,}", f"{size:,}", kind) for name, shape, n, size, kind in self]
+        rows.insert(0, ("name", "shape", "numbers", "bytes", ""))
+        wide = [max(map(len, column)) for column in zip(*rows)]
+        lines = [
+            f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c:>{wide[2]}}  {d:>{wide[3]}}  {e}".rstrip()
+            for a, b, c, d, e in rows
+        ]
+        return "\n".join([*lines, total])
 
 
 class IncompatibleKeys(NamedTuple):

@@ -93,6 +93,14 @@ class Optimizer:
             else:
                 p.grad = None
 
+    def __repr__(self) -> str:
+        told = []
+        for group in self.param_groups:
+            options = ", ".join(f"{name}={value}" for name, value in group.items() if name != "params")
+            numbers = sum(p.numel() for p in group["params"])
+            told.append(f"{len(group['params'])} tensors, {numbers} numbers: {options}")
+        return f"{type(self).__name__}({'; '.join(told)})"
+
     # State
 
     def state_dict(self) -> dict[str, Any]:
@@ -130,7 +138,11 @@ class Optimizer:
 
 def _listed(params: Any) -> list[Any]:
     """Tensors or groups as a list; unlike PyTorch, an optimizer takes one tensor alone as well."""
-    return [params] if isinstance(params, Tensor) else list(params)
+    if isinstance(params, Tensor):
+        return [params]
+    if not isinstance(params, Iterable):  # a module, most often
+        raise TypeError(f"needs tensors, not a {type(params).__name__}: use model.parameters()")
+    return list(params)
 
 
 def _check_leaf(p: Any) -> None:

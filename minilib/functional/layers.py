@@ -182,9 +182,9 @@ def inside(shape: Shape, padding: Shape) -> tuple[Any, ...]:
 
 def per_axis(value: int | Sequence[int], n: int, least: int = 0) -> tuple[int, ...]:
     """One number for each of n axes, none of them below `least`: `3` is `(3, 3)` for two."""
-    values = (value,) * n if isinstance(value, int) else tuple(value)
-    if len(values) != n:
-        raise ValueError(f"one number or {n} are needed, not {values}")
+    values = tuple(value) if isinstance(value, Sequence) else (value,) * n
+    if len(values) != n or not all(isinstance(one, int | np.integer) for one in values):
+        raise ValueError(f"kernels, strides, dilations and paddings are one whole number or {n}, not {value}")
     if min(values) < least:
         raise RuntimeError(f"kernels, strides and dilations start at 1, paddings at 0, but here is {values}")
     return values

@@ -63,9 +63,7 @@ def refuse_arrays(
         if wrong is not None:
             where, what = wrong
             called = "input" if parameter == "self" else parameter  # a method, called as a function
-            raise TypeError(
-                f"{name}: {called}{where} is {what}, and a tensor is expected: wrap it in tensor(...)"
-            ) from None
+            raise TypeError(f"{name}: {called}{where} is {what}") from None
 
 
 def _for_tensors(function: Callable[..., Any]) -> dict[str, bool]:
@@ -80,14 +78,19 @@ def _for_tensors(function: Callable[..., Any]) -> dict[str, bool]:
 
 
 def _array_in(value: Any, several: bool) -> tuple[str, str] | None:
-    """Where in `value` an array or a list stands, as "[1]" or "", and what it is."""
+    """Where in `value` an array or a list stands, as "[1]" or "", what it is and what to do."""
     if several and isinstance(value, list | tuple):
         items = [(f"[{i}]", one) for i, one in enumerate(value)]
     else:
         items = [("", value)]
     for where, one in items:
         if type(one) in DEVICES or isinstance(one, np.ndarray):
-            return where, f"an array of shape {one.shape}"
-        if isinstance(one, list | tuple) and not isinstance(one, TENSORS[0]):
-            return where, f"a {type(one).__name__}"
+            return where, f"an array of shape {one.shape}, and a tensor is expected: wrap it in tensor(...)"
+        if isinstance(one, list | tuple) and any(isinstance(inner, TENSORS[0]) for inner in one):
+            return (
+                where,
+                f"a {type(one).__name__} of tensors, and one tensor is expected: take the one you mean",
+            )
+        if isinstance(one, list | tuple):
+            return where, f"a {type(one).__name__}, and a tensor is expected: wrap it in tensor(...)"
     return None

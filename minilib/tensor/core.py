@@ -844,7 +844,12 @@ def as_array(data: Any, dtype: DTypeLike | None = None) -> Array:
         data = data.data
     if type(data) in DEVICES:
         return data if dtype is None else data.astype(dtype, copy=False)
-    array = np.asarray(_plain(data), dtype)
+    try:
+        array = np.asarray(_plain(data), dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError("tensor: lists in it differ in length: all rows must be equally long") from None
     # Python's floats become float32, as in PyTorch; an array has chosen its dtype.
     if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
         array = array.astype(np.float32)

@@ -320,6 +320,11 @@ def _check_matmul(a: Tensor, b: Tensor) -> None:
         elif a.ndim > 1 and b.ndim > 1 and a.shape[-2] == b.shape[-2]:
             hint = "; did you mean to transpose the first operand?"
         raise RuntimeError(f"matmul: inner dimensions differ: {shapes}{hint}")
+    before = zip(reversed(a.shape[:-2]), reversed(b.shape[:-2]))
+    if any(n != m and 1 not in (n, m) for n, m in before):
+        raise RuntimeError(
+            f"matmul: the axes before the last two must be equal, or 1, to be broadcast: {shapes}"
+        )
 
 
 def einsum_terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:

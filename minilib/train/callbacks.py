@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from minilib.train.trainer import Trainer
 
 __all__ = [
-    "Callback", "EarlyStopping", "Lines", "LivePlot", "ProgressBar", "Validation", "default_callbacks",
-    "in_notebook", "loss_figure",
+    "Accuracy", "Callback", "EarlyStopping", "Lines", "LivePlot", "ProgressBar", "Validation",
+    "default_callbacks", "in_notebook", "last_validation", "loss_figure", "with_display",
 ]  # fmt: skip
 
 
@@ -30,6 +30,7 @@ class Callback:
     """Follows a training. Override the events that you need."""
 
     remembers: tuple[str, ...] = ()  # attributes that belong into a checkpoint
+    displays = False  # whether it shows how the training goes
     saves = False  # whether it makes checkpoints: then it is told after all others, at the end before them
 
     def on_start(self, trainer: Trainer) -> None:
@@ -99,11 +100,32 @@ class EarlyStopping(Callback):
             trainer.model.load_state_dict(self.state)
 
 
+class Accuracy(Validation):
+    """A Validation that also notes the fraction of right classes after each epoch, in `accuracies`."""
+
+    remembers = ("steps", "losses", "accuracies")  # type: ignore[assignment]
+
+    def __init__(self, loader: Iterable[Batch]) -> None:
+        super().__init__(loader)
+        self.accuracies: list[float] = []
+
+    def on_epoch(self, trainer: Trainer) -> None:
+        from minilib.train.trainer import accuracy  # which imports this file
+
+        super().on_epoch(trainer)
+        self.accuracies.append(accuracy(trainer.model, self.loader))
+
+
 # Lines for a terminal
 
 
 class Lines(Callback):
-    """Plain lines for a terminal or a log: step, mean loss since the last one, learning rate, speed."""
+    """Plain lines for a terminal or a log: epoch, step, mean loss since the last one, learning rate, speed.
+
+    After each epoch also what a Validation or an Accuracy found.
+    """
+
+    displays = True
 
     def __init__(self, every: int = 100) -> None:
         self.every = every
@@ -119,13 +141,28 @@ class Lines(Callback):
         if trainer.step > self.before:
             self.write(trainer)
 
+    def on_epoch(self, trainer: Trainer) -> None:
+        if told := last_validation(trainer):
+            print(f"epoch {trainer.epoch:>3}  {told}", flush=True)
+
     def write(self, trainer: Trainer) -> None:
         """One line."""
         steps, now = trainer.step - self.before, time.perf_counter()
         loss, speed = sum(trainer.losses[-steps:]) / steps, steps / (now - self.then)
         self.before, self.then = trainer.step, now
-        told = f"step {trainer.step:>6}  loss {loss:.4f}  lr {trainer.lr:.2e}  {speed:.0f} steps/s"
-        print(told, flush=True)
+        where = f"epoch {trainer.epoch:>3}  step {trainer.step:>6}"
+        print(f"{where}  loss {loss:.4f}  lr {trainer.lr:.2e}  {speed:.0f} steps/s", flush=True)
+
+
+def last_validation(trainer: Trainer) -> str:
+    """What the Validations of a training noted last, as text: "held out: loss 0.1312, accuracy 96.4%"."""
+    told = []
+    for callback in trainer.callbacks:
+        if isinstance(callback, Validation) and callback.losses:
+            told.append(f"held out: loss {callback.losses[-1]:.4f}")
+            for share in getattr(callback, "accuracies", [])[-1:]:  # an Accuracy has them
+                told[-1] += f", accuracy {share:.1%}"
+    return "; ".join(told)
 
 
 # A bar and a curve for a notebook
@@ -133,6 +170,8 @@ class Lines(Callback):
 
 class ProgressBar(Callback):
     """A bar with loss, learning rate and steps a second: tqdm's, and in a notebook one of its own."""
+
+    displays = True
 
     def on_start(self, trainer: Trainer) -> None:
         self.bar: Any = None
@@ -162,12 +201,18 @@ class ProgressBar(Callback):
         self.next = now + 0.2
         speed = (trainer.step - self.before) / (now - self.then)
         bar = f"<progress value='{trainer.step}' max='{trainer.total_steps}'></progress>"
-        told = f"loss {trainer.loss:.4f}, lr {trainer.lr:.1e}, {speed:.0f} steps/s"
+        parts = [
+            f"loss {trainer.loss:.4f}, lr {trainer.lr:.1e}, {speed:.0f} steps/s",
+            last_validation(trainer),
+        ]
+        told = "; ".join(filter(None, parts))
         self.shown = _shown(self.shown, f"{bar} {trainer.step}/{trainer.total_steps}: {told}")
 
 
 class LivePlot(Callback):
     """In a notebook, the loss so far as a growing curve, and that of a Validation; elsewhere nothing."""
+
+    displays = True
 
     def __init__(self, every: float = 0.5) -> None:
         self.every = every  # seconds; drawing takes at most a tenth of the time
@@ -188,8 +233,8 @@ class LivePlot(Callback):
 
     def draw(self, trainer: Trainer) -> None:
         """Show the curve, or replace the one that is shown."""
-        held_out = [callback for callback in trainer.callbacks if isinstance(callback, Validation)]
-        self.shown = _shown(self.shown, loss_figure(trainer.losses, *held_out[:1]))
+        validations = [callback for callback in trainer.callbacks if isinstance(callback, Validation)]
+        self.shown = _shown(self.shown, loss_figure(trainer.losses, *validations[:1]))
 
 
 def loss_figure(losses: Sequence[float], validation: Validation | None = None) -> Any:
@@ -228,6 +273,13 @@ def _shown(handle: Any, what: Any) -> Any:
 def default_callbacks() -> list[Callback]:
     """A bar and a live plot in a notebook, lines elsewhere."""
     return [ProgressBar(), LivePlot()] if in_notebook() else [Lines()]
+
+
+def with_display(callbacks: Sequence[Callback] | None, display: bool) -> list[Callback]:
+    """The callbacks of a training and, where nobody asked for silence or chose a display, the usual one."""
+    given = [] if callbacks is None else list(callbacks)
+    silent = not display or (callbacks is not None and not given)
+    return given if silent or any(one.displays for one in given) else [*given, *default_callbacks()]
 
 
 def in_notebook() -> bool:

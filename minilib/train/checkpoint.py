@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,9 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def _as_json(path: str | Path) -> Path:
     path = Path(path)
+    if path.suffix in (".pt", ".pth", ".ckpt", ".safetensors"):
+        told = f"a checkpoint is two files, {path.name}.json and the tensors beside it; call it {path.stem!r}"
+        warnings.warn(told, stacklevel=3)
     return path if path.suffix == ".json" else path.with_name(path.name + ".json")
 
 

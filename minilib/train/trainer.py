@@ -25,7 +25,7 @@ from minilib.nn import Module, evaluating
 from minilib.optim import LRScheduler, Optimizer, clip_grad_norm_
 from minilib.parallel import memory_kept
 from minilib.tensor import Array, Tensor, default_generator
-from minilib.train.callbacks import Callback, default_callbacks
+from minilib.train.callbacks import Callback, with_display
 from minilib.train.checkpoint import (
     FORMAT,
     CheckpointError,
@@ -91,21 +91,23 @@ class Trainer:
     `loss(model, batch)` returns a sum and a count, such as `classification`. With `shards` > 1 each batch is
     cut into that many parts, worked out at the same time by "threads" or "processes"; the gradients are those
     of the whole batch (not with batch norm: it is not synchronised). `clip`: the longest gradient allowed.
-    `seed`: of dropout. `callbacks` are told what happens; None chooses a display, an empty list is silent.
+    `seed`: of dropout. `callbacks` are told what happens, beside a display of how it goes, unless one of them
+    displays it; an empty list is silent, and so is `display=False`.
     """
 
     def __init__(
         self, model: Module, optimizer: Optimizer, loader: Loader, loss: Loss = classification,
         scheduler: LRScheduler | None = None, callbacks: Sequence[Callback] | None = None,
         clip: float | None = None, shards: int = 1, workers: str = "threads", seed: int = 0,
+        display: bool = True,
     ) -> None:  # fmt: skip
         if shards < 1 or workers not in ("threads", "processes"):
             raise ValueError(f"shards must be >= 1, workers threads or processes, not {shards}, {workers!r}")
         self.model, self.optimizer, self.loader, self.loss_function = model, optimizer, loader, loss
         self.scheduler, self.clip, self.seed = scheduler, clip, seed
         self.shards, self.workers = shards, workers
-        callbacks = default_callbacks() if callbacks is None else callbacks
-        self.callbacks = sorted(callbacks, key=lambda one: one.saves)  # stable: those that save are told last
+        told = with_display(callbacks, display)
+        self.callbacks = sorted(told, key=lambda one: one.saves)  # stable: those that save are told last
         self.step = self.epoch = 0
         self.total_steps: int | None = None
         self.loss = math.nan
@@ -173,7 +175,8 @@ class Trainer:
             )
 
     def _goal(self, epochs: int | None, steps: int | None) -> int:
-        """The number of steps in all. Raises ValueError for what is no goal."""
+        """The number of steps in all. Raises ValueError for what is no goal, TypeError as `_check_kinds`."""
+        self._check_kinds()
         if (epochs is None) == (steps is None):
             raise ValueError("fit: give either epochs or steps")
         goal = steps if epochs is None else epochs
@@ -181,7 +184,26 @@ class Trainer:
             raise ValueError(f"fit: epochs and steps are whole numbers from 0 on, not {goal!r}")
         if not len(self.loader):
             raise ValueError("fit: the loader has no batches; fewer items than batch_size, with drop_last?")
-        return int(goal) * (1 if epochs is None else len(self.loader))
+        steps_in_all = int(goal) * (1 if epochs is None else len(self.loader))
+        if 0 < steps_in_all <= self.step:
+            what = "steps" if epochs is None else "epochs"
+            warnings.warn(
+                f"fit: nothing to do: {what}={goal} counts from the beginning, and {self.epoch} epochs, "
+                f"{self.step} steps, are done; ask for more in all",
+                stacklevel=3,
+            )
+        return steps_in_all
+
+    def _check_kinds(self) -> None:
+        """Raise TypeError where model, optimizer and loader are not what their names say."""
+        if isinstance(self.model, Optimizer) or not isinstance(self.optimizer, Optimizer):
+            got = f"{type(self.model).__name__}, {type(self.optimizer).__name__}"
+            raise TypeError(f"Trainer: needs (model, optimizer, loader), in this order, not ({got}, ...)")
+        if not hasattr(self.loader, "load_state_dict"):
+            raise TypeError(
+                f"Trainer: the loader is a {type(self.loader).__name__}, which has no position: make a "
+                "DataLoader(TensorDataset(inputs, targets), batch_size=64, shuffle=True)"
+            )
 
     def _epoch(self, total_steps: int, interrupts: list[int]) -> None:
         """Steps on the batches that are left of an epoch, until it is time to stop."""
@@ -222,6 +244,11 @@ class Trainer:
         self.losses.append(loss)
         self.amid = False
         return loss
+
+    def __repr__(self) -> str:
+        of = f"of {self.total_steps} " if self.total_steps is not None else ""
+        where = f"step {self.step} {of}in epoch {self.epoch}"
+        return f"Trainer({type(self.model).__name__}: {where}, loss {self.loss:.4g})"
 
     def stop(self) -> None:
         """Ask `fit` to end after this step."""

@@ -132,3 +132,13 @@ def test_load_state_dict_takes_arrays() -> None:
 def test_to_names_what_is_neither_device_nor_dtype(name: str) -> None:
     with pytest.raises(TypeError, match=name):
         tensor(ARRAY).to(name)
+
+
+def test_a_batched_product_names_the_shapes_that_do_not_fit() -> None:
+    with pytest.raises(RuntimeError, match=r"\(2, 3, 4\) @ \(3, 4, 5\)"):
+        T.ones(2, 3, 4) @ T.ones(3, 4, 5)
+
+
+def test_lists_of_different_lengths_are_told_so() -> None:
+    with pytest.raises(ValueError, match="length"):
+        tensor([[1, 2], [3]])

@@ -311,3 +311,29 @@ def test_the_row_for_padding_starts_at_0_and_gets_no_gradient() -> None:
 def test_dropout_does_nothing_in_evaluation() -> None:
     x = tensor([1.0, 2.0])
     assert nn.Sequential(nn.Dropout(0.7)).eval()(x) is x
+
+
+def test_a_summary_lists_each_tensor_once() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    model[0].bias.requires_grad_(False)
+    rows = {row[0]: row[1:] for row in model.summary()}
+    assert rows["0.weight"] == ((4, 3), 12, 48, "learned") and rows["0.bias"][-1] == "frozen"
+    assert rows["1.running_mean"] == ((4,), 4, 16, "buffer")
+    assert model.num_parameters() == 12 + 4 + 4 + 4
+    assert "24 parameters" in repr(model.summary())
+
+
+def test_any_module_is_saved_and_loaded(tmp_path) -> None:
+    here, there = (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)) for _ in range(2))
+    there.load(here.save(tmp_path / "weights.safetensors"))
+    for name, t in here.state_dict().items():
+        np.testing.assert_array_equal(there.state_dict()[name].numpy(), t.numpy())
+    with pytest.raises(ValueError, match="safetensors"):
+        here.save(tmp_path / "weights.pt")
+    with pytest.raises(RuntimeError, match="missing"):
+        nn.Linear(3, 4).load(tmp_path / "weights.safetensors")
+
+
+def test_sizes_that_are_no_whole_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"3\.5"):
+        nn.Conv2d(3, 4, 3.5)

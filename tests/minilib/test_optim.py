@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from minilib import optim, reference
+from minilib import nn, optim, reference
 from minilib.parallel import CHUNK
 from minilib.tensor import Tensor, tensor
 
@@ -418,3 +418,8 @@ def test_clipping_by_value_holds_each_number_in_place():
     memory = x.grad.data
     optim.clip_grad_value_([x, y], 1.0)
     assert memory.tolist() == [-1, 0.5, 1]
+
+
+def test_an_optimizer_of_a_module_says_to_take_its_parameters() -> None:
+    with pytest.raises(TypeError, match=r"model\.parameters\(\)"):
+        optim.SGD(nn.Linear(2, 2), lr=0.1)  # type: ignore[arg-type]

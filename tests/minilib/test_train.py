@@ -596,7 +596,7 @@ def test_fit_wants_one_goal():
 def test_lines_tell_step_loss_and_rate(capsys):
     trainer(callbacks=[train.Lines(every=5)]).fit(steps=10)
     out = capsys.readouterr().out.splitlines()
-    assert len(out) == 2 and out[1].split()[:3] == ["step", "10", "loss"] and "lr" in out[1]
+    assert len(out) == 2 and out[1].split()[:5] == ["epoch", "2", "step", "10", "loss"]
 
 
 def test_a_progress_bar_shows_loss_and_rate(capsys):
@@ -653,3 +653,65 @@ def test_clipping_bounds_the_step():
 
     trainer(callbacks=[Watch()], clip=0.1).fit(steps=5)
     assert max(lengths) <= 0.1 + 1e-6
+
+
+def test_what_is_added_is_added_to_the_display():
+    validation = train.Validation(HELD_OUT)
+    kinds = [type(one) for one in train.with_display([validation], True)]
+    assert kinds == [train.Validation, train.Lines]
+    assert train.with_display([validation], False) == [validation]
+    assert train.with_display([], True) == []
+    lines = train.Lines(every=2)
+    assert train.with_display([lines], True) == [lines]
+
+
+def test_accuracy_is_noted_and_told_after_each_epoch(capsys):
+    held = train.Accuracy(HELD_OUT)
+    t = trainer(callbacks=[held, train.Lines(every=1000)])
+    t.fit(epochs=2)
+    assert held.accuracies[-1] == train.accuracy(t.model, HELD_OUT) and len(held.accuracies) == 2
+    told = [line.split() for line in capsys.readouterr().out.splitlines() if "accuracy" in line]
+    assert [line[1] for line in told] == ["1", "2"]
+    assert told[-1][-1] == f"{held.accuracies[-1]:.1%}"
+
+
+def test_fit_says_that_all_is_done_already():
+    t = trainer().fit(epochs=1)
+    step = t.step
+    with pytest.warns(UserWarning, match="epochs=1"):
+        t.fit(epochs=1)
+    assert t.step == step
+
+
+@pytest.mark.parametrize("swapped", [True, False], ids=["model and optimizer", "a list of batches"])
+def test_what_cannot_train_is_told_by_its_kind(swapped):
+    t = trainer()
+    if swapped:
+        t.model, t.optimizer = t.optimizer, t.model
+    else:
+        t.loader = list(t.loader)
+    with pytest.raises(TypeError, match="optimizer" if swapped else "DataLoader"):
+        t.fit(epochs=1)
+
+
+def test_a_model_that_returns_a_tuple_is_told_so():
+    class Pair(nn.Module):
+        def forward(self, x):
+            return x, x
+
+    with pytest.raises(TypeError, match="tuple of tensors"):
+        train.classification(Pair(), (Tensor(np.ones((2, 3), np.float32)), Tensor([0, 1])))
+
+
+def test_reprs_tell_where_a_training_stands():
+    t = trainer()
+    t.fit(steps=3)
+    assert (
+        "step 3" in repr(t) and "AdamW" in repr(t.optimizer) and f"{len(t.loader)} batches" in repr(t.loader)
+    )
+
+
+def test_a_checkpoint_named_like_one_file_says_that_it_is_two(tmp_path):
+    t = trainer()
+    with pytest.warns(UserWarning, match=r"x\.pt\.json"):
+        t.save(tmp_path / "x.pt")
