@@ -3,7 +3,7 @@
     python -m benchmarks.roads                    # every notebook, with the oldest and the newest NumPy
     python -m benchmarks.roads 00 01 --numpy 2.0.2
 
-Builds the wheel, makes a new environment for each NumPy from `minilib[notebooks]` and nothing else, and runs
+Builds the wheel, makes a new environment for each NumPy from `minilib-course[notebooks]` and nothing else, and runs
 each notebook there from top to bottom, in an empty folder, without the clone: chapters and solved exercises.
 Writes benchmarks/results/roads.json. A failed notebook is named with its error, and the exit code is 1.
 """
@@ -111,7 +111,7 @@ def environment(folder: Path, wheel: Path, numpy: str) -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     pinned = [] if numpy == "newest" else [f"numpy=={numpy}"]
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", f"minilib[notebooks] @ {wheel.as_uri()}", *pinned],
+        [python, "-m", "pip", "install", "--quiet", f"minilib-course[notebooks] @ {wheel.as_uri()}", *pinned],
         check=True,
     )
     return python

@@ -3,8 +3,8 @@
 config.json     sizes, and which kind of model it is
 model.safetensors, or model.safetensors.index.json and the pieces that it names: the weights
 
-A folder on this machine, or by its name from the hub, which needs huggingface_hub: pip install
-'minilib[pretrained]'. Weights in .bin are refused: they are pickles, and opening one runs whatever it holds.
+A folder on this machine, or by its name from the hub, which needs huggingface_hub. Weights in .bin are refused:
+they are pickles, and opening one runs whatever it holds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import shorten
@@ -45,7 +47,8 @@ def folder_of(name_or_folder: str | Path) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise ImportError(
-            f"{name}: there is no such folder; models from the hub need pip install 'minilib[pretrained]'"
+            f"{name}: there is no such folder; models from the hub need huggingface_hub: "
+            f"{shlex.quote(sys.executable)} -m pip install huggingface_hub"
         ) from None
     try:
         return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, INDEX, "model-*.safetensors"]))

@@ -46,7 +46,7 @@ import importlib.util
 
 if importlib.util.find_spec("coursekit") is None:
 """
-_INSTALL = '    %pip install --quiet "minilib[notebooks] @ git+https://github.com/{repository}@{tag}"'
+_INSTALL = '    %pip install --quiet "minilib-course[notebooks] @ git+https://github.com/{repository}@{tag}"'
 _REFUSE = (
     '    raise ModuleNotFoundError("run `make lab` in a clone of the course, and open this notebook there")'
 )

@@ -49,6 +49,6 @@ def _ruff(course: Course, options: list[str], name: str, text: str) -> str:
     if done.returncode != 0:
         problem = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise CourseError(
-            f"ruff cannot format {name}: {problem} (is it installed? pip install 'minilib[course]')"
+            f"ruff cannot format {name}: {problem} (is it installed? `make lab` installs it)"
         )
     return done.stdout.decode()

@@ -269,4 +269,4 @@ def test_what_the_hub_does_not_send_is_told_in_one_line(hub):
 
 def test_without_huggingface_hub_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    refused("gpt2", ImportError, "gpt2: there is no such folder", "pip install 'minilib[pretrained]'")
+    refused("gpt2", ImportError, "gpt2: there is no such folder", "-m pip install huggingface_hub")
