@@ -11,9 +11,8 @@ from warplens.language.check_context import Context
 from warplens.language.check_instances import function_instance
 from warplens.language.check_types import explicit_only, meaning_of
 from warplens.language.lexer import Token
-from warplens.language.parse_expressions import ExpressionParser
 from warplens.language.parse_tokens import Tokens
-from warplens.language.parser import Parser
+from warplens.language.parser import GRAMMAR, parse_unit
 from warplens.language.preprocess import Preprocessor
 from warplens.language.scope import FunctionName, Overloads
 
@@ -29,12 +28,11 @@ def compile_source(
     """
     try:
         preprocessor = Preprocessor(options)
-        parser = Parser(Tokens(list(groups.qualified(preprocessor.source(source)))))
-        unit = parser.unit()
-        context = check_unit(unit)
+        tokens = Tokens(list(groups.qualified(preprocessor.source(source))), GRAMMAR)
+        context = check_unit(parse_unit(tokens))
         start = At(1, 1)
         kernels = {
-            text: _named(text, preprocessor.expression(text, start), parser, context)
+            text: _named(text, preprocessor.expression(text, start), tokens, context)
             for text in name_expressions
         }
         return program(context.file, name, source, kernels)
@@ -46,7 +44,7 @@ def compile_source(
         raise CompileError("unsupported", message, At(1, 1), name, source) from None
 
 
-def _named(text: str, stream: list[Token], parser: Parser, context: Context) -> FunctionName:
+def _named(text: str, stream: list[Token], outer: Tokens, context: Context) -> FunctionName:
     """The kernel that a name expression means."""
     start = At(1, 1)
 
@@ -55,11 +53,10 @@ def _named(text: str, stream: list[Token], parser: Parser, context: Context) -> 
             start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
         )
 
-    inner = Tokens(stream)
-    inner.scopes, inner.members = [parser.tokens.scopes[0]], parser.tokens.members
-    inner.opened = parser.tokens.opened
+    inner = Tokens(stream, GRAMMAR)
+    inner.scopes, inner.members, inner.opened = [outer.scopes[0]], outer.members, outer.opened
     inner.takes("&")
-    node = ExpressionParser(inner).assignment()
+    node = inner.assignment()
     if inner.token.kind != "end" or not isinstance(node, syntax.Name):
         raise wrong("is not the name of a kernel")
     meaning = meaning_of(context, node)
