@@ -23,7 +23,7 @@ from warplens.language import (
 )
 from warplens.language.check_context import Checkers, Context, File, Statements
 from warplens.language.check_conversions import converted
-from warplens.language.check_declarations import shared_variable, typedef
+from warplens.language.check_declarations import check_typedef, shared_variable
 from warplens.language.check_functions import declare_function
 from warplens.language.check_initializers import initial_value
 from warplens.language.check_types import written_type
@@ -48,7 +48,7 @@ EXPRESSIONS: dict[type[syntax.Node], Callable[[Context, Any], Value]] = {
     syntax.TypeName: check_expressions.check_typename,
     syntax.Name: check_names.check_name,
     syntax.Prefix: check_expressions.check_prefix,
-    syntax.Postfix: check_expressions.check_postfix,
+    syntax.Postfix: check_expressions.check_increment,
     syntax.Infix: check_expressions.check_infix,
     syntax.Ternary: check_expressions.check_ternary,
     syntax.Assignment: check_expressions.check_assignment,
@@ -132,7 +132,7 @@ def _half_header(context: Context, node: syntax.HalfHeader) -> None:
 def _variables(context: Context, node: syntax.Declaration) -> None:
     words = node.specifiers.words
     if "typedef" in words:
-        typedef(context, node)
+        check_typedef(context, node)
         return
     for word in _VARIABLE_WORDS:
         if word in words:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from warplens.errors import At, Fault
 from warplens.language import syntax, tree
 from warplens.language.check_context import Context
-from warplens.language.check_overloads import misfit
+from warplens.language.check_overloads import misfit, wrong_count
 from warplens.language.conversion import Value, implicit, number, rvalue
 from warplens.language.intrinsics import SAME_TYPE, Signature
 from warplens.language.scope import ParameterType
@@ -85,8 +85,7 @@ def _cached_place(name: str, pointer: tree.Expression, at: At) -> tree.Place:
 
 def _count(name: str, arguments: list[Value], want: int, takes: str, at: At) -> None:
     if len(arguments) != want:
-        few = "few" if len(arguments) < want else "many"
-        raise Fault(at, f"too {few} arguments in function call", f"{name} takes {takes}")
+        raise wrong_count(len(arguments), want, at, f"{name} takes {takes}")
 
 
 def copy_memory(context: Context, name: str, arguments: list[Value], at: At) -> Value:
@@ -110,9 +109,8 @@ def copy_memory(context: Context, name: str, arguments: list[Value], at: At) -> 
 def make_vector(record: Record, values: list[Value], node: syntax.CallOf) -> Value:
     """make_float4(x, y, z, w) and its like."""
     if len(values) != len(record.fields):
-        few = "few" if len(values) < len(record.fields) else "many"
         hint = f"make_{record.name} takes {len(record.fields)} numbers, and here are {len(values)}"
-        raise Fault(node.at, f"too {few} arguments in function call", hint)
+        raise wrong_count(len(values), len(record.fields), node.at, hint)
     parts = []
     for value, field, written in zip(values, record.fields, node.arguments):
         part = implicit(value, field.type)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from warplens.errors import At, Fault, unsupported
 from warplens.language import syntax
 from warplens.language.check_context import Context
-from warplens.language.check_declarations import typedef
+from warplens.language.check_declarations import check_typedef
 from warplens.language.check_functions import declare_method
 from warplens.language.check_initializers import initial_value
 from warplens.language.check_instances import try_body
-from warplens.language.check_types import constant_integer, explicit_only, key, spelled, written_type
+from warplens.language.check_types import (
+    constant_integer,
+    explicit_only,
+    identity_of,
+    spelled,
+    written_type,
+)
 from warplens.language.constant import fold
 from warplens.language.function_pointers import no_functions
 from warplens.language.scope import ClassTemplate, ConstantName, FieldName, Members, Scope, TypeMeaning
@@ -55,7 +61,7 @@ def _special(context: Context, node: syntax.StructDefinition) -> None:
     bindings = explicit_only(context, template.definition, node.arguments or [], template.scope)
     if bindings is None:
         raise Fault(node.at, f"these are no arguments for the class template '{node.name}'")
-    identity = tuple(key(meaning) for meaning in bindings.values())
+    identity = identity_of(bindings)
     if identity in template.instances:
         message = f"'{spelled(node.name, bindings)}' has already been instantiated"
         raise Fault(node.at, message, "write it before its first use")
@@ -124,7 +130,7 @@ def _unnamed(context: Context, layout: Layout, part: syntax.StructDefinition) ->
 def _fields(context: Context, layout: Layout, node: syntax.Declaration) -> None:
     words = node.specifiers.words
     if "typedef" in words:
-        typedef(context, node)
+        check_typedef(context, node)
         return
     for word, at in words.items():
         if word not in ("static", "constexpr", "__device__", "inline"):

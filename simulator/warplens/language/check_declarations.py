@@ -58,7 +58,7 @@ def check_declaration(context: Context, node: syntax.Declaration) -> list[tree.S
     """The variables of a declaration in a function."""
     words = node.specifiers.words
     if "typedef" in words:
-        typedef(context, node)
+        check_typedef(context, node)
         return []
     for word in ("__device__", "__constant__"):
         if word in words and "__shared__" not in words:
@@ -126,7 +126,7 @@ def _enum_base(context: Context, node: syntax.EnumDefinition, values: list[int])
     raise Fault(at, f"enumeration value is out of range of '{candidates[-1]}'")
 
 
-def typedef(context: Context, node: syntax.Declaration) -> None:
+def check_typedef(context: Context, node: syntax.Declaration) -> None:
     for one in node.ones:
         written = written_type(context, node.specifiers, one.declarator)
         if one.style:

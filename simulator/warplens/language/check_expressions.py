@@ -84,7 +84,7 @@ def check_typename(context: Context, node: syntax.TypeName) -> Value:
 def check_prefix(context: Context, node: syntax.Prefix) -> Value:
     op, at = node.op, node.at
     if op in ("++", "--"):
-        return _increment(context, node, False)
+        return check_increment(context, node)
     if op == "&":
         return _address_of(context, node)
     if op in ("!", "-", "+", "~", "*") and not isinstance(node.operand, syntax.Text):
@@ -156,11 +156,8 @@ def function_pointer(context: Context, value: Value, node: syntax.Node) -> Value
     return pointer_to(found.functions[0], node.at)
 
 
-def check_postfix(context: Context, node: syntax.Postfix) -> Value:
-    return _increment(context, node, True)
-
-
-def _increment(context: Context, node: syntax.Prefix | syntax.Postfix, postfix: bool) -> Value:
+def check_increment(context: Context, node: syntax.Prefix | syntax.Postfix) -> Value:
+    postfix = isinstance(node, syntax.Postfix)
     value = context.operand(node.operand)
     extra = [Value(tree.Literal(node.at, INT, 0))] if postfix else []
     own = call_operator(context, node.op, [value, *extra], [node.operand] * (1 + postfix), node.at)
@@ -237,7 +234,10 @@ def check_assignment(context: Context, node: syntax.Assignment) -> Value:
     if node.op and not isinstance(node.right, syntax.Braces):
         right = context.operand(node.right)
         own = call_operator(context, f"{node.op}=", [value, right], [node.left, node.right], at)
-        return own or _compound(node, value, plain_operand(context, right, at))
+        if own is not None:
+            return own
+        right = plain_operand(context, right, at)
+        return Value(compound(node.op, modifiable(value, first_at(node.left)), right, at), lost=True)
     if isinstance(value.type, Record) and not isinstance(node.right, syntax.Braces):
         given = context.operand(node.right)
         if own := call_operator(context, "=", [value, given], [node.left, node.right], at):
@@ -258,12 +258,6 @@ def check_assignment(context: Context, node: syntax.Assignment) -> Value:
         tree.Assign(at, place.type, place, changed or assigned(right, place.type, at, place.volatile)),
         lost=True,
     )
-
-
-def _compound(node: syntax.Assignment, value: Value, right: Value) -> Value:
-    """`place op= right`; or `place = place op right`, with an operator of the source's own."""
-    place = modifiable(value, first_at(node.left))
-    return Value(compound(node.op, place, right, node.at), lost=True)
 
 
 def check_index(context: Context, node: syntax.Index) -> Value:

@@ -15,9 +15,9 @@ from warplens.language.check_signatures import (
     method_operator_takes,
     operator_takes,
 )
-from warplens.language.check_types import Bindings, key, spelled
+from warplens.language.check_types import Bindings, identity_of, scope_with, spelled
 from warplens.language.intrinsics import INTRINSICS
-from warplens.language.scope import FunctionName, Members, Overloads, Scope, TemplateName
+from warplens.language.scope import FunctionName, Members, Overloads, TemplateName
 from warplens.language.types import Record
 
 
@@ -77,7 +77,7 @@ def _instance_of(context: Context, node: syntax.FunctionDefinition, overloads: O
             function_instance(file, template, bindings, at)
             return
         made.name = spelled(name, bindings)
-        identity = tuple(key(meaning) for meaning in bindings.values())
+        identity = identity_of(bindings)
         if identity in template.instances and not template.instances[identity].unfinished:
             raise Fault(at, f"'{made.name}' has already been instantiated", "write it before its first use")
         template.instances[identity] = made
@@ -90,8 +90,7 @@ def _instance_of(context: Context, node: syntax.FunctionDefinition, overloads: O
 
 def _alike(file: File, made: FunctionName, template: TemplateName, bindings: Bindings) -> bool:
     """Whether a function is declared as that instance of a template."""
-    scope = Scope(template.scope)
-    scope.names.update(bindings)
+    scope = scope_with(template.scope, bindings)
     other = head(file, template.definition, scope, made.name)
     return (made.returns, made.kernel) == (other.returns, other.kernel) and [
         (p.type, p.reference) for p in made.parameters

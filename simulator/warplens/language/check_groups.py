@@ -7,6 +7,7 @@ from collections.abc import Callable
 from warplens.errors import At, Fault, unsupported
 from warplens.language import groups, syntax, tree
 from warplens.language.check_context import Context
+from warplens.language.check_overloads import wrong_count
 from warplens.language.check_types import named_type, tile_size
 from warplens.language.conversion import Value, has_call, implicit, known, number, rvalue
 from warplens.language.groups import PREFIX, binary, uint
@@ -48,9 +49,8 @@ def _values(context: Context, node: syntax.CallOf, name: str, *kinds: Type | Non
     """The arguments, in these types (None: any)."""
     count = len(node.arguments)
     if count != len(kinds):
-        few = "few" if count < len(kinds) else "many"
         hint = f"{name} takes {len(kinds)}, and here {'is' if count == 1 else 'are'} {count}"
-        raise Fault(node.at, f"too {few} arguments in function call", hint)
+        raise wrong_count(count, len(kinds), node.at, hint)
     values = [_operand(context, argument) for argument in node.arguments]
     return [_as(value, kind, node.at) for value, kind in zip(values, kinds)]
 
@@ -255,8 +255,7 @@ def _header(context: Context, header: str, name: str, at: At) -> None:
 def _group_argument(context: Context, node: syntax.CallOf, name: str, count: int) -> tree.Expression:
     """The first of so many arguments."""
     if len(node.arguments) != count:
-        few = "few" if len(node.arguments) < count else "many"
-        raise Fault(node.at, f"too {few} arguments in function call", f"{name} takes {count}")
+        raise wrong_count(len(node.arguments), count, node.at, f"{name} takes {count}")
     value = _operand(context, node.arguments[0])
     if not isinstance(value.type, Group):
         message = f"no instance of function template '{PREFIX}{name}' matches the argument list"

@@ -47,9 +47,7 @@ def check_make(context: Context, node: syntax.Make) -> Value:
         raise Fault(node.at, f"incomplete type '{written.type}' is not allowed")
     if not node.braces and node.parts:
         return Value(_constructed(context, written.type, braces))
-    if not node.parts and needs_making(written.type):
-        return Value(_object_in_braces(context, written.type, braces, "{"))
-    if has_constructors(written.type):
+    if has_constructors(written.type) or (not node.parts and needs_making(written.type)):
         return Value(_object_in_braces(context, written.type, braces, "{"))
     return Value(braces_value(context, braces, written.type))
 
@@ -67,11 +65,8 @@ def _constructed(context: Context, type_: Type, node: syntax.Braces) -> tree.Exp
 def _dim3(context: Context, node: syntax.Braces) -> tree.Expression:
     if len(node.parts) > 3:
         raise Fault(node.at, "too many values: a dim3 has x, y and z")
-    parts: list[tree.Expression] = []
-    for part in node.parts:
-        parts.append(context.initializer(context.operand(part), UINT, part.at))
-    while len(parts) < 3:
-        parts.append(tree.Literal(node.at, UINT, 1))
+    parts = [context.initializer(context.operand(part), UINT, part.at) for part in node.parts]
+    parts += [tree.Literal(node.at, UINT, 1) for _ in range(3 - len(parts))]
     return tree.MakeRecord(node.at, DIM3, parts)
 
 
@@ -148,13 +143,8 @@ def _object_in_braces(context: Context, type_: Type, node: syntax.Braces, style:
     return rvalue(_made(context, type_, one, node.at))
 
 
-def _array_value(context: Context, type_: Array, node: syntax.Braces) -> tree.Expression:
-    """An array that is part of an object, from braces."""
-    return _filled(context, type_, _array_parts(context, type_, node), node.at)
-
-
 def _filled(context: Context, type_: Type, given: Initial, at: At) -> tree.Expression:
-    """The same with zeros for what is not given."""
+    """A first value as one value, with zeros for the elements that are not given."""
     if not isinstance(given, list):
         return given
     assert isinstance(type_, Array)
@@ -205,9 +195,7 @@ def _next(context: Context, type_: Type, parts: list[syntax.Node]) -> Initial:
 
 def _element(context: Context, to: Type, node: syntax.Node) -> tree.Expression:
     # NVRTC lets braces narrow, with a warning
-    value = context.operand(node)
-    result = context.initializer(value, to, first_at(node))
-    return result
+    return context.initializer(context.operand(node), to, first_at(node))
 
 
 # -------------------------------------------------------------------------------------------------- objects
@@ -241,7 +229,10 @@ def first_steps(context: Context, place: tree.Place, one: syntax.One | None, at:
         explicit = not (one.style == "=" and isinstance(node, syntax.Braces))
         return [_construct(context, place, parts, at, explicit)]
     if isinstance(type_, Array):
-        return _array_steps(context, place, node, at)
+        if not isinstance(node, syntax.Braces):
+            raise Fault(at, "an array is initialized with values in braces")
+        filled = _filled(context, type_, _array_parts(context, type_, node), node.at)
+        return [tree.Assign(at, type_, place, filled)]
     if not parts and isinstance(type_, Record):
         return [
             tree.Assign(at, type_, place, _zero(type_, at)),
@@ -250,16 +241,6 @@ def first_steps(context: Context, place: tree.Place, one: syntax.One | None, at:
     value_ = initial_value(context, type_, one)
     assert isinstance(value_, tree.Expression)
     return [tree.Assign(at, type_, place, value_)]
-
-
-def _array_steps(context: Context, place: tree.Place, node: syntax.Node, at: At) -> list[tree.Expression]:
-    """An array within an object, from braces."""
-    type_ = place.type
-    assert isinstance(type_, Array)
-    if not isinstance(node, syntax.Braces):
-        raise Fault(at, "an array is initialized with values in braces")
-    value = _array_value(context, type_, node)
-    return [tree.Assign(at, type_, place, value)]
 
 
 def _default(context: Context, place: tree.Place, at: At) -> list[tree.Expression]:

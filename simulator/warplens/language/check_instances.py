@@ -6,7 +6,7 @@ from warplens.errors import At, Fault
 from warplens.language import tree
 from warplens.language.check_context import Context, File
 from warplens.language.check_signatures import head, make_method
-from warplens.language.check_types import Bindings, key, spelled
+from warplens.language.check_types import Bindings, identity_of, scope_with, spelled
 from warplens.language.scope import FunctionName, Scope, TemplateName, VariableName
 
 
@@ -20,12 +20,11 @@ def function_instance(file: File, template: TemplateName, bindings: Bindings, at
 def instance_head(file: File, template: TemplateName, bindings: Bindings, at: At) -> FunctionName:
     """The same without its body, which need not make sense unless the instance is chosen for a call."""
     node = template.definition
-    identity = tuple(key(meaning) for meaning in bindings.values())
+    identity = identity_of(bindings)
     if identity in template.instances:
         return template.instances[identity]
     file.one_more_instance(node.declarator.name, at)
-    scope = Scope(template.scope)
-    scope.names.update(bindings)
+    scope = scope_with(template.scope, bindings)
     scope.parameters = set(bindings)
     made = head(file, node, scope, spelled(node.declarator.name, bindings))
     made.unfinished = node.body is not None

@@ -98,10 +98,9 @@ def choose(
         raise Fault(at, message, f"the argument types are ({given}); cast them to one type")
     counts = {count for c in candidates for count in range(c.least, len(c.parameters) + 1)}
     if counts and len(arguments) not in counts:
-        few = len(arguments) < min(counts)
         wanted = " or ".join(str(count) for count in sorted(counts))
         hint = f"'{name}' takes {wanted}, and here are {len(arguments)}"
-        raise Fault(at, f"too {'few' if few else 'many'} arguments in function call", hint)
+        raise wrong_count(len(arguments), min(counts), at, hint)
     what = "overloaded function" if candidates else "function template"
     raise Fault(
         at,
@@ -164,16 +163,20 @@ def check_single(
     """Raise where the only candidate does not take these arguments."""
     count, want = len(arguments), len(candidate.parameters)
     if not candidate.least <= count <= want:
-        few = "few" if count < want else "many"
         here = f"here {'is' if count == 1 else 'are'} {count}"
         hint = f"'{name}' takes {want} argument{'s' * (want != 1)}, and {here}"
-        raise Fault(node.at, f"too {few} arguments in function call", hint)
+        raise wrong_count(count, want, node.at, hint)
     for value, parameter, written in zip(arguments, candidate.parameters, node.arguments):
         if _rank(value, parameter) is None:
             raise misfit(value, parameter, written.at)
     if candidate.object is None:
         message = "the object has type qualifiers that are not compatible with the member function"
         raise Fault(node.at, f"{message} '{name}'", "write const behind its parameters")
+
+
+def wrong_count(given: int, wanted: int, at: At, hint: str) -> Fault:
+    """What is said of a call that gives more or fewer arguments than are wanted."""
+    return Fault(at, f"too {'few' if given < wanted else 'many'} arguments in function call", hint)
 
 
 def misfit(value: Value, parameter: ParameterType, at: At) -> Fault:

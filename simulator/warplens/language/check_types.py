@@ -235,13 +235,12 @@ def _class_instance(
         names = ", ".join(parameter.name for parameter in node.template or [])
         message = f"these are no arguments for the template '{node.name}'"
         raise Fault(at, message, f"it takes <{names}>")
-    identity = tuple(key(meaning) for meaning in bindings.values())
+    identity = identity_of(bindings)
     if identity in template.instances:
         return template.instances[identity]
     file = context.file
     file.one_more_instance(node.name, at)
-    scope = Scope(template.scope)
-    scope.names.update(bindings)
+    scope = scope_with(template.scope, bindings)
     scope.parameters = set(bindings)
     inner = Context(file, scope)
     if isinstance(node, syntax.Alias):
@@ -362,6 +361,11 @@ def key(meaning: Meaning) -> tuple[object, ...]:
         return ("value", meaning.type if isinstance(meaning.type, Record) else meaning.value)
     assert isinstance(meaning, TypeMeaning)
     return ("type", meaning.type, meaning.const, meaning.volatile)
+
+
+def identity_of(bindings: Bindings) -> tuple[object, ...]:
+    """What tells one instance of a template from another."""
+    return tuple(key(meaning) for meaning in bindings.values())
 
 
 def spelled(name: str, bindings: Bindings) -> str:

@@ -142,12 +142,9 @@ def _with_object(
     if of is None:
         message = "a nonstatic member reference must be relative to a specific object"
         raise Fault(at, message, f"as in object.{target.definition.declarator.name}(...)")
-    if of.place is not None:
-        context.function.waiting.append((call, of.place, target))
-        return call
-    first, place = context.put_aside(of, at)
+    first, place = (None, of.place) if of.place is not None else context.put_aside(of, at)
     context.function.waiting.append((call, place, target))
-    return tree.Comma(at, call.type, first, call)
+    return call if first is None else tree.Comma(at, call.type, first, call)
 
 
 def _passed(context: Context, value: Value, parameter: ParameterType) -> tree.Expression:
