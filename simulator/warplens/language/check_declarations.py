@@ -266,6 +266,8 @@ def _automatic(
     if written.type.size > MOST_LOCAL:
         hint = "use global memory, or shared memory"
         raise unsupported(at, f"a local variable of more than {MOST_LOCAL:,} bytes", hint)
+    if isinstance(written.type, Array) and written.type.length is None and not one.style:
+        raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")
     made = needs_making(written.type) and (not one.style or not isinstance(written.type, Array))
     made = made or (bool(one.style) and has_constructors(written.type))
     if made and (has_constructors(written.type) or not one.style):
@@ -280,8 +282,6 @@ def _automatic(
             raise unsupported(
                 at, "a thread_group that is set later", "give it its value where it is declared"
             )
-        if isinstance(written.type, Array) and written.type.length is None:
-            raise Fault(at, "incomplete type is not allowed", "write the length of the array: name[16]")
         return tree.Declare(at, variable)
     initial = initial_value(context, written.type, one)
     if isinstance(written.type, Array) and written.type.length is None:
