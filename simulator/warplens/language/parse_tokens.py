@@ -215,9 +215,6 @@ class Tokens:
                 return scope[name]
         return ""
 
-    def is_type(self, token: Token) -> bool:
-        return token.kind == "name" and self.kind_of(token.text) in ("type", "class template")
-
     def path(self, ahead: int = 0) -> tuple[str, int]:
         """The kind of the name so many tokens ahead (of `a::b<c>::d` that of d), and its length in tokens."""
         start = ahead

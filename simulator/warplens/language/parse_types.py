@@ -335,13 +335,13 @@ def _parameter(tokens: Tokens, opened: At) -> Parameter:
         raise tokens.expected(")", opened)
     specifiers = parse_specifiers(tokens)
     if specifiers.base is None:
-        raise missing_type(tokens, specifiers)
+        raise _missing_type(tokens, specifiers)
     declarator = function_pointer(parse_declarator(tokens, None))
     default = tokens.assignment() if tokens.takes("=") else None
     return Parameter(at, specifiers, declarator, default)
 
 
-def missing_type(tokens: Tokens, specifiers: Specifiers) -> Fault:
+def _missing_type(tokens: Tokens, specifiers: Specifiers) -> Fault:
     token = tokens.token
     if token.kind == "name" and token.text not in KEYWORDS and not tokens.kind_of(token.text):
         after = tokens.ahead()
