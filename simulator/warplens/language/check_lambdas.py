@@ -3,102 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from warplens.errors import At, Fault, unsupported
 from warplens.language import syntax, tree
 from warplens.language.check_context import Context
+from warplens.language.check_functions import declare_method
+from warplens.language.check_instances import finish
+from warplens.language.check_names import OWN
 from warplens.language.conversion import Value, address, rvalue
 from warplens.language.scope import CapturedName, FieldName, Members, Scope, VariableName
 from warplens.language.types import Array, Field, Pointer, Record, Type
 
-if TYPE_CHECKING:
-    from warplens.language.check_expressions import ExpressionChecker
 
-OWN = ("register", "param", "local")  # where variables lie that a lambda must capture
+def check_lambda(context: Context, node: syntax.Lambda) -> Value:
+    if node not in context.lambdas:
+        context.lambdas[node] = _made(context, node)
+    return context.lambdas[node]
 
 
-class LambdaChecker:
-    """Makes the class of a lambda, and the object that it is."""
-
-    def __init__(self, context: Context, expressions: ExpressionChecker) -> None:
-        self.context, self.expressions = context, expressions
-        self.made: dict[syntax.Lambda, Value] = {}  # an expression may be looked at twice: auto f = ...
-
-    def value(self, node: syntax.Lambda) -> Value:
-        if node not in self.made:
-            self.made[node] = self._made(node)
-        return self.made[node]
-
-    def _made(self, node: syntax.Lambda) -> Value:
-        if self.context.function is None:
-            raise unsupported(node.at, "lambda functions outside of functions")
-        members = Members(Scope(self.context.scope))
-        record = Record(f"<lambda of line {node.at.line}>", (), 1, 1, complete=False, members=members)
-        parts: list[tree.Expression] = []
-        fields: list[Field] = []
-        offset, align = 0, 1
-        for name, by_reference in self._captured(node).items():
-            part, kind = self._part(name, by_reference, node.at)
-            offset = -(-offset // kind.align) * kind.align
-            fields.append(Field(name, kind, offset))
-            parts.append(part)
-            offset, align = offset + kind.size, max(align, kind.align)
-            members.scope.names[name] = FieldName(record, [name])
-            meaning = self.context.scope.find(name)
-            if not by_reference and isinstance(meaning, VariableName) and meaning.variable.volatile:
-                members.volatile.add(name)
-            if by_reference:
-                assert isinstance(kind, Pointer)
-                members.scope.names[name] = CapturedName(record, name, kind.to, kind.const)
-        record.define(tuple(fields), max(1, -(-offset // align) * align), align)
-        functions = self.context.file.functions
-        made = functions.method(record, node.method)
-        if made is not None:
-            functions.finish(made)
-        return Value(tree.MakeRecord(node.at, record, parts))
-
-    def _part(self, name: str, by_reference: bool, at: At) -> tuple[tree.Expression, Type]:
-        """What is kept of a variable: its value, or its address."""
-        value = self.expressions.value(syntax.Name(at, name))
-        assert value.place is not None
+def _made(context: Context, node: syntax.Lambda) -> Value:
+    if context.function is None:
+        raise unsupported(node.at, "lambda functions outside of functions")
+    members = Members(Scope(context.scope))
+    record = Record(f"<lambda of line {node.at.line}>", (), 1, 1, complete=False, members=members)
+    parts: list[tree.Expression] = []
+    fields: list[Field] = []
+    offset, align = 0, 1
+    for name, by_reference in _captured(context, node).items():
+        part, kind = _part(context, name, by_reference, node.at)
+        offset = -(-offset // kind.align) * kind.align
+        fields.append(Field(name, kind, offset))
+        parts.append(part)
+        offset, align = offset + kind.size, max(align, kind.align)
+        members.scope.names[name] = FieldName(record, [name])
+        meaning = context.scope.find(name)
+        if not by_reference and isinstance(meaning, VariableName) and meaning.variable.volatile:
+            members.volatile.add(name)
         if by_reference:
-            pointer = address(value, at)
-            return pointer, pointer.type
-        if isinstance(value.type, Array):
-            return tree.Load(at, value.type, value.place), value.type
-        return rvalue(value), value.type
+            assert isinstance(kind, Pointer)
+            members.scope.names[name] = CapturedName(record, name, kind.to, kind.const)
+    record.define(tuple(fields), max(1, -(-offset // align) * align), align)
+    made = declare_method(context.file, record, node.method)
+    if made is not None:
+        finish(context.file, made)
+    return Value(tree.MakeRecord(node.at, record, parts))
 
-    def _captured(self, node: syntax.Lambda) -> dict[str, bool]:
-        """The names of the variables that it holds, and whether it holds their addresses."""
-        found: dict[str, bool] = {}
-        for at, name, by_reference in node.captures:
-            if not self._is_own(name):
-                raise Fault(
-                    at, f"'{name}' is no variable of the function around, which a lambda could capture"
-                )
-            found[name] = by_reference
-        declared = {name for name in _declared(node.method)}
-        if node.default:
-            for name in _names(node.method):
-                if name not in declared and name not in found and self._is_own(name):
-                    found[name] = node.default == "&"
-        return found
 
-    def _is_own(self, name: str) -> bool:
-        meaning = self.context.scope.find(name)
-        if isinstance(meaning, CapturedName | FieldName):
-            function = self.context.function
-            inside = function is not None and function.owner is meaning.record
-            if inside and meaning.record.name.startswith("<lambda"):
-                raise unsupported(self.context.function.at, "a lambda within a lambda")  # type: ignore[union-attr]
-            return False
-        return (
-            isinstance(meaning, VariableName)
-            and meaning.variable.storage in OWN
-            and meaning.owner is not None
-            and meaning.constant is None
-        )
+def _part(context: Context, name: str, by_reference: bool, at: At) -> tuple[tree.Expression, Type]:
+    """What is kept of a variable: its value, or its address."""
+    value = context.value(syntax.Name(at, name))
+    assert value.place is not None
+    if by_reference:
+        pointer = address(value, at)
+        return pointer, pointer.type
+    if isinstance(value.type, Array):
+        return tree.Load(at, value.type, value.place), value.type
+    return rvalue(value), value.type
+
+
+def _captured(context: Context, node: syntax.Lambda) -> dict[str, bool]:
+    """The names of the variables that it holds, and whether it holds their addresses."""
+    found: dict[str, bool] = {}
+    for at, name, by_reference in node.captures:
+        if not _is_own(context, name):
+            raise Fault(at, f"'{name}' is no variable of the function around, which a lambda could capture")
+        found[name] = by_reference
+    declared = {name for name in _declared(node.method)}
+    if node.default:
+        for name in _names(node.method):
+            if name not in declared and name not in found and _is_own(context, name):
+                found[name] = node.default == "&"
+    return found
+
+
+def _is_own(context: Context, name: str) -> bool:
+    meaning = context.scope.find(name)
+    if isinstance(meaning, CapturedName | FieldName):
+        function = context.function
+        inside = function is not None and function.owner is meaning.record
+        if inside and meaning.record.name.startswith("<lambda"):
+            raise unsupported(context.function.at, "a lambda within a lambda")  # type: ignore[union-attr]
+        return False
+    return (
+        isinstance(meaning, VariableName)
+        and meaning.variable.storage in OWN
+        and meaning.owner is not None
+        and meaning.constant is None
+    )
 
 
 def _walk(node: Any) -> Iterator[Any]:

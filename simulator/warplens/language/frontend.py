@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from warplens.errors import At, CompileError, Fault
 from warplens.language import groups, syntax, tree
-from warplens.language.check import Checker
+from warplens.language.check import check_unit, program
+from warplens.language.check_context import Context
+from warplens.language.check_instances import function_instance
+from warplens.language.check_types import explicit_only, meaning_of
 from warplens.language.lexer import Token
-from warplens.language.parse_expressions import ExpressionParser
 from warplens.language.parse_tokens import Tokens
-from warplens.language.parser import Parser
+from warplens.language.parser import GRAMMAR, parse_unit
 from warplens.language.preprocess import Preprocessor
 from warplens.language.scope import FunctionName, Overloads
-from warplens.language.templates import explicit_only
 
 
 def compile_source(
@@ -27,16 +28,14 @@ def compile_source(
     """
     try:
         preprocessor = Preprocessor(options)
-        parser = Parser(Tokens(list(groups.qualified(preprocessor.source(source)))))
-        unit = parser.unit()
-        checker = Checker()
-        checker.unit(unit)
+        tokens = Tokens(list(groups.qualified(preprocessor.source(source))), GRAMMAR)
+        context = check_unit(parse_unit(tokens))
         start = At(1, 1)
         kernels = {
-            text: _named(text, preprocessor.expression(text, start), parser, checker)
+            text: _named(text, preprocessor.expression(text, start), tokens, context)
             for text in name_expressions
         }
-        return checker.program(name, source, kernels)
+        return program(context.file, name, source, kernels)
     except Fault as fault:
         kind = "unsupported" if fault.unsupported else "error"
         raise CompileError(kind, fault.message, fault.at, name, source, fault.hint) from None
@@ -45,7 +44,7 @@ def compile_source(
         raise CompileError("unsupported", message, At(1, 1), name, source) from None
 
 
-def _named(text: str, stream: list[Token], parser: Parser, checker: Checker) -> FunctionName:
+def _named(text: str, stream: list[Token], outer: Tokens, context: Context) -> FunctionName:
     """The kernel that a name expression means."""
     start = At(1, 1)
 
@@ -54,24 +53,21 @@ def _named(text: str, stream: list[Token], parser: Parser, checker: Checker) -> 
             start, f"the name expression {text!r} {why}", "as in 'scale<float>' or 'scale<float, 4>'"
         )
 
-    inner = Tokens(stream)
-    inner.scopes, inner.members = [parser.tokens.scopes[0]], parser.tokens.members
-    inner.opened = parser.tokens.opened
+    inner = Tokens(stream, GRAMMAR)
+    inner.scopes, inner.members, inner.opened = [outer.scopes[0]], outer.members, outer.opened
     inner.takes("&")
-    node = ExpressionParser(inner).assignment()
+    node = inner.assignment()
     if inner.token.kind != "end" or not isinstance(node, syntax.Name):
         raise wrong("is not the name of a kernel")
-    meaning = checker.top.types.find(node)
+    meaning = meaning_of(context, node)
     if not isinstance(meaning, Overloads):
         raise wrong(f"names no function: identifier '{node.name}' is undefined")
     if node.arguments is None and meaning.functions:
         return meaning.functions[0]
     for template in meaning.templates:
-        bindings = explicit_only(
-            checker.top.expressions, template.definition, node.arguments or [], template.scope
-        )
+        bindings = explicit_only(context, template.definition, node.arguments or [], template.scope)
         if bindings is not None:
-            made = checker.functions.instance(template, bindings, start)
+            made = function_instance(context.file, template, bindings, start)
             if made.kernel:
                 return made
     raise wrong("fits no __global__ template of the source")

@@ -21,6 +21,7 @@ HEADER = "cooperative_groups.h"
 HEADERS = {HEADER, f"{SPACE}/reduce.h", f"{SPACE}/scan.h", f"{SPACE}/memcpy_async.h"}
 USING = f"using namespace {SPACE}"
 ALL_LANES = 0xFFFF_FFFF
+TILES = (1, 2, 4, 8, 16, 32)  # threads of one
 
 
 def _group(name: str, kind: str, *fields: str) -> Group:

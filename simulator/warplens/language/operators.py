@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from warplens.errors import At, Fault, unsupported
 from warplens.language import bfloat, half, tree
-from warplens.language.check_hints import type_hint
-from warplens.language.check_pointers import target_of
 from warplens.language.conversion import (
     Value,
     has_effect,
@@ -15,7 +13,9 @@ from warplens.language.conversion import (
     only_copied,
     points_alike,
     rvalue,
+    type_hint,
 )
+from warplens.language.function_pointers import target_of
 from warplens.language.types import (
     BFLOAT2,
     BOOL,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from warplens.errors import At, Fault, unsupported
 from warplens.language import groups
 from warplens.language.lexer import Token
+from warplens.language.syntax import BlockOf, Node
 from warplens.language.types import DIM3, LONG, ULONG, VECTORS, Type
 
 TYPE_WORDS = {"void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "auto"}
@@ -68,11 +72,19 @@ TOKEN_HINTS = {
 }
 
 
+class Grammar(NamedTuple):
+    """The parsers that those below them need: types have expressions in them, lambdas hold statements."""
+
+    assignment: Callable[[Tokens], Node]
+    constant: Callable[[Tokens], Node]
+    body: Callable[[Tokens], BlockOf]
+
+
 class Tokens:
     """The tokens and a scope of names: "type", "template" or "other"."""
 
-    def __init__(self, stream: list[Token]) -> None:
-        self.stream, self.place = stream, 0
+    def __init__(self, stream: list[Token], grammar: Grammar) -> None:
+        self.stream, self.place, self.grammar = stream, 0, grammar
         self.scopes: list[dict[str, str]] = [dict.fromkeys((*BUILT_IN_TYPES, *REFUSED_TYPES), "type")]
         self.scopes[0] |= {groups.PREFIX + name: kind for name, kind in groups.NAMES.items()}
         self.used: set[str] = set()  # names that stand for those of the namespace of groups
@@ -81,6 +93,7 @@ class Tokens:
         self.opened: list[dict[str, str]] = []  # of namespaces: using namespace
         self.templates: set[str] = set()  # the names of methods that are templates
         self.classes: list[str] = []  # those around this place
+        self.generic = False  # within a template of a class
 
     # ----------------------------------------------------------------------------------------------- tokens
 
@@ -160,6 +173,20 @@ class Tokens:
         if self.token.kind == "name" and self.token.text in REFUSED_WORDS:
             raise unsupported(self.at, REFUSED_WORDS[self.token.text])
 
+    # ---------------------------------------------------------------------------------------------- grammar
+
+    def assignment(self) -> Node:
+        """An expression without commas."""
+        return self.grammar.assignment(self)
+
+    def constant(self) -> Node:
+        """What C calls a constant expression."""
+        return self.grammar.constant(self)
+
+    def body(self) -> BlockOf:
+        """Statements between braces, in the scope around."""
+        return self.grammar.body(self)
+
     # ------------------------------------------------------------------------------------------------ names
 
     def declare(self, name: str, kind: str = "other") -> None:
@@ -187,9 +214,6 @@ class Tokens:
             if name in scope:
                 return scope[name]
         return ""
-
-    def is_type(self, token: Token) -> bool:
-        return token.kind == "name" and self.kind_of(token.text) in ("type", "class template")
 
     def path(self, ahead: int = 0) -> tuple[str, int]:
         """The kind of the name so many tokens ahead (of `a::b<c>::d` that of d), and its length in tokens."""

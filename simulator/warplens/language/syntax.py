@@ -419,3 +419,20 @@ class TranslationUnit:
     """A whole source."""
 
     items: list[Node]
+
+
+def first_at(node: Node) -> At:
+    """Where an expression begins."""
+    while True:
+        if isinstance(node, Infix | Assignment):
+            node = node.left
+        elif isinstance(node, Ternary):
+            node = node.test
+        elif isinstance(node, Index | Dot):
+            node = node.base
+        elif isinstance(node, Postfix):
+            node = node.operand
+        elif isinstance(node, CallOf):
+            node = node.function
+        else:
+            return node.at

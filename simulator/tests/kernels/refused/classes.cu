@@ -156,6 +156,10 @@ __global__ void k(int* x, int n) { S s(1, 2); }
 struct S { int n; __device__ S(int k) : n(k) {} };
 __global__ void k(int* x, int n) { S s[3]; }
 
+// refused: incomplete type allowed
+struct S { int n; __device__ S(int k) : n(k) {} };
+__global__ void k(int* x, int n) { S s[]; }
+
 // refused: initializer allowed __shared__ variable
 struct S { int n; __device__ S(int k) : n(k) {} };
 __global__ void k(int* x, int n) { __shared__ S s; }

@@ -1,32 +1,19 @@
-"""Templates: which types and numbers stand for the parameters of a function template in one call."""
+"""Deduction: which types and numbers stand for the parameters of a function template in one call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from warplens.errors import At, Fault
+from warplens.errors import At
 from warplens.language import syntax, tree
-from warplens.language.check_pointers import is_kind, no_lambda, target_of, wants_function
-from warplens.language.constant import in_type
-from warplens.language.conversion import Value, known, rvalue
-from warplens.language.scope import (
-    ConstantName,
-    FunctionName,
-    Meaning,
-    ParameterType,
-    Scope,
-    TypeMeaning,
-)
-from warplens.language.types import INT, UINT, VOID, Array, Group, Pointer, Record, Scalar, Type
-
-if TYPE_CHECKING:
-    from warplens.language.check_expressions import ExpressionChecker
-
-Bindings = dict[str, TypeMeaning | ConstantName]
+from warplens.language.check_context import Context
+from warplens.language.check_types import Bindings, bind_argument, key, named_type, scope_with, with_defaults
+from warplens.language.conversion import Value, rvalue
+from warplens.language.function_pointers import is_kind, no_lambda, target_of, wants_function
+from warplens.language.scope import ConstantName, FunctionName, ParameterType, Scope, TypeMeaning
+from warplens.language.types import INT, UINT, VOID, Array, Group, Pointer, Record, Type
 
 
 def deduced(
-    checker: ExpressionChecker,
+    context: Context,
     definition: syntax.FunctionDefinition,
     explicit: list[syntax.Node],
     arguments: list[Value],
@@ -41,7 +28,7 @@ def deduced(
         return None
     bindings: Bindings = {}
     for parameter, node in zip(template, explicit):
-        if not _bind_explicit(checker, parameter, node, bindings, home):
+        if not bind_argument(context, parameter, node, bindings, home):
             return None
     part = definition.declarator.parts[0]
     assert isinstance(part, syntax.FunctionPart)
@@ -55,18 +42,16 @@ def deduced(
             return None
     for parameter in template:
         if parameter.function is not None and not _fits(
-            checker, parameter.function, parameter.name, bindings, home
+            context, parameter.function, parameter.name, bindings, home
         ):
             return None
-    return _with_defaults(checker, template, bindings, home)
+    return with_defaults(context, template, bindings, home)
 
 
-def _fits(
-    checker: ExpressionChecker, wanted: syntax.TypeName, name: str, bindings: Bindings, home: Scope
-) -> bool:
+def _fits(context: Context, wanted: syntax.TypeName, name: str, bindings: Bindings, home: Scope) -> bool:
     """Whether a function is given where a pointer to one of this kind is taken."""
-    with checker.context.inside(_inner(home, bindings)):
-        kind = wants_function(checker.types.type_name(wanted).type)
+    with context.inside(scope_with(home, bindings)):
+        kind = wants_function(named_type(context, wanted).type)
     meaning = bindings.get(name)
     if meaning is not None:
         no_lambda(meaning.type, wanted.at)
@@ -75,7 +60,7 @@ def _fits(
 
 
 def bindings_of(
-    checker: ExpressionChecker,
+    context: Context,
     definition: syntax.FunctionDefinition,
     explicit: list[syntax.Node],
     instance: FunctionName,
@@ -83,7 +68,7 @@ def bindings_of(
 ) -> Bindings | None:
     """What each parameter of the template stands for in one of its instances; None where it is none."""
     values = [_of_parameter(parameter) for parameter in instance.parameters]
-    return deduced(checker, definition, explicit, values, home)
+    return deduced(context, definition, explicit, values, home)
 
 
 def _of_parameter(parameter: ParameterType) -> Value:
@@ -93,94 +78,6 @@ def _of_parameter(parameter: ParameterType) -> Value:
     pointer = tree.Literal(at, Pointer(parameter.type, parameter.const, volatile), 0)
     const = parameter.const and bool(parameter.reference)
     return Value(place=tree.Deref(at, parameter.type, pointer), const=const)
-
-
-def explicit_only(
-    checker: ExpressionChecker,
-    definition: syntax.FunctionDefinition | syntax.StructDefinition | syntax.Alias,
-    explicit: list[syntax.Node],
-    home: Scope,
-) -> Bindings | None:
-    """Where all arguments are written, as in `scale<float, 4>`."""
-    template = definition.template or []
-    bindings: Bindings = {}
-    if len(explicit) > len(template):
-        return None
-    for parameter, node in zip(template, explicit):
-        if not _bind_explicit(checker, parameter, node, bindings, home):
-            return None
-    return _with_defaults(checker, template, bindings, home)
-
-
-def _inner(home: Scope, bindings: Bindings) -> Scope:
-    scope = Scope(home)
-    scope.names.update(bindings)
-    return scope
-
-
-def _with_defaults(
-    checker: ExpressionChecker, template: list[syntax.TemplateParameter], bindings: Bindings, home: Scope
-) -> Bindings | None:
-    for parameter in template:
-        if parameter.name in bindings:
-            continue
-        if parameter.default is None:
-            return None
-        with checker.context.inside(_inner(home, bindings)):
-            fits = _bind_explicit(checker, parameter, parameter.default, bindings, home)
-        if not fits:
-            return None
-    return {parameter.name: bindings[parameter.name] for parameter in template}
-
-
-def _bind_explicit(
-    checker: ExpressionChecker,
-    parameter: syntax.TemplateParameter,
-    node: syntax.Node,
-    bindings: Bindings,
-    home: Scope,
-) -> bool:
-    if parameter.type is None:
-        if not isinstance(node, syntax.TypeName):
-            return False
-        written = checker.types.type_name(node)
-        bindings[parameter.name] = TypeMeaning(written.type, written.const, written.volatile)
-        return not written.reference
-    if isinstance(node, syntax.TypeName):
-        return False
-    return _bind_number(checker, parameter, checker.operand(node), node, bindings, home)
-
-
-def _bind_number(
-    checker: ExpressionChecker,
-    parameter: syntax.TemplateParameter,
-    value: Value,
-    node: syntax.Node,
-    bindings: Bindings,
-    home: Scope,
-) -> bool:
-    assert parameter.type is not None
-    with checker.context.inside(_inner(home, bindings)):
-        type_ = checker.types.type_name(parameter.type).type
-    if (wanted := wants_function(type_)) is not None:
-        target = target_of(value.type) if value.function is None else None
-        if target is None or not is_kind(target, wanted):
-            return False
-        bindings[parameter.name] = ConstantName(0, value.type)
-        return True
-    found = known(value)
-    if found is None:
-        hint = "an argument of a template is a number that is known when compiling"
-        raise Fault(node.at, "expression must have a constant value", hint)
-    if isinstance(found, float) or not isinstance(type_, Scalar) or not type_.is_integer:
-        return False
-    converted = in_type(found, type_)
-    if converted is None or converted != found:
-        return False
-    bindings[parameter.name] = ConstantName(
-        int(converted) if type_.name != "bool" else bool(converted), type_
-    )
-    return True
 
 
 def _deduce(
@@ -293,23 +190,3 @@ def _same(
         return True
     old = bindings.setdefault(name, meaning)
     return key(old) == key(meaning)
-
-
-def key(meaning: Meaning) -> tuple[object, ...]:
-    if isinstance(meaning, ConstantName):
-        return ("value", meaning.type if isinstance(meaning.type, Record) else meaning.value)
-    assert isinstance(meaning, TypeMeaning)
-    return ("type", meaning.type, meaning.const, meaning.volatile)
-
-
-def spelled(name: str, bindings: Bindings) -> str:
-    """ "scale<float, 4>" """
-    texts = []
-    for meaning in bindings.values():
-        if (target := target_of(meaning.type)) is not None:
-            texts.append(target.name)
-        elif isinstance(meaning, ConstantName):
-            texts.append(str(meaning.value).lower())
-        else:
-            texts.append(f"{'const ' * meaning.const}{'volatile ' * meaning.volatile}{meaning.type}")
-    return f"{name}<{', '.join(texts)}>"

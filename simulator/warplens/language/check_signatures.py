@@ -1,20 +1,17 @@
-"""Heads of functions: what they return and take, and which words may stand before them."""
+"""Signatures of functions: what they return and take, and which words may stand before them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from warplens.errors import At, Fault, unsupported
 from warplens.language import syntax, tree
-from warplens.language.check_context import Context
-from warplens.language.check_expressions import ExpressionChecker
-from warplens.language.check_types import Written
-from warplens.language.scope import FunctionName, ParameterType, Scope
+from warplens.language.check_context import Context, File
+from warplens.language.check_types import Written, constant_integer, meaning_of, written_type
+from warplens.language.function_pointers import wants_function
+from warplens.language.scope import FunctionName, ParameterType, Scope, TypeMeaning
 from warplens.language.tree import Variable
 from warplens.language.types import Array, Enum, Group, Pointer, Record, Type, Void
-
-if TYPE_CHECKING:
-    from warplens.language.check import Checker
 
 MOST_PARAMETER = 4096  # bytes
 _OF_VARIABLES = (
@@ -22,19 +19,19 @@ _OF_VARIABLES = (
 )  # fmt: skip
 
 
-def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str) -> FunctionName:
+def head(file: File, node: syntax.FunctionDefinition, scope: Scope, name: str) -> FunctionName:
     """A function whose body is not checked yet; `name` is what it is called in messages."""
-    checker = ExpressionChecker(Context(file, scope))
+    context = Context(file, scope)
     words, at = node.specifiers.words, node.declarator.at
     check_words(node)
     kernel = "__global__" in words
-    returned = _returned(checker, node, kernel)
+    returned = _returned(context, node, kernel)
     part = node.declarator.parts[0]
     assert isinstance(part, syntax.FunctionPart)
     parameters: list[ParameterType] = []
     variables: list[Variable] = []
     for written in part.parameters:
-        kind = _parameter(checker, written, kernel)
+        kind = _parameter(context, written, kernel)
         stored = Pointer(kind.type, kind.const, kind.volatile) if kind.by_address else kind.type
         parameters.append(kind)
         declarator, volatile = written.declarator, kind.volatile and not kind.by_address
@@ -46,8 +43,8 @@ def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str
         result = Pointer(returned.type, returned.const, returned.volatile)
     function = tree.Function(name, result, variables, at, kernel)
     function.external_c = node.external_c
-    function.max_threads = _bounds(checker, node, kernel)
-    defaults = _defaults(checker, part.parameters, parameters)
+    function.max_threads = _bounds(context, node, kernel)
+    defaults = _defaults(context, part.parameters, parameters)
     device = kernel or "__device__" in words
     made = FunctionName(name, returned.type, parameters, at, kernel, device, node, defaults, function, scope)
     made.reference, made.returns_const = bool(returned.reference), returned.const
@@ -55,12 +52,12 @@ def head(file: Checker, node: syntax.FunctionDefinition, scope: Scope, name: str
     return made
 
 
-def _returned(checker: ExpressionChecker, node: syntax.FunctionDefinition, kernel: bool) -> Written:
+def _returned(context: Context, node: syntax.FunctionDefinition, kernel: bool) -> Written:
     """What it returns; nothing so far where its first return gives the type."""
     if node.form == "constructor":
         return Written(Void(), False)
     at = node.declarator.at
-    returned = checker.types.written(node.specifiers, node.declarator)
+    returned = written_type(context, node.specifiers, node.declarator)
     if returned.auto and (not isinstance(returned.type, Void) or returned.reference or kernel):
         raise unsupported(node.specifiers.at, "functions that return auto * or auto &", "write the type")
     if returned.auto and node.body is None:
@@ -97,12 +94,12 @@ def check_words(node: syntax.FunctionDefinition) -> None:
         raise Fault(words["__launch_bounds__"], message)
 
 
-def _parameter(checker: ExpressionChecker, node: syntax.Parameter, kernel: bool) -> ParameterType:
+def _parameter(context: Context, node: syntax.Parameter, kernel: bool) -> ParameterType:
     at = node.declarator.at
     for word, place in node.specifiers.words.items():
         hint = "it stands behind the *: float* __restrict__ x" if "restrict" in word else ""
         raise Fault(place, f"'{word}' is not allowed here", hint)
-    written = checker.types.written(node.specifiers, node.declarator)
+    written = written_type(context, node.specifiers, node.declarator)
     type_: Type = written.type
     if written.auto:
         raise Fault(at, "'auto' is not allowed here", "write template <typename T> and T")
@@ -124,20 +121,18 @@ def _parameter(checker: ExpressionChecker, node: syntax.Parameter, kernel: bool)
     return ParameterType(type_, written.const, reference, written.volatile)
 
 
-def _bounds(checker: ExpressionChecker, node: syntax.FunctionDefinition, kernel: bool) -> int | None:
-    values = [
-        checker.types.constant_integer(n, "__launch_bounds__ takes numbers") for n in node.specifiers.bounds
-    ]
+def _bounds(context: Context, node: syntax.FunctionDefinition, kernel: bool) -> int | None:
+    values = [constant_integer(context, n, "__launch_bounds__ takes numbers") for n in node.specifiers.bounds]
     return values[0] or None if values else None
 
 
-def _defaults(checker: ExpressionChecker, written: list[syntax.Parameter], kinds: list[ParameterType]) -> int:
+def _defaults(context: Context, written: list[syntax.Parameter], kinds: list[ParameterType]) -> int:
     count = 0
     for parameter, kind in zip(written, kinds):
         if parameter.default is not None:
             count += 1
-            value = checker.operand(parameter.default)
-            checker.initials.converted(value, kind.type, parameter.default.at)
+            value = context.operand(parameter.default)
+            context.initializer(value, kind.type, parameter.default.at)
         elif count:
             raise Fault(parameter.declarator.at, "default argument not at end of parameter list")
     return count
@@ -162,3 +157,52 @@ def method_operator_takes(name: str, count: int, at: At) -> None:
     wanted = either.get(mark, (0,) if mark in ("!", "~", "->") else (1,))
     if mark != "()" and count not in wanted:
         raise Fault(at, f"too {'few' if count < wanted[0] else 'many'} parameters for this operator function")
+
+
+def make_method(made: FunctionName, owner: Record) -> None:
+    """A function becomes a method."""
+    node, function = made.definition, made.function
+    assert function is not None
+    made.owner, made.const = owner, node.const
+    made.static = "static" in node.specifiers.words
+    made.explicit = "explicit" in node.specifiers.words
+    if made.static:
+        return
+    kind = Pointer(owner, made.const) if owner.in_memory else owner
+    function.this = tree.Variable("this", kind, "param", made.at, made.const)
+
+
+def as_template(context: Context, node: syntax.FunctionDefinition) -> syntax.FunctionDefinition:
+    """A function that takes pointers to functions, as a template of their types."""
+    part = node.declarator.parts[0]
+    assert isinstance(part, syntax.FunctionPart)
+    found: list[syntax.TemplateParameter] = []
+    parameters: list[syntax.Parameter] = []
+    for parameter in part.parameters:
+        if not _is_pointer(context, parameter):
+            parameters.append(parameter)
+            continue
+        if "__global__" in node.specifiers.words:
+            raise unsupported(parameter.at, "pointers to functions as parameters of a kernel")
+        at, name = parameter.declarator.at, f"<{parameter.declarator.name or len(found)}>"
+        wanted = syntax.TypeName(at, parameter.specifiers, replace(parameter.declarator, name=""))
+        found.append(syntax.TemplateParameter(at, name, None, None, wanted))
+        base = syntax.Specifiers(at, syntax.Name(at, name))
+        declarator = syntax.Declarator(at, parameter.declarator.name, [])
+        parameters.append(syntax.Parameter(at, base, declarator, parameter.default))
+    if not found:
+        return node
+    parts = [syntax.FunctionPart(part.at, parameters), *node.declarator.parts[1:]]
+    declarator = replace(node.declarator, parts=parts)
+    return replace(node, declarator=declarator, template=[*(node.template or []), *found])
+
+
+def _is_pointer(context: Context, parameter: syntax.Parameter) -> bool:
+    parts = parameter.declarator.parts
+    if len(parts) > 1 and isinstance(parts[0], syntax.PointerPart):
+        return isinstance(parts[1], syntax.FunctionPart)
+    base = parameter.specifiers.base
+    if parts or not isinstance(base, syntax.Name) or base.arguments or base.of:
+        return False
+    meaning = meaning_of(context, base)
+    return isinstance(meaning, TypeMeaning) and wants_function(meaning.type) is not None
