@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import SCHEDULES, on_device, on_host
-from kernel_files import Example, examples
-from oracle import load, why_not
+from kernel_files import examples
+from oracle import Library, why_not
 from real_kernels import CASES, Case
 
 from warplens import CompileError, RawKernel, RawModule, profile, simulate
 from warplens.kernel import Kernel
 
+SNIPPETS = examples("snippet")
 IN_TURN = [SCHEDULES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SCHEDULES[1:])]
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
@@ -47,17 +48,26 @@ def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
             np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
 
 
+@pytest.fixture(scope="module")
+def compiled() -> Library:
+    """All snippets."""
+    return Library([(snippet.source, ["k"]) for snippet in SNIPPETS])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "snippet", [pytest.param(one, marks=needs_oracle, id=one.id) for one in examples("snippet")]
+    "number", [pytest.param(i, marks=needs_oracle, id=one.id) for i, one in enumerate(SNIPPETS)]
 )
-def test_snippet_equals_the_oracle(snippet: Example, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippet_equals_the_oracle(
+    number: int, compiled: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Or it is refused as unsupported."""
+    snippet = SNIPPETS[number]
     around_classes = snippet.where.startswith("classes")
     t = np.arange(64, dtype=np.int32)
     numbers = t * 37 % 23 - 5 if around_classes else t * 3 % 64
     host = [numbers, np.zeros(64, np.int32), np.zeros(64, np.float32)]
-    by_oracle = load(snippet.source, "k")
+    by_oracle = compiled.kernels[number]["k"]
     want = by_oracle((1,), (64,), host)
     try:
         kernel = RawKernel(snippet.source, "k")

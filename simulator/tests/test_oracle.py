@@ -16,13 +16,11 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def kernels() -> dict[tuple[str, str], Kernel]:
-    """Every kernel of every case, one library a file."""
-    found = {}
-    for file in sorted({case.file for case in CASES}):
-        names = sorted({case.kernel for case in CASES if case.file == file})
-        library = Library([((FOLDER / file).read_text(), names)])
-        found.update({(file, name): library[name] for name in names})
-    return found
+    """Every kernel of every case."""
+    files = sorted({case.file for case in CASES})
+    names = [sorted({case.kernel for case in CASES if case.file == file}) for file in files]
+    library = Library([((FOLDER / file).read_text(), of_file) for file, of_file in zip(files, names)])
+    return {(file, name): found[name] for file, found in zip(files, library.kernels) for name in found}
 
 
 def test_every_file_has_cases() -> None:
