@@ -7,13 +7,13 @@ import pytest
 from agreement import SCHEDULES, on_device, on_host
 from kernel_files import examples
 from oracle import Library, why_not
-from real_kernels import CASES, Case
+from real_kernels import FILES, Case
+from tiers import check_each
 
 from warplens import CompileError, RawKernel, RawModule, profile, simulate
 from warplens.kernel import Kernel
 
 SNIPPETS = examples("snippet")
-IN_TURN = [SCHEDULES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SCHEDULES[1:])]
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
@@ -26,26 +26,35 @@ def kernel_of(case: Case) -> Kernel:
     return RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
 
 
-@pytest.mark.parametrize("schedule", IN_TURN)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
-    args = on_device(case.args)
-    kernel = kernel_of(case)
-    simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
-    case.check(on_host(args))
+@pytest.mark.parametrize(
+    "schedules", [SCHEDULES[:1], pytest.param(SCHEDULES[1:], marks=pytest.mark.slow)], ids="-".join
+)
+@pytest.mark.parametrize("file", FILES)
+def test_simulator_equals_numpy(file: str, schedules: tuple[str, ...]) -> None:
+    def check(case: Case) -> None:
+        kernel = kernel_of(case)
+        for schedule in schedules:
+            args = on_device(case.args)
+            simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
+            case.check(on_host(args))
+
+    check_each(FILES[file], check)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
-    args = on_device(case.args)
-    report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
-    assert report.ok, str(report)
-    assert not report.races, str(report)
-    case.check(report.outputs)
-    for before, after in zip(case.args, on_host(args), strict=True):
-        if after is not None:
-            np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
+@pytest.mark.parametrize("file", FILES)
+def test_profile_equals_numpy_and_finds_nothing(file: str) -> None:
+    def check(case: Case) -> None:
+        args = on_device(case.args)
+        report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
+        assert report.ok, str(report)
+        assert not report.races, str(report)
+        case.check(report.outputs)
+        for before, after in zip(case.args, on_host(args), strict=True):
+            if after is not None:
+                np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
+
+    check_each(FILES[file], check)
 
 
 @pytest.fixture(scope="module")

@@ -595,6 +595,7 @@ def test_without_a_gpu_what_is_outside_of_the_language_is_an_error() -> None:
         RawKernel(TENSOR_CORES, "sync")
 
 
+@pytest.mark.thorough
 def test_what_a_gpu_is_tested_with_passes_on_the_fake() -> None:
     """Part of tests/gpu: so that it runs when there is a GPU at last."""
     root = Path(__file__).parents[2]

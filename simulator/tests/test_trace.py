@@ -301,7 +301,9 @@ def compiled_case(case: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 4, 7])  # none of which reads memory as another type
+@pytest.mark.parametrize(
+    "seed", [2, 4, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 7))]
+)  # none of which reads memory as another type
 def test_random_kernels_read_what_they_have_written(seed: int) -> None:
     """Every thread of the first block is followed; an element that one alone writes holds what it wrote."""
     random = make(seed)

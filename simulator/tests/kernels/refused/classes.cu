@@ -120,7 +120,7 @@ struct P {
 };
 __global__ void k(int* x, int n) { P p{1, 2}; x[0] = p(1); }
 
-// refused: expression bool type (or convertible bool)
+// refused: expression bool type
 struct P {
     int a; int b;
     __device__ int sum() const { return a + b; }

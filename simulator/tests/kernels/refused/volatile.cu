@@ -354,7 +354,7 @@ extern "C" __global__ void k(int* out) {
      volatile __half h = 1.5f; if (h == __half(1)) out[0] = 1;
 }
 
-// refused: expression bool type (or convertible bool)
+// refused: expression bool type
 #include <cuda_fp16.h>
  
 extern "C" __global__ void k(int* out) {
@@ -752,7 +752,7 @@ extern "C" __global__ void k(int* out) {
      volatile __half w = 1; w -= __half(2);
 }
 
-// refused: expression bool type (or convertible bool)
+// refused: expression bool type
 #include <cuda_fp16.h>
  
 extern "C" __global__ void k(int* out) {
@@ -760,7 +760,7 @@ extern "C" __global__ void k(int* out) {
      volatile __half w = 1; while (w) ;
 }
 
-// refused: expression bool type (or convertible bool)
+// refused: expression bool type
 #include <cuda_fp16.h>
  
 extern "C" __global__ void k(int* out) {
@@ -768,7 +768,7 @@ extern "C" __global__ void k(int* out) {
      volatile __half w = 1; for (; w;) ;
 }
 
-// refused: expression bool type (or convertible bool)
+// refused: expression bool type
 #include <cuda_fp16.h>
  
 extern "C" __global__ void k(int* out) {
