@@ -624,7 +624,7 @@ extern "C" __global__ void k(int* out) {
     volatile void v;
 }
 
-// refused: operand types incompatible ( 'volatile int *' 'float *' )
+// refused: operand types incompatible 'volatile int *' 'float *'
 extern "C" __global__ void k(int* out) {
     int t = threadIdx.x;
     volatile int* p = out; float* q = (float*)out; bool b = p == q;
