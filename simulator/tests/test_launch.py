@@ -141,7 +141,7 @@ def test_shared_memory_has_48_kb_for_static_and_dynamic_together() -> None:
 
 
 def test_shared_mem_is_a_number_of_bytes() -> None:
-    assert "not -4" in message(ValueError, check_limits, (1,), (1,), -4)
+    assert says(message(ValueError, check_limits, (1,), (1,), -4), "shared_mem -4")
     assert says(message(TypeError, check_limits, (1,), (1,), 4.0), "float")
     assert says(message(TypeError, check_limits, (1,), (1,), True), "bool")
     assert says(message(TypeError, check_limits, (1,), (1,), None), "None")
@@ -167,7 +167,7 @@ def test_the_number_of_arguments_must_match() -> None:
 
 def test_the_arguments_are_one_tuple() -> None:
     said = message(TypeError, bind, taking(INT), 3)
-    assert says(said, "tuple int") and "a comma: (x,)" in said
+    assert says(said, "tuple int") and "(x,)" in said
     assert says(message(TypeError, bind, taking(INT), cp.zeros(1)), "array float64")
     assert bind(taking(INT), [3]) == [3]
 

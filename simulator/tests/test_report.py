@@ -366,7 +366,7 @@ def test_what_one_guard_lets_through_is_one_finding_there(body):
     assert len(report.out_of_bounds) == len(report.findings) == 8
     (one,) = report.problems
     assert one.line == 3 and one.kind == "guard" and one.count == 1
-    assert says(one.message, "8") and "to b, c, a, e, f, d, g" in one.message
+    assert says(one.message, "8") and "b, c, a, e, f, d, g" in one.message
     assert says(one.message, "(8,0,0) b[8] 8 7")
     assert ": 1 problem\n" in str(report) and str(report).count("\n  line 3: ") == 1
     assert report._repr_html_().count("<li>") == 1
@@ -406,16 +406,17 @@ def test_occupancy_is_limited_by_threads_blocks_or_shared_memory():
 
     def of(*given):
         found = occupancy(*given)
-        return found.blocks, found.warps, found.limits
+        words = ("threads", "blocks", "shared")
+        return found.blocks, found.warps, [word for limit in found.limits for word in words if word in limit]
 
-    assert of(256, 0) == (8, 64, ("the threads of a block",))
-    assert of(32, 0) == (32, 32, ("the 32 blocks that it holds",))
-    assert of(64, 0) == (32, 64, ("the threads of a block", "the 32 blocks that it holds"))
-    assert of(1024, 0, "sm_86") == (1, 32, ("the threads of a block",))
-    assert of(256, 48 * 1024) == (4, 32, ("shared memory",))  # 49 KB each of 228
-    assert of(33, 0, "sm_75") == (16, 32, ("the threads of a block", "the 16 blocks that it holds"))
-    assert of(128, 32 * 1024, "sm_75") == (2, 8, ("shared memory",))  # nothing is reserved
-    assert of(128, 10_880, "sm_75") == (5, 20, ("shared memory",))  # 11,008 bytes each: by 256, not by 128
+    assert of(256, 0) == (8, 64, ["threads"])
+    assert of(32, 0) == (32, 32, ["blocks"])
+    assert of(64, 0) == (32, 64, ["threads", "blocks"])
+    assert of(1024, 0, "sm_86") == (1, 32, ["threads"])
+    assert of(256, 48 * 1024) == (4, 32, ["shared"])  # 49 KB each of 228
+    assert of(33, 0, "sm_75") == (16, 32, ["threads", "blocks"])
+    assert of(128, 32 * 1024, "sm_75") == (2, 8, ["shared"])  # nothing is reserved
+    assert of(128, 10_880, "sm_75") == (5, 20, ["shared"])  # 11,008 bytes each: by 256, not by 128
     assert of(128, 64 * 1024 + 1, "sm_75")[:2] == (0, 0)
     assert says(str(occupancy(128, 120 * 1024, "sm_89")), "shared")
     with pytest.raises(ValueError, match=r"'sm_1'.*sm_75,"):
@@ -424,6 +425,5 @@ def test_occupancy_is_limited_by_threads_blocks_or_shared_memory():
 
 def test_a_report_tells_its_occupancy_and_that_registers_are_unknown(shift):
     assert shift.occupancy("sm_80").warps == 64
-    told = "at most 64 of 64 warps (100%) on a multiprocessor of sm_90 (H100, H200)"
-    assert told in str(shift) and told in shift._repr_html_()
-    assert says(str(shift), "registers")
+    for text in (str(shift), shift._repr_html_()):
+        assert says(text, "warps (100%) sm_90 registers")
