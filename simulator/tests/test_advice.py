@@ -329,7 +329,7 @@ def test_good_kernels_are_left_alone_and_bad_ones_are_not(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", slow_where(range(0, 24, 3), lambda seed: seed > 6))
+@pytest.mark.parametrize("seed", slow_where(range(0, 24, 3), lambda seed: seed > 0))
 def test_every_report_can_be_shown(seed: int) -> None:
     random = make(seed, *(["classes"] if seed % 2 == 0 else []))
     kernel, args = compiled(random.source, random.name), on_device(random.arguments())

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 from key_words import says
+from tiers import slow_where
 
 from warplens import KernelFault, RawKernel, cp, profile, simulate
 from warplens.kernel import Kernel
@@ -240,7 +241,10 @@ def changed(what: tuple[str, str, int, Change]) -> Kernel:
     return kernel(body.replace(old, new) if old else body, before)
 
 
-@pytest.mark.parametrize("what", RIGHT)
+LONG = ("a lock for each thread", "an object that counts while it waits")
+
+
+@pytest.mark.parametrize("what", slow_where(RIGHT, LONG.__contains__))
 def test_what_is_right_gives_the_same_in_each_schedule_and_no_race(what: str) -> None:
     body, before, blocks, expected = RIGHT[what]
     made = kernel(body, before)
@@ -312,6 +316,7 @@ if (threadIdx.x % 32 == 0) {
 }"""
 
 
+@pytest.mark.slow
 def test_who_waits_while_others_go_on_is_not_stopped_by_the_clock() -> None:
     for schedule in SCHEDULES:
         simulate(kernel(TWO_TALK), (1,), (96,), given(600), schedule=schedule, patience=0)
