@@ -281,8 +281,6 @@ def check_counts(report: Report, threads: list[int]) -> list[Steps]:
 
 
 QUICK = {"vector_add.cu", "dot.cu", "histogram.cu", "transpose_tiled.cu", "argmax.cu", "softmax_half.cu"}
-    f"{name}.cu" for name in ("vector_add", "dot", "histogram", "transpose_tiled", "argmax", "softmax_half")
-}
 ONCE = [case for case in {case.file: case for case in CASES}.values() if case.file != "reduce_last_block.cu"]
 
 
