@@ -17,6 +17,7 @@ os.environ.setdefault("WARPLENS", "simulate")  # the same tests on every machine
 def pytest_configure(config: pytest.Config) -> None:
     for mark in (
         "slow: takes a third of a second or more, or is one of many cases",
+        "thorough: takes a second or more where quicker tests tell a gross break",
         "nightly: takes minutes of processor in all",
         "parity: compares with PyTorch or NVRTC; skipped where they are missing",
         "oracle: compiles CUDA C as C++; skipped where there is no g++",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import SCHEDULES, on_device, on_host
-from kernel_files import Example, examples
-from oracle import load, why_not
-from real_kernels import CASES, Case
+from kernel_files import examples
+from oracle import Library, why_not
+from real_kernels import FILES, Case
+from tiers import check_each
 
 from warplens import CompileError, RawKernel, RawModule, profile, simulate
 from warplens.kernel import Kernel
 
-IN_TURN = [SCHEDULES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SCHEDULES[1:])]
+SNIPPETS = examples("snippet")
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
@@ -25,39 +26,57 @@ def kernel_of(case: Case) -> Kernel:
     return RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
 
 
-@pytest.mark.parametrize("schedule", IN_TURN)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_simulator_equals_numpy(case: Case, schedule: str) -> None:
-    args = on_device(case.args)
-    kernel = kernel_of(case)
-    simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
-    case.check(on_host(args))
+@pytest.mark.parametrize(
+    "schedules", [SCHEDULES[:1], pytest.param(SCHEDULES[1:], marks=pytest.mark.slow)], ids="-".join
+)
+@pytest.mark.parametrize("file", FILES)
+def test_simulator_equals_numpy(file: str, schedules: tuple[str, ...]) -> None:
+    def check(case: Case) -> None:
+        kernel = kernel_of(case)
+        for schedule in schedules:
+            args = on_device(case.args)
+            simulate(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, schedule=schedule)
+            case.check(on_host(args))
+
+    check_each(FILES[file], check)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_profile_equals_numpy_and_finds_nothing(case: Case) -> None:
-    args = on_device(case.args)
-    report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
-    assert report.ok, str(report)
-    assert not report.races, str(report)
-    case.check(report.outputs)
-    for before, after in zip(case.args, on_host(args), strict=True):
-        if after is not None:
-            np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
+@pytest.mark.parametrize("file", FILES)
+def test_profile_equals_numpy_and_finds_nothing(file: str) -> None:
+    def check(case: Case) -> None:
+        args = on_device(case.args)
+        report = profile(kernel_of(case), case.grid, case.block, args, shared_mem=case.shared_mem)
+        assert report.ok, str(report)
+        assert not report.races, str(report)
+        case.check(report.outputs)
+        for before, after in zip(case.args, on_host(args), strict=True):
+            if after is not None:
+                np.testing.assert_array_equal(after, before, err_msg="profile wrote to its arguments")
+
+    check_each(FILES[file], check)
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Library:
+    """All snippets."""
+    return Library([(snippet.source, ["k"]) for snippet in SNIPPETS])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "snippet", [pytest.param(one, marks=needs_oracle, id=one.id) for one in examples("snippet")]
+    "number", [pytest.param(i, marks=needs_oracle, id=one.id) for i, one in enumerate(SNIPPETS)]
 )
-def test_snippet_equals_the_oracle(snippet: Example, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippet_equals_the_oracle(
+    number: int, compiled: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Or it is refused as unsupported."""
+    snippet = SNIPPETS[number]
     around_classes = snippet.where.startswith("classes")
     t = np.arange(64, dtype=np.int32)
     numbers = t * 37 % 23 - 5 if around_classes else t * 3 % 64
     host = [numbers, np.zeros(64, np.int32), np.zeros(64, np.float32)]
-    by_oracle = load(snippet.source, "k")
+    by_oracle = compiled.kernels[number]["k"]
     want = by_oracle((1,), (64,), host)
     try:
         kernel = RawKernel(snippet.source, "k")

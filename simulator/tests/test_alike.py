@@ -13,9 +13,9 @@ import pytest
 from agreement import compiled, on_device
 from kernel_files import Example, examples
 from random_kernels import usual
-from real_kernels import CASES, Case
+from real_kernels import FILES, Case
 from same_reports import assert_same, every_lane
-from tiers import slow_but
+from tiers import check_each, slow_but
 
 import warplens.engine.run
 from warplens import CompileError, RawKernel, RawModule, Report, cp, profile
@@ -45,41 +45,51 @@ def test_of_planted_bugs_and_correct_kernels(launch: Example) -> None:
     both(launched(launch))
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.nightly, id=c.id) for c in CASES])
-def test_of_real_kernels(case: Case) -> None:
-    names = (case.kernel,) if "<" in case.kernel else None
-    kernel = RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
-    args = on_device(case.args)
-    both(lambda: profile(kernel, case.grid, case.block, args, shared_mem=case.shared_mem))
+@pytest.mark.nightly
+@pytest.mark.parametrize("file", FILES)
+def test_of_real_kernels(file: str) -> None:
+    def check(case: Case) -> None:
+        names = (case.kernel,) if "<" in case.kernel else None
+        kernel = RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
+        args = on_device(case.args)
+        both(partial(profile, kernel, case.grid, case.block, args, shared_mem=case.shared_mem))
+
+    check_each(FILES[file], check)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("snippet", examples("snippet"), ids=lambda one: one.id)
-def test_of_snippets(snippet: Example) -> None:
+def test_of_snippets() -> None:
     host = [np.arange(256, dtype=np.int32) * 3 % 64, np.zeros(256, np.int32), np.zeros(256, np.float32)]
     args = on_device(host)
-    try:
-        kernel = RawKernel(snippet.source, "k")
-    except CompileError as error:
-        assert error.kind == "unsupported"
-        pytest.skip(str(error).splitlines()[0])
-    for grid in ((1,), (3,), (2, 2, 2)):
-        both(partial(profile, kernel, grid, (64,), args))
+
+    def check(snippet: Example) -> None:
+        try:
+            kernel = RawKernel(snippet.source, "k")
+        except CompileError as error:
+            assert error.kind == "unsupported"
+            return
+        for grid in ((1,), (3,), (2, 2, 2)):
+            both(partial(profile, kernel, grid, (64,), args))
+
+    check_each(examples("snippet"), check)
 
 
 @pytest.mark.parametrize(
-    "seed",
+    "seeds",
     [
-        *range(3),
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 10)),
-        *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 300)),
+        pytest.param(range(1), id="one"),
+        pytest.param(range(1, 10), id="some", marks=pytest.mark.slow),
+        *(pytest.param(range(n, n + 10), id=f"{n}-", marks=pytest.mark.nightly) for n in range(10, 300, 10)),
     ],
 )
-def test_of_random_kernels(seed: int) -> None:
-    random = usual(seed)
-    args = on_device(random.arguments())
-    kernel = compiled(random.source, random.name)
-    both(partial(profile, kernel, random.grid, random.block, args, shared_mem=random.shared_mem))
+def test_of_random_kernels(seeds: range) -> None:
+    def check(seed: int) -> None:
+        random = usual(seed)
+        args = on_device(random.arguments())
+        kernel = compiled(random.source, random.name)
+        both(partial(profile, kernel, random.grid, random.block, args, shared_mem=random.shared_mem))
+
+    check_each(seeds, check)
 
 
 # ------------------------------------------------------------------------------------- what blocks do apart
@@ -141,15 +151,15 @@ APART = {
 @pytest.mark.parametrize(
     "block", [pytest.param((64,), id="64"), pytest.param((8, 9), id="8x9", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in APART.items()])
-def test_of_blocks_that_differ(body: str, block: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("what", slow_but(3, APART))
+def test_of_blocks_that_differ(what: str, block: tuple[int, ...]) -> None:
     source = f"""
     __device__ int total; __constant__ int table[4] = {{1, 2, 3, 4}};
     extern "C" __global__ void k(const int *x, int *y, int n) {{
         __shared__ int s[128];
         int b = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
         int t = threadIdx.x + blockDim.x * threadIdx.y, size = blockDim.x * blockDim.y, i = b * size + t;
-        {body}
+        {APART[what]}
     }}"""
     n = 30 * math.prod(block)
     x = cp.asarray(np.random.default_rng(0).integers(0, 40, n).astype(np.int32))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from key_words import says
 from tiers import slow_where
 
 from warplens import KernelFault, RawKernel, cp, profile, simulate
@@ -78,8 +79,8 @@ def test_a_report_of_what_ran_names_the_line(what: str) -> None:
     assert time.process_time() - begun < SECONDS
     (one,) = report.endless
     assert (one.kind, one.line) == ("endless", line) and one.source == report.source.splitlines()[line - 1]
-    assert not report.ok and one in report.findings and "Loops that never end" in str(report)
-    assert "Loops that never end" in report._repr_html_()
+    assert not report.ok and one in report.findings and says(str(report), f"line {one.line}:")
+    assert says(report._repr_html_(), f"line {one.line}")
     assert report.lines[line].threads and report.span
 
 
@@ -87,7 +88,7 @@ def test_the_threads_that_are_caught_in_it_are_counted_and_one_is_named() -> Non
     report = profile(kernel(ENDLESS["one thread of many"][0]), (2,), (64,), given())
     (one,) = report.endless
     assert (one.thread, one.block, one.count) == ((5, 0, 0), (0, 0, 0), 2)
-    assert one.message.startswith("thread (5,0,0) of block (0,0,0) does not come out of this loop: ")
+    assert says(one.message, "(5,0,0) (0,0,0) loop")
 
 
 def test_what_was_done_before_is_in_the_report() -> None:
@@ -154,16 +155,14 @@ def test_a_loop_without_hope_is_stopped_by_the_clock() -> None:
     assert one.line == 4 and re.search(
         r"it has run [\d,]+ times in more than 0\.5 s \(patience\)", one.message
     )
-    with pytest.raises(
-        KernelFault, match=r"k.cu:4: .*in more than 0\.5 s \(patience\): it seems never to end"
-    ):
+    with pytest.raises(KernelFault, match=r"k.cu:4:.*in.*0\.5.*\(patience\):.*end"):
         simulate(kernel(GROWS), (1,), (64,), given(), patience=0.5)
 
 
 @pytest.mark.slow
 def test_without_a_clock_a_number_of_steps_decides_and_the_report_is_the_same_each_time() -> None:
     reports = [profile(kernel(GROWS), (1,), (64,), given(), patience=None, max_steps=3000) for _ in range(2)]
-    assert "it has run 3,000 times (max_steps)" in reports[0].endless[0].message
+    assert says(reports[0].endless[0].message, "3,000 (max_steps)")
     assert str(reports[0]) == str(reports[1]) and reports[0].lines[4].global_store_requests == 2 * 3000
 
 
@@ -187,7 +186,7 @@ def test_a_loop_that_goes_the_wrong_way_is_stopped_by_the_clock() -> None:
 @pytest.mark.parametrize("patience", [-1, "10", True])
 def test_patience_is_a_number_of_seconds(patience: Any) -> None:
     for call in (profile, simulate):
-        with pytest.raises((TypeError, ValueError), match="patience must be a number of seconds, or None"):
+        with pytest.raises((TypeError, ValueError), match=r"patience.*None"):
             call(kernel("out[0] = 1;"), (1,), (1,), given(), patience=patience)
 
 
@@ -197,6 +196,6 @@ def test_a_thread_alone_may_take_many_steps() -> None:
     x = cp.zeros(1, cp.int32)
     simulate(counts, (1,), (1,), (x, 200_000))
     assert x.get().tolist() == [200_000]
-    with pytest.raises(KernelFault, match=r"it has run 1,000 times \(max_steps\)"):
+    with pytest.raises(KernelFault, match=r"1,000.*\(max_steps\)"):
         simulate(counts, (1,), (1,), (x, 2000), max_steps=1000)
     np.testing.assert_array_equal(x.get(), [201_000])

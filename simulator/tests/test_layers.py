@@ -32,6 +32,12 @@ def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
             yield from run_at_import(inner)
 
 
+@cache
+def used(module: str) -> frozenset[str]:
+    """All that a module imports, within functions too."""
+    return frozenset(imported(module, ast.walk(tree(module))))
+
+
 def imported(module: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The modules that some part of `module` imports."""
     for node in nodes:
@@ -44,12 +50,8 @@ def imported(module: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def test_nothing_of_the_course_is_imported() -> None:
-    used = {
-        (module, name.partition(".")[0])
-        for module in FILES
-        for name in imported(module, ast.walk(tree(module)))
-    }
-    assert [pair for pair in used if pair[1] in ("minilib", "coursekit", "tests", "benchmarks")] == []
+    others = {(module, name.partition(".")[0]) for module in FILES for name in used(module)}
+    assert [pair for pair in others if pair[1] in ("minilib", "coursekit", "tests", "benchmarks")] == []
 
 
 def test_nobody_imports_in_a_circle() -> None:
@@ -80,19 +82,19 @@ def room(module: str) -> str:
 
 
 def test_each_room_imports_only_those_below_it() -> None:
-    used = {name: set[str]() for name in ROOMS}
+    rooms = {name: set[str]() for name in ROOMS}
     for module in FILES:
-        for name in imported(module, ast.walk(tree(module))):
+        for name in used(module):
             if name.startswith("warplens.") and room(module) in ROOMS:
-                used[room(module)].add(room(name))
-    assert {name: found - {name} - ROOMS[name] for name, found in used.items()} == {
+                rooms[room(module)].add(room(name))
+    assert {name: found - {name} - ROOMS[name] for name, found in rooms.items()} == {
         name: set() for name in ROOMS
     }
 
 
 def test_no_late_import_hides_a_circle_in_the_language_the_detector_or_the_report() -> None:
     own = [module for module in FILES if room(module) in ("language", "detect", "report")]
-    graph = {module: FILES.keys() & imported(module, ast.walk(tree(module))) for module in own}
+    graph = {module: FILES.keys() & used(module) for module in own}
     TopologicalSorter(graph).prepare()
 
 
@@ -102,5 +104,5 @@ def test_what_is_plain_data_of_a_report_knows_nothing_of_showing_it() -> None:
     while todo:
         module = todo.pop()
         seen.add(module)
-        todo += (FILES.keys() & imported(module, ast.walk(tree(module)))) - seen
+        todo += (FILES.keys() & used(module)) - seen
     assert seen & {f"warplens.report.{name}" for name in shown} == set()

@@ -127,7 +127,7 @@ def test_the_race_that_a_limit_hides_is_found_below_it() -> None:
 # -------------------------------------------------------------------------------------------------- as data
 
 
-@pytest.mark.parametrize("kind", MET)
+@pytest.mark.parametrize("kind", sorted(MET.keys() - {"arguments"}))  # which are 64 MB, and more as text
 def test_a_report_as_a_dict_says_what_its_attributes_say(kind: str) -> None:
     report = MET[kind]()
     told = json.loads(json.dumps(report.to_dict()))

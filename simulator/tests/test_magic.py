@@ -12,6 +12,7 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from kernel_files import WHOLE_FILE as FILE
+from key_words import says
 
 from warplens import CompileError, cp, profile
 
@@ -38,7 +39,7 @@ def test_the_kernels_of_a_cell_get_their_names(shell):
 
 
 def test_a_whole_file_is_pasted_into_a_cell(shell):
-    with pytest.warns(UserWarning, match=r"all\.cu: left aside is host code .*main.* on lines"):
+    with pytest.warns(UserWarning, match=r"all\.cu:.*aside.*host.*main.*"):
         made = shell.run_cell_magic("cuda", "all", FILE)
     assert [*made.kernels] == ["add", "pairs"] and shell.user_ns["add"] is made.kernels["add"]
 
@@ -61,7 +62,7 @@ def test_a_mistake_is_told_at_its_line_in_the_cell(shell, capsys):
     with pytest.raises(CompileError) as caught:
         shell.run_cell_magic("cuda", "add", ADD.replace("y[0]", "z[0]"))
     assert str(caught.value).startswith("add.cu:3:")
-    assert "identifier 'z' is undefined" in str(caught.value)
+    assert says(str(caught.value), "'z' undefined")
     assert not shell.run_cell(f"%%cuda add\n{ADD.replace('y[0]', 'z[0]')}").success
     shown = capsys.readouterr().out
     assert "add.cu:3:" in shown and "Traceback" not in shown
@@ -98,20 +99,20 @@ def test_a_cell_can_begin_with_the_source_of_an_earlier_one(shell):
     y = cp.zeros(3, dtype=np.float32)
     shell.user_ns["fill"]((1,), (3,), (y,))
     assert y.tolist() == [0, 3, 6]
-    with pytest.raises(UsageError, match="no cell that was compiled here: run the cell %%cuda elsewhere"):
+    with pytest.raises(UsageError, match="%%cuda"):
         shell.run_cell_magic("cuda", "fill -a elsewhere", source)
 
 
 def test_a_kernel_does_not_replace_what_is_no_kernel(shell):
     shell.user_ns["cp"] = cp
-    with pytest.raises(UsageError, match="cp is something else in this notebook"):
+    with pytest.raises(UsageError, match="notebook"):
         shell.run_cell_magic("cuda", "mine", ADD.replace("add", "cp"))
     assert shell.user_ns["cp"] is cp
 
 
 @pytest.mark.parametrize(
     ("cell", "message"),
-    [(f"{ADD}\n%%cuda add\n{ADD}", "a second %%cuda line"), (ADD + "\n" * 100_000, "at most 100,000")],
+    [(f"{ADD}\n%%cuda add\n{ADD}", "%%cuda"), (ADD + "\n" * 100_000, "100,000")],
 )
 def test_a_cell_that_cannot_be_one_is_refused(shell, cell, message):
     with pytest.raises(UsageError, match=message):
@@ -122,10 +123,10 @@ def test_a_cell_that_cannot_be_one_is_refused(shell, cell, message):
     ("line", "message"),
     [
         ("", "required: name"),
-        ("1x", "cannot be a name"),
+        ("1x", "1x"),
         ("a -z", "unrecognized"),
         ('a -i "b', "No closing"),
-        ("a -D 3=4", "not a macro"),
+        ("a -D 3=4", "macro"),
     ],
 )
 def test_a_line_that_is_not_understood_says_how_to_write_it(shell, line, message):
@@ -134,7 +135,7 @@ def test_a_line_that_is_not_understood_says_how_to_write_it(shell, line, message
 
 
 def test_the_line_is_taken_as_it_stands(shell):
-    with pytest.raises(UsageError, match="cannot be a name"):
+    with pytest.raises(UsageError, match="getcwd"):
         shell.run_cell_magic("cuda", "{__import__('os').getcwd()}", ADD)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from agreement import SCHEDULES
 from fake_cupy import ROUND, START, Fake, asked_anew, installed
+from key_words import says
 from lesson import lesson
 from real_kernels import CASES, Case
 
@@ -67,16 +68,15 @@ def test_the_variable_decides_against_a_gpu() -> None:
 @pytest.mark.parametrize(
     ("devices", "told"),
     [
-        (0, "CuPy finds no GPU: nvidia-smi lists those that there are"),
-        (-1, "CuPy cannot use a GPU (cudaErrorInsufficientDriver: CUDA driver version is insufficient"),
+        (0, "CuPy GPU nvidia-smi"),
+        (-1, "CuPy GPU cudaErrorInsufficientDriver"),
     ],
 )
 def test_a_gpu_that_is_asked_for_and_missing_is_one_clear_line(devices: int, told: str) -> None:
     with installed(devices, "gpu"):
         with pytest.raises(RuntimeError) as error:
             backend()
-        assert str(error.value).startswith(f"WARPLENS=gpu, but {told}")
-        assert str(error.value).endswith("or unset WARPLENS, and kernels are simulated")
+        assert says(str(error.value), f"WARPLENS=gpu {told}")
         assert "\n" not in str(error.value)
         with pytest.raises(RuntimeError, match="WARPLENS=gpu"):
             _ = warplens.cp
@@ -84,7 +84,7 @@ def test_a_gpu_that_is_asked_for_and_missing_is_one_clear_line(devices: int, tol
 
 @pytest.mark.parametrize("wanted", ["cpu", "GPU", "1"])
 def test_other_values_of_the_variable_are_refused(wanted: str) -> None:
-    with asked_anew(wanted), pytest.raises(ValueError, match=f"must be gpu or simulate, not '{wanted}'"):
+    with asked_anew(wanted), pytest.raises(ValueError, match=f"gpu.*simulate.*'{wanted}'"):
         backend()
 
 
@@ -92,7 +92,7 @@ def test_what_is_missing_is_named_without_importing_cupy(monkeypatch: pytest.Mon
     module = import_module("warplens.backend")
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
-    assert module.missing_for_gpu() == "CuPy is not installed: pip install cupy-cuda12x"
+    assert says(module.missing_for_gpu(), "pip install cupy-cuda12x")
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(module, "missing_driver", lambda: "no driver")
     assert module.missing_for_gpu() == "no driver" and "cupy" not in sys.modules
@@ -114,7 +114,7 @@ class Driver:
 
 @pytest.mark.parametrize(
     ("driver", "told"),
-    [(Driver(0, 1), None), (Driver(100, 0), "finds no GPU"), (Driver(0, 0), "finds no GPU")],
+    [(Driver(0, 1), None), (Driver(100, 0), "GPU"), (Driver(0, 0), "GPU")],
 )
 def test_the_driver_is_asked(monkeypatch: pytest.MonkeyPatch, driver: Driver, told: str | None) -> None:
     module = import_module("warplens.backend")
@@ -128,7 +128,7 @@ def test_without_a_driver_its_library_is_named(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(name)
 
     monkeypatch.setattr("ctypes.CDLL", missing)
-    assert "there is no NVIDIA driver (" in import_module("warplens.backend").missing_driver()
+    assert says(import_module("warplens.backend").missing_driver(), "NVIDIA driver")
 
 
 def test_the_package_asks_nothing_before_it_is_asked() -> None:
@@ -165,10 +165,10 @@ def test_a_lesson_is_the_same_with_a_cupy_that_has_no_gpu(cupy_without_driver: s
 def test_a_lesson_that_wants_a_gpu_says_what_is_missing(cupy_without_driver: str) -> None:
     for first, told in (
         ("", "NVIDIA"),
-        ("import cupy", "CuPy cannot use a GPU (cudaErrorInsufficientDriver"),
+        ("import cupy", "cudaErrorInsufficientDriver"),
     ):
         said = lesson(first, path=cupy_without_driver, WARPLENS="gpu")
-        assert said.startswith("RuntimeError: WARPLENS=gpu, but ") and told in said
+        assert said.startswith("RuntimeError: ") and says(said, f"WARPLENS=gpu {told}")
 
 
 # ---------------------------------------------------------------------------------------------------- launch
@@ -235,22 +235,22 @@ def bad_launches(fake: Fake) -> list[tuple[Any, ...]]:
     x, n, host = ramp(fake, 8), 8, np.zeros(8, np.float32)
     return [
         (TypeError, "takes 3 arguments", (1,), (8,), (x, x)),
-        (TypeError, "got a NumPy array, which is on the host", (1,), (8,), (host, x, n)),
+        (TypeError, "NumPy host", (1,), (8,), (host, x, n)),
         (
             TypeError,
-            "got a NumPy array, which is on the host",
+            "NumPy host",
             (1,),
             (8,),
             (host, host, n),
         ),
-        (TypeError, "points to float32", (1,), (8,), (ramp(fake, 8, np.float64), x, n)),
-        (TypeError, "got the Python float 8.0", (1,), (8,), (x, x, 8.0)),
-        (ValueError, "is not C-contiguous", (1,), (8,), (x[::2], x, n)),
-        (ValueError, "1,025 threads along x", (1,), (1025,), (x, x, n)),
-        (ValueError, "must be at least 1", (0,), (8,), (x, x, n)),
-        (TypeError, "grid must be a tuple", 1, (8,), (x, x, n)),
-        (TypeError, "must be one tuple", (1,), (8,), x),
-        (TypeError, "some arguments are CuPy's", (1,), (8,), (x, stand_in.cp.zeros(8, np.float32), n)),
+        (TypeError, "float32", (1,), (8,), (ramp(fake, 8, np.float64), x, n)),
+        (TypeError, "float 8.0", (1,), (8,), (x, x, 8.0)),
+        (ValueError, "C-contiguous", (1,), (8,), (x[::2], x, n)),
+        (ValueError, "1,025 x", (1,), (1025,), (x, x, n)),
+        (ValueError, "grid 1", (0,), (8,), (x, x, n)),
+        (TypeError, "grid tuple", 1, (8,), (x, x, n)),
+        (TypeError, "tuple", (1,), (8,), x),
+        (TypeError, "CuPy", (1,), (8,), (x, stand_in.cp.zeros(8, np.float32), n)),
     ]
 
 
@@ -259,16 +259,16 @@ def test_what_is_refused_without_a_gpu_is_refused_with_one(cupy: Fake, number: i
     error, text, grid, block, args = bad_launches(cupy)[number]
     kernel = RawKernel(ADD, "add")
     for run in (kernel, lambda *a: simulate(kernel, *a), lambda *a: profile(kernel, *a)):
-        with pytest.raises(error, match=text) as found:
+        with pytest.raises(error) as found:
             run(grid, block, args)
-        assert isinstance(found.value, LaunchError)
+        assert isinstance(found.value, LaunchError) and says(str(found.value), text)
     assert cupy.launches == []
 
 
 def test_a_block_for_which_there_are_too_few_registers_is_refused(cupy: Fake) -> None:
     cupy.most_threads = 512
     kernel, x = RawKernel(ADD, "add"), ramp(cupy, 8)
-    with pytest.raises(ValueError, match=r"add: a block has 513 threads, and the GPU has registers for 512"):
+    with pytest.raises(ValueError, match=r"513.*GPU.*registers.*512"):
         kernel((1,), (513,), (x, x, 8))
     kernel((1,), (512,), (x, x, 8))
 
@@ -302,7 +302,7 @@ def test_a_kernel_tells_its_source_its_name_and_its_resources(cupy: Fake) -> Non
     with asked_anew("simulate"):
         kernel = RawKernel(source.replace("void", "void __launch_bounds__(96)"), "k")
         assert (kernel.name, kernel.max_threads_per_block, kernel.shared_size_bytes) == ("k", 96, 32)
-        with pytest.raises(AttributeError, match="num_regs belongs to a kernel that is compiled for a GPU"):
+        with pytest.raises(AttributeError, match=r"num_regs.*GPU"):
             _ = kernel.num_regs
         assert not hasattr(kernel, "grid")
 
@@ -413,16 +413,16 @@ def test_a_pointer_reaches_its_whole_allocation_and_no_more(cupy: Fake) -> None:
     assert x.get()[[0, 127]].tolist() == [1, 1]
     assert cupy.heap.read[0] == (x.data.ptr, x.data.ptr + ROUND)
     for i in (-65, 64):
-        with pytest.raises(KernelFault, match="x has 128 elements"):
+        with pytest.raises(KernelFault, match=r"\b128\b"):
             simulate(kernel, (1,), (1,), (y.data, i))
-    with pytest.raises(KernelFault, match="x has 64 elements"):
+    with pytest.raises(KernelFault, match=r"\b64\b"):
         simulate(kernel, (1,), (1,), (y, -1))
 
 
 def test_what_a_kernel_wrote_before_a_fault_is_there(cupy: Fake) -> None:
     source = 'extern "C" __global__ void k(float* x) { x[0] = 7; x[8] = 1; }'
     x = ramp(cupy, 8)
-    with pytest.raises(KernelFault, match="x has 8 elements"):
+    with pytest.raises(KernelFault, match=r"\b8\b"):
         simulate(RawKernel(source, "k"), (1,), (1,), (x,))
     assert x.get()[0] == 7
 
@@ -440,7 +440,7 @@ def test_a_pointer_of_unknown_size_is_refused_for_copies(cupy: Fake) -> None:
     unknown = cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(x.data.ptr, 0, x), 0)
     kernel = RawKernel(ADD, "add")
     kernel((1,), (1,), (unknown, x, 1))
-    with pytest.raises(LaunchError, match=r"pass an array, cp\.ndarray"):
+    with pytest.raises(LaunchError, match=r"cp\.ndarray"):
         profile(kernel, (1,), (1,), (unknown, x, 1))
 
 
@@ -461,7 +461,7 @@ def test_get_global_is_cupys_and_knows_its_size(cupy: Fake) -> None:
     x = cupy.asarray(np.ones(2, np.float32))
     module.get_function("scale")((1,), (2,), (x,))
     assert x.get().tolist() == [5, 7]
-    with pytest.raises(ValueError, match="has no variable 'factor' at file scope; there is: factors, calls"):
+    with pytest.raises(ValueError, match=r"'factor'.*factors, calls"):
         module.get_global("factor")
 
 
@@ -497,7 +497,7 @@ def test_source_outside_of_the_language_runs_unchecked_after_one_warning(cupy: F
     assert len(found) == 1 and found[0].filename == __file__
     text = str(found[0].message)
     assert text.startswith("sync.cu:1: unsupported: ") and "\n" not in text
-    assert "runs on the GPU unchecked" in text and "simulate and profile cannot run it" in text
+    assert says(text, "GPU unchecked simulate profile")
     assert [launch[3] for launch in cupy.launches][1] == (1, 2.0, None) and cupy.launches[0][4] == 8
     assert (kernel.name, kernel.source, kernel.num_regs) == ("sync", TENSOR_CORES, 32)
     assert kernel.declaration == "sync(...)"
@@ -524,9 +524,9 @@ def test_the_names_of_a_module_are_its_extern_c_kernels(cupy: Fake) -> None:
 def test_mistakes_are_refused_there_too(cupy: Fake) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(CompileError, match="identifier 'm' is undefined"):
+        with pytest.raises(CompileError, match=r"'m'.*undefined"):
             RawKernel(ADD.replace("i < n", "i < m"), "add")
-        with pytest.raises(ValueError, match="has no kernel 'sub'"):
+        with pytest.raises(ValueError, match="'sub'"):
             RawKernel(ADD, "sub")
     assert cupy.launches == []
 
@@ -551,11 +551,11 @@ TAKEN = {
 @pytest.mark.parametrize("what", TAKEN)
 def test_what_nvrtc_takes_is_never_refused(cupy: Fake, what: str) -> None:
     source = cupy.takes = TAKEN[what]
-    with pytest.warns(UserWarning, match="runs on the GPU unchecked") as found:
+    with pytest.warns(UserWarning, match="unchecked") as found:
         kernel = RawKernel(source, "odd")
         kernel((1,), (1,), (1, 2))
     assert len(found) == 1 and found[0].filename == __file__ and len(cupy.launches) == 1
-    with pytest.warns(UserWarning, match="runs on the GPU unchecked") as found:
+    with pytest.warns(UserWarning, match="unchecked") as found:
         RawModule(code=source).get_function("odd")((1,), (1,), ())
     assert len(found) == 1 and found[0].filename == __file__
 
@@ -564,7 +564,7 @@ def test_what_both_compilers_refuse_is_told_in_our_words(cupy: Fake) -> None:
     source = TAKEN["what is a mistake to it"]
     with pytest.raises(CompileError) as error:
         RawKernel(source, "odd")
-    assert str(error.value) == refusal(source) and "'m' is undefined" in str(error.value)
+    assert str(error.value) == refusal(source) and says(str(error.value), "'m' undefined")
 
 
 def refusal(source: str) -> str:
@@ -580,7 +580,7 @@ def test_a_fault_of_our_front_end_blocks_nobody_with_a_gpu(
         raise AssertionError("a case that nobody thought of")
 
     monkeypatch.setattr("warplens.unit.compiled", broken)
-    with pytest.warns(UserWarning, match="the simulator fails at it .AssertionError: a case that nobody"):
+    with pytest.warns(UserWarning, match="AssertionError"):
         kernel = RawKernel(ADD, "add")
     with monkeypatch.context() as patch:
         patch.setattr("warplens.unit.compiled", compiled)
@@ -595,6 +595,7 @@ def test_without_a_gpu_what_is_outside_of_the_language_is_an_error() -> None:
         RawKernel(TENSOR_CORES, "sync")
 
 
+@pytest.mark.thorough
 def test_what_a_gpu_is_tested_with_passes_on_the_fake() -> None:
     """Part of tests/gpu: so that it runs when there is a GPU at last."""
     root = Path(__file__).parents[2]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from key_words import says
 
 from warplens import RawKernel, cp, profile
 from warplens.report.report import Report
@@ -30,18 +32,16 @@ def test_a_barrier_missing_at_the_end_of_a_loop_is_one_problem_and_says_so() -> 
     report = run(TILE.replace("LAST", ""))
     assert len(report.races) == 2
     (one,) = report.problems
-    assert (
-        "comes again in the next round of the loop at line 4: wait at the end of its body too." in one.message
-    )
-    assert "The same between lines 5 and 8" in one.message or "The same between lines 6 and 8" in one.message
+    assert says(one.message, "round loop 4 end")
+    assert says(one.message, "5 8") or says(one.message, "6 8")
     assert one.count == sum(race.count for race in report.races)
-    assert str(report).startswith("k.cu: 1 block (1, 1, 1) of 64 threads (64, 1, 1): 1 problem\n")
+    assert says(str(report).splitlines()[0], "k.cu 1 (1, 1, 1) 64 (64, 1, 1) 1")
     assert run(TILE.replace("LAST", "__syncthreads();")).ok
 
 
 def test_two_missing_barriers_are_two_problems() -> None:
     report = run(TILE.replace("LAST", "").replace("    __syncthreads();\n", ""))
-    told = sorted("next round" in one.message for one in report.problems)
+    told = sorted(says(one.message, "round") for one in report.problems)
     assert told == [False, True]
 
 
@@ -64,8 +64,7 @@ def test_what_is_not_in_a_loop_comes_in_no_round() -> None:
 def test_an_update_by_several_threads_names_its_atomic(update: str, atomic: str | None) -> None:
     report = run(f"int t = threadIdx.x;\n{update}", grid=(2,))
     (one,) = report.problems
-    assert ("does them as one" in one.message) == (atomic is not None)
-    assert atomic is None or f"; {atomic} does" in one.message
+    assert set(re.findall(r"atomic[A-Z]\w+", one.message)) == ({atomic} if atomic else set())
 
 
 def test_a_step_of_a_scan_in_place_must_be_read_before_it_is_written() -> None:
@@ -77,14 +76,14 @@ if (t > 0) STEP
 y[t] = a[t];"""
     for step in ("a[t] += a[t - 1];", "a[t] = a[t] + a[t - 1];"):
         found = run(body.replace("STEP", step)).problems
-        assert any("read into a variable, wait, and then write" in one.message for one in found), step
+        assert any(says(one.message, "variable") for one in found), step
 
 
 def test_races_that_do_no_harm_are_shown_as_notes() -> None:
     report = run("y[0] = 1;\ny[2000] = 1;")
     assert report.races and [one.kind for one in report.shown("notes")] == ["same-value"]
     text = str(report)
-    assert text.index("Out of bounds") < text.index("Notes") and "Races" not in text
+    assert text.index("y[2000]") < text.index("Notes") < text.index("y[0]") and "Races" not in text
 
 
 def test_a_shuffle_without_its_lanes_is_one_problem() -> None:
@@ -99,12 +98,12 @@ def test_the_picture_of_barriers_shows_the_block_that_misses_one() -> None:
     report = run("if (blockIdx.x < 2 || threadIdx.x < 40) __syncthreads();\ny[threadIdx.x] = 0;", grid=(3,))
     assert report.barrier_divergence[0].block == (2, 0, 0)
     picture = report.picture("barriers")
-    assert picture.title == "Barriers: the warps of block (2,0,0), step by step"
+    assert says(picture.title, "(2,0,0)")
     assert [event.lanes.tolist() for event in report.seen.events if event.kind == "barrier"] == [[32, 8]]
 
 
 def test_a_report_says_where_to_look() -> None:
     report = run("y[threadIdx.x + 1000 * blockIdx.x] = 1;", grid=(2,))
-    assert "Step by step: report.trace((1, 0, 0), (24, 0, 0))" in str(report)
+    assert "report.trace((1, 0, 0), (24, 0, 0))" in str(report)
     assert "report.trace((1, 0, 0), (24, 0, 0))</code>" in report._repr_html_()
     assert "y[1024]" in str(report.trace((1, 0, 0), (24, 0, 0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -12,6 +13,7 @@ from agreement import SCHEDULES, by_oracle, compiled, difference, on_device, sim
 from oracle import SCHEDULES as ORDERS
 from oracle import Library, why_not
 from random_kernels import FEATURES, make, shrink, smaller, statement_count, usual
+from tiers import check_each
 
 from warplens import profile
 from warplens.engine import endless
@@ -21,16 +23,23 @@ AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
-FEW, MORE = 6, 200  # in the quick tests, and by day
+FEW, SOME, MORE = 6, 2 * AT_ONCE, 4 * AT_ONCE  # in the quick tests, in those of each day, and in CI
+
+
+def tier(seed: int) -> list[pytest.MarkDecorator]:
+    """How long it takes until a kernel's turn comes: most are for the night."""
+    if seed < SOME:
+        return [pytest.mark.slow] if seed >= FEW else []
+    return [pytest.mark.thorough if seed < MORE else pytest.mark.nightly]
 
 
 def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:
-    """A parameter for each kernel; all but a few are slow, and most are for the night."""
-    when = {
-        seed: [] if seed < FEW else [pytest.mark.slow if seed < MORE else pytest.mark.nightly]
-        for seed in range(0, KERNELS, step)
-    }
-    return [pytest.param(seed, marks=[*marks, *more]) for seed, more in when.items()]
+    """A parameter for each ten kernels, and for the first few."""
+    starts = [0, *range(FEW, 10, 10), *range(10, KERNELS, 10)]
+    return [
+        pytest.param(range(-(-a // step) * step, b, step), id=f"{a}-", marks=[*marks, *tier(a)])
+        for a, b in pairwise([*starts, KERNELS])
+    ]
 
 
 @cache
@@ -41,39 +50,49 @@ def library(batch: int) -> Library:
     return Library([(random.source, [random.name]) for random in made])
 
 
-@pytest.mark.parametrize("seed", seeds(1, *needs_oracle))
-def test_simulator_equals_the_oracle(seed: int) -> None:
-    random = usual(seed)
-    want = by_oracle(random, library(seed // AT_ONCE)[random.name])
-    for schedule in SCHEDULES:
-        found = difference(random, simulated(random, schedule), want)
-        assert found is None, (
-            f"{schedule}: {found}; shrink it with python simulator/tests/helpers/agreement.py {seed}"
-        )
+@pytest.mark.parametrize("seeds", seeds(1, *needs_oracle, pytest.mark.slow))
+def test_simulator_equals_the_oracle(seeds: range) -> None:
+    """Where it does not, helpers/agreement.py SEED shows the shortest kernel that differs."""
+
+    def check(seed: int) -> None:
+        random = usual(seed)
+        want = by_oracle(random, library(seed // AT_ONCE)[random.name])
+        for schedule in SCHEDULES:
+            found = difference(random, simulated(random, schedule), want)
+            assert found is None, f"{schedule}: {found}"
+
+    check_each(seeds, check)
 
 
-@pytest.mark.parametrize("seed", seeds(4))
-def test_profile_finds_nothing_in_a_kernel_without_races(seed: int) -> None:
-    random = usual(seed)
-    kernel, args = compiled(random.source, random.name), on_device(random.arguments())
-    report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
-    assert report.ok and not report.races, str(report)
-    assert difference(random, report.outputs, simulated(random, "forward")) is None
+@pytest.mark.parametrize("seeds", seeds(4))
+def test_profile_finds_nothing_in_a_kernel_without_races(seeds: range) -> None:
+    def check(seed: int) -> None:
+        random = usual(seed)
+        kernel, args = compiled(random.source, random.name), on_device(random.arguments())
+        report = profile(kernel, random.grid, random.block, args, shared_mem=random.shared_mem)
+        assert report.ok and not report.races, str(report)
+        assert difference(random, report.outputs, simulated(random, "forward")) is None
+
+    check_each(seeds, check)
 
 
-@pytest.mark.parametrize("seed", seeds(10))
+@pytest.mark.parametrize("seeds", seeds(10))
 def test_a_loop_that_ends_is_never_taken_for_one_without_end(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endless, "FIRST", 1)  # looked at from the first iteration on
-    random = usual(seed)
-    for schedule in SCHEDULES:
-        simulated(random, schedule)
+
+    def check(seed: int) -> None:
+        for schedule in SCHEDULES:
+            simulated(usual(seed), schedule)
+
+    check_each(seeds, check)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "batch", [pytest.param(b, marks=needs_oracle) for b in range(-(-KERNELS // AT_ONCE))]
+    "batch",
+    [pytest.param(b, marks=[*needs_oracle, *tier(b * AT_ONCE)]) for b in range(-(-KERNELS // AT_ONCE))],
 )
 def test_random_kernels_give_the_same_in_every_order_of_threads(batch: int) -> None:
     for seed in range(batch * AT_ONCE, min(KERNELS, (batch + 1) * AT_ONCE)):
@@ -133,10 +152,16 @@ WORDS = {
 }  # fmt: skip
 
 
+@cache
+def with_all_features() -> list[str]:
+    return [make(seed, *FEATURES).source for seed in range(150)]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", FEATURES)
 def test_each_feature_occurs_where_it_is_switched_on_and_nowhere_else(feature: str) -> None:
     others = [name for name in FEATURES if name != feature]
-    sources = [make(seed, *FEATURES).source for seed in range(150)]
+    sources = with_all_features()
     without = [make(seed, *others).source for seed in range(100)]
     for word in WORDS[feature]:
         assert sum(word in source for source in sources) >= 2, word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from unittest import mock
 
@@ -10,8 +11,8 @@ import pytest
 from agreement import compiled, on_device, on_host
 from kernel_files import Example, examples
 from random_kernels import usual
-from real_kernels import CASES, Case
-from tiers import slow_but
+from real_kernels import FILES, Case
+from tiers import check_each, slow_but
 
 from warplens import KernelFault, RawKernel, RawModule, simulate
 from warplens.engine import run
@@ -21,7 +22,7 @@ SCHEDULES = ("forward", "reverse")
 by_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
-def left(kernel: Any, launch: Any, schedule: str, host: list[Any], max_steps: int = 20_000) -> list[Any]:
+def left(kernel: Any, launch: Any, schedule: str, host: list[Any], max_steps: int) -> list[Any]:
     """What a run leaves in its arrays, and what stopped it."""
     args, said = on_device(host), "no fault"
     try:
@@ -34,7 +35,7 @@ def left(kernel: Any, launch: Any, schedule: str, host: list[Any], max_steps: in
     return [said, *[None if a is None else a.tobytes() for a in on_host(args)]]
 
 
-def both(kernel: Any, launch: Any, schedule: str, host: list[Any]) -> bool:
+def both(kernel: Any, launch: Any, schedule: str, host: list[Any], max_steps: int = 20_000) -> bool:
     """Run it in both ways, which must leave the same; whether all boxes ran side by side."""
     done: list[bool] = []
 
@@ -44,42 +45,50 @@ def both(kernel: Any, launch: Any, schedule: str, host: list[Any]) -> bool:
 
     real = run.run_box
     with mock.patch.object(run, "run_box", noted):
-        found = left(kernel, launch, schedule, host)
+        found = left(kernel, launch, schedule, host, max_steps)
     with mock.patch.object(run, "run_box", lambda *args: False):
-        assert found == left(kernel, launch, schedule, host)
+        assert found == left(kernel, launch, schedule, host, max_steps)
     return bool(done) and all(done)
 
 
-@by_schedule
-@pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.nightly, id=c.id) for c in CASES])
-def test_of_real_kernels(case: Case, schedule: str) -> None:
-    names = (case.kernel,) if "<" in case.kernel else None
-    kernel = RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
-    both(kernel, case, schedule, list(case.args))
+@pytest.mark.nightly
+@pytest.mark.parametrize("file", FILES)
+def test_of_real_kernels(file: str) -> None:
+    def check(case: Case) -> None:
+        names = (case.kernel,) if "<" in case.kernel else None
+        kernel = RawModule(code=case.source, name_expressions=names).get_function(case.kernel)
+        for schedule in SCHEDULES:
+            both(kernel, case, schedule, list(case.args))
+
+    check_each(FILES[file], check)
 
 
-@by_schedule
 @pytest.mark.parametrize(
     "launch",
     slow_but(5, examples("bug", "correct")),
     ids=lambda one: one.id,
 )
-def test_of_planted_bugs_and_correct_kernels(launch: Example, schedule: str) -> None:
-    both(RawKernel(launch.source, "k"), launch, schedule, launch.host_args())
+def test_of_planted_bugs_and_correct_kernels(launch: Example) -> None:
+    kernel = RawKernel(launch.source, "k")
+    for schedule in SCHEDULES:
+        both(kernel, launch, schedule, launch.host_args())
 
 
-@by_schedule
 @pytest.mark.parametrize(
-    "seed",
+    "seeds",
     [
-        *range(3),
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 10)),
-        *(pytest.param(n, marks=pytest.mark.nightly) for n in range(10, 200)),
+        pytest.param(range(3), id="few"),
+        pytest.param(range(3, 10), id="some", marks=pytest.mark.slow),
+        *(pytest.param(range(n, n + 10), id=f"{n}-", marks=pytest.mark.nightly) for n in range(10, 200, 10)),
     ],
 )
-def test_of_random_kernels(seed: int, schedule: str) -> None:
-    random = usual(seed)
-    both(compiled(random.source, random.name), random, schedule, list(random.arguments()))
+def test_of_random_kernels(seeds: range) -> None:
+    def check(seed: int) -> None:
+        random = usual(seed)
+        for schedule in SCHEDULES:
+            both(compiled(random.source, random.name), random, schedule, list(random.arguments()))
+
+    check_each(seeds, check)
 
 
 class Grid:
@@ -105,7 +114,7 @@ def ran(body: str, schedule: str, grid: Any = (5, 3, 2), block: Any = (8, 9)) ->
     rng = np.random.default_rng(0)
     x = rng.integers(0, 40, n).astype(np.int32)
     host = [x, np.arange(n, dtype=np.int32), rng.standard_normal(n).astype(np.float32), n]
-    return both(RawKernel(source, "k"), Grid(grid, block), schedule, host)
+    return both(RawKernel(source, "k"), Grid(grid, block), schedule, host, max_steps=1000)
 
 
 ALONE = {
@@ -168,9 +177,12 @@ def test_blocks_that_meet_run_one_by_one(body: str, schedule: str) -> None:
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (7, 1, 1), (3, 4, 5), (1, 6, 2), (9, 1, 3), (2, 2, 1)])
-@pytest.mark.parametrize("most", [1, 2, 5, 7, 1000])
-@pytest.mark.parametrize("reverse", [False, True])
-def test_boxes_are_the_grid_in_its_order(grid: Any, most: int, reverse: bool) -> None:
+def test_boxes_are_the_grid_in_its_order(grid: Any) -> None:
+    for most, reverse in itertools.product([1, 2, 5, 7, 1000], [False, True]):
+        check_boxes(grid, most, reverse)
+
+
+def check_boxes(grid: Any, most: int, reverse: bool) -> None:
     made = list(boxes(grid, most, reverse))
     found = [block for box in made for block in run.blocks_of(box, reverse)]
     gx, gy, gz = grid

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +83,20 @@ def as_cpp(source: str) -> str:
     without a body lets others go on, for which it may wait."""
     source = re.sub(r"#include\s*[<\"](cuda_[fb][pf]16|cooperative_groups(/\w+)?).h[>\"]", "", source)
     source = re.sub(r"^(\s*while \(.*\)) \{\}$", r"\1 fibers::pause();", source, flags=re.MULTILINE)
+    source = source.replace('extern "C"', "")  # in which kernels of two sources would be one
     pattern = r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w\s]+?)\s*\b(\w+)\s*\[\s*\]\s*;"
     return re.sub(pattern, r"\1 *const \2 = (\1 *)fibers::dynamic_shared;", source)
 
 
 def program(units: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """The whole C++ text: each source, then a launcher for each of its kernels."""
+    """The whole C++ text: each source in a namespace of its own, then a launcher for each of its kernels."""
     text = [f'#include "{HEADER}"']
     number = 0
     for at, (source, kernels) in enumerate(units):
         # Internal linkage, so that the shared variables of templates can stand in the section of the others.
-        text += ["namespace {", f'#line 1 "unit{at}.cu"', as_cpp(source), "}"]
-        for kernel in kernels:
+        cpp = re.sub(r"(?<![\w>:])::(?=\w)", f"unit{at}::", as_cpp(source))  # ::name, of the whole source
+        text += [f"namespace {{ namespace unit{at} {{", f'#line 1 "unit{at}.cu"', cpp, "}}"]
+        for kernel in (f"unit{at}::{name}" for name in kernels):
             text.append(
                 f'extern "C" size_t parameters_{number} = fibers::count_parameters(&{kernel});\n'
                 f'extern "C" int launch_{number}(const unsigned *size, int schedule, double seconds, '
@@ -104,6 +107,7 @@ def program(units: Sequence[tuple[str, Sequence[str]]]) -> str:
                 "\n}"
             )
             number += 1
+        text += [f"#undef {name}" for name in re.findall(r"^\s*#\s*define\s+(\w+)", source, re.MULTILINE)]
     return "\n".join(text) + "\n"
 
 
@@ -131,16 +135,20 @@ def build(text: str) -> Path:
 class Library:
     """Several sources in one compilation: `units` are (source, names of kernels).
 
-    A name is unique over all of them, and may have template arguments: "copy<float, 32>".
+    A name may have template arguments: "copy<float, 32>". `kernels` has those of each source; where a name is
+    in one of them alone, `library[name]` is its kernel.
     """
 
     def __init__(self, units: Sequence[tuple[str, Sequence[str]]]) -> None:
         self._library = ctypes.CDLL(str(build(program(units))))
-        names = [name for _, kernels in units for name in kernels]
-        self.kernels = {name: Kernel(self._library, i, name) for i, name in enumerate(names)}
+        number = count()
+        self.kernels = [
+            {name: Kernel(self._library, next(number), name) for name in names} for _, names in units
+        ]
 
     def __getitem__(self, name: str) -> Kernel:
-        return self.kernels[name]
+        [kernel] = (kernels[name] for kernels in self.kernels if name in kernels)
+        return kernel
 
 
 @dataclass(frozen=True)

@@ -687,3 +687,4 @@ def jacobi(rng: np.random.Generator) -> Iterator[Case]:
 
 
 CASES = [case for number, make in enumerate(BUILDERS) for case in make(np.random.default_rng([2024, number]))]
+FILES = {file: [case for case in CASES if case.file == file] for file in dict.fromkeys(c.file for c in CASES)}
