@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
+
+from ruff import find_ruff_bin
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
@@ -40,7 +41,7 @@ def undefined_names(text: str, course: Course, name: str = "module.py") -> list[
 def _ruff(course: Course, options: list[str], name: str, text: str) -> str:
     settings = ["--config", str(course.root / "pyproject.toml"), "--no-cache", "--stdin-filename", name, "-"]
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *options, *settings],
+        [find_ruff_bin(), *options, *settings],
         input=text.encode(),
         capture_output=True,
         cwd=course.root,
@@ -48,7 +49,5 @@ def _ruff(course: Course, options: list[str], name: str, text: str) -> str:
     )
     if done.returncode != 0:
         problem = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise CourseError(
-            f"ruff cannot format {name}: {problem} (is it installed? pip install 'minilib[course]')"
-        )
+        raise CourseError(f"ruff cannot format {name}: {problem}")
     return done.stdout.decode()
