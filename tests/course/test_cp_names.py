@@ -114,10 +114,12 @@ def test_uses_are_found_in_every_form() -> None:
     assert len({use.path for use in all_uses()}) > 40
 
 
+@pytest.mark.slow
 def test_the_stand_in_has_every_name_that_is_used() -> None:
     assert [use for use in all_uses() if use.path not in ONLY_CUPYS and not ours(use.path)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_cupy_has_every_name_that_is_used(version: str) -> None:
     assert [use for use in all_uses() if not has(recorded(version), use.path)] == []
@@ -126,6 +128,7 @@ def test_cupy_has_every_name_that_is_used(version: str) -> None:
 OTHERS = {"einsum": ("optimize",)}  # taken as **kwargs, and in CuPy's documentation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_is_given_by_name_is_called_so_in_cupy(version: str) -> None:
     known = recorded(version)["parameters"]

@@ -188,7 +188,7 @@ def test_a_bundle_without_tests_runs_its_chapters(course: Course) -> None:
 
 
 def test_where_no_test_matches_one_line_says_so(course: Course) -> None:
-    result = coursekit("--course", course.root, "test", "-k", "nothing")
+    result = coursekit("--course", course.root, "test", "-k", "nothing", "-n", "0")
     assert result.returncode == 2 and "error: no test matches" in result.stderr
 
 

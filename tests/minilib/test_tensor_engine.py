@@ -395,6 +395,7 @@ def test_backward_gives_the_memory_back_though_the_loss_lives_on() -> None:
     assert size < 0.2 * BLOCK
 
 
+@pytest.mark.slow
 def test_backward_frees_on_the_way() -> None:
     """The peak of backward is that of forward and a few gradients, not twice forward."""
     w = Tensor(np.eye(100), requires_grad=True)
