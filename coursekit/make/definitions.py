@@ -75,6 +75,10 @@ class Definition:
     def is_import(self) -> bool:
         return is_import(self.node)
 
+    def error(self, message: str) -> SourceError:
+        """What is wrong with it, and where."""
+        return SourceError(self.cell, self.line, message)
+
 
 def definitions(cell: Cell) -> list[Definition]:
     """The top-level statements of a code cell, in order. Raises SourceError."""

@@ -60,7 +60,7 @@ def test_all_positions_cost_512_times_one():
     def cost(t, s):
         return t * (12 * 128**2 + 2 * 128 * s)
 
-    assert cost(512, 512) == 512 * cost(1, 512) and "512 times the arithmetic" in PROSE
+    assert cost(512, 512) == 512 * cost(1, 512) and tells(PROSE, 512)
 
 
 def test_the_dials_stand_still_where_no_script_runs():
