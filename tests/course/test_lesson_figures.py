@@ -167,6 +167,7 @@ def test_the_headline_of_03c_is_the_recorded_race():
     assert [*winner.values()] == ["momentum 0.9", "AdamW", "AdamW"]
 
 
+@pytest.mark.slow
 def test_the_race_is_run_with_the_lesson_s_network_and_batches():
     lesson = Lesson("03c")
     names = {"np": np, "tensor": tensor, "F": F}

@@ -155,6 +155,7 @@ def test_a_stratified_split_holds_out_the_same_part_of_each_class():
     assert np.bincount(labels.numpy()[held]).tolist() == [10, 4, 2]
 
 
+@pytest.mark.slow
 def test_digits_are_scikit_learns():
     images, labels = digits().tensors
     from sklearn.datasets import load_digits  # a second

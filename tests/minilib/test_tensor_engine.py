@@ -375,6 +375,7 @@ def test_no_grad_keeps_nothing() -> None:
     assert size < 0.1 * BLOCK
 
 
+@pytest.mark.slow
 def test_without_leaves_that_want_gradients_nothing_is_kept() -> None:
     _, size = arrays_alive(layers(10, Tensor(np.eye(100))))
     assert size < 0.1 * BLOCK
