@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)  # the simulator has a workflow of its own
         if item.path.suffix == ".ipynb" or any(map(item.get_closest_marker, ("slow", "thorough"))):
             slow.add(item.path)
-        if item.path.is_relative_to(HERE):
+        elif item.path.is_relative_to(HERE):
             cases[item.nodeid.partition("[")[0]].append(item)
     for same in cases.values():
         fast = same[:: -(-len(same) // SOME)] if len(same) > MANY else same
