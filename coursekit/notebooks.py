@@ -144,6 +144,14 @@ def cells(path: Path, notebook: NotebookNode) -> list[Cell]:
     return [Cell(path, number, node) for number, node in enumerate(notebook.cells, 1)]
 
 
+def locked_cell(source: str, name: str) -> NotebookNode:
+    """A code cell with the id `name` that nbgrader knows, and that earns nothing."""
+    flags = {"grade": False, "solution": False, "task": False, "points": 0, "schema_version": 3}
+    about = {"nbgrader": {**flags, "grade_id": name, "locked": True}}
+    made: NotebookNode = nbformat.v4.new_code_cell(source, id=name, metadata=about)  # type: ignore[no-untyped-call]
+    return made
+
+
 def cuda_line(source: str) -> str | None:
     """The line `%%cuda NAME` of a cell that holds CUDA C, None for Python."""
     first, _, _ = source.lstrip().partition("\n")

@@ -4,6 +4,7 @@ come first, so that no worker is left with a long one at the end."""
 import os
 import re
 import signal
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,24 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 
 
 HERE = Path(__file__).parent
+MANY, SOME = 12, 6  # of a test with more cases than MANY, SOME are fast
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = set()
+    cases = defaultdict(list)
     for item in items:
         if item.get_closest_marker("slow") and not item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.thorough)  # the simulator has a workflow of its own
         if item.path.suffix == ".ipynb" or any(map(item.get_closest_marker, ("slow", "thorough"))):
             slow.add(item.path)
+        elif item.path.is_relative_to(HERE):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for same in cases.values():
+        fast = same[:: -(-len(same) // SOME)] if len(same) > MANY else same
+        for item in {*same} - {*fast}:
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: (not item.path.is_relative_to(HERE / "parity"), item.path not in slow))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.make.cuda_file import CudaFile
-from coursekit.make.definitions import Definition, SourceError, definitions, does_nothing, is_docstring
+from coursekit.make.definitions import Definition, definitions, does_nothing, is_docstring
 from coursekit.make.exports import Export
 from coursekit.make.module import Module, clash
 from coursekit.make.tidy import tidy, undefined_names
@@ -96,9 +96,7 @@ class Book:
         if not found and definition.owner:
             found = [name for name in candidates if self.modules[name].defines(definition.owner)]
         if len(found) > 1:
-            raise SourceError(
-                definition.cell,
-                definition.line,
+            raise definition.error(
                 f"`{definition.name}` stands in {' and in '.join(found)}; say which: `#| export {found[0]}`",
             )
         return found[0] if found else after[0] if after and after[0] in candidates else candidates[0]
@@ -151,9 +149,7 @@ class Book:
             source = module.source_at(text, one.line)
             if source:
                 message = f"in module {module.name}: {one.message[:1].lower() + one.message[1:]}"
-                raise SourceError(
-                    source.cell,
-                    source.line,
+                raise source.error(
                     f"{message}; export what defines it, or import it in {module.file}",
                 )
         return text
@@ -242,7 +238,7 @@ def _check_import(definition: Definition, targets: tuple[str, ...]) -> None:
             line = f"`{ast.unparse(part)}` cannot stand in module {targets[0]}"
         else:
             continue
-        raise SourceError(definition.cell, definition.line, line)
+        raise definition.error(line)
 
 
 def _check_same_import(definition: Definition, other: Definition) -> None:
@@ -265,8 +261,6 @@ def _refuse_expressions(definition: Definition) -> None:
     node = definition.node
     is_quiet = is_docstring(node) or does_nothing(node)
     if isinstance(node, ast.Expr) and not (is_quiet or isinstance(node.value, ast.Call)):
-        raise SourceError(
-            definition.cell,
-            definition.line,
+        raise definition.error(
             "an exported cell defines things; show a value in a cell of its own",
         )

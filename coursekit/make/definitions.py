@@ -34,7 +34,6 @@ class Statement:
     above: tuple[str, ...]  # comments and empty lines, without their indentation
     lines: tuple[str, ...]
     column: int = 0  # how far the lines are indented
-    fixed: frozenset[int] = frozenset()  # lines that begin inside of a string, which indentation would change
 
     @property
     def text(self) -> str:
@@ -44,8 +43,9 @@ class Statement:
         """The lines as they stand at `column`, those above them included."""
         more = column - self.column
         lines = [" " * column + line if line else "" for line in self.above]
-        for number, line in enumerate(self.lines):
-            if number not in self.fixed and line.strip():
+        fixed = {*_inside_strings(self.node)} if more else set()  # indentation would change the strings
+        for number, line in enumerate(self.lines, first_line(self.node)):
+            if number not in fixed and line.strip():
                 space = len(line) - len(line.lstrip(" "))
                 line = " " * max(space + more, 0) + line[space:]
             lines.append(line)
@@ -74,6 +74,10 @@ class Definition:
     @property
     def is_import(self) -> bool:
         return is_import(self.node)
+
+    def error(self, message: str) -> SourceError:
+        """What is wrong with it, and where."""
+        return SourceError(self.cell, self.line, message)
 
 
 def definitions(cell: Cell) -> list[Definition]:
@@ -146,8 +150,7 @@ def class_parts(statement: Statement) -> tuple[Statement, list[Statement], list[
         start -= 1
     header = [*lines[:start], *filter(None, [_before(lines[place], node.body[0], place + begin)])]
     members, below = _taken(node.body, lines, begin, start + begin)
-    fixed = frozenset(number for number in statement.fixed if number < len(header))
-    return replace(statement, lines=tuple(header), fixed=fixed), members, below
+    return replace(statement, lines=tuple(header)), members, below
 
 
 def _taken(
@@ -172,9 +175,7 @@ def _taken(
             own += lines[(node.end_lineno or 0) - offset + 1 : end - offset + 1]
         if before:
             own[0] = own[0].encode()[node.col_offset :].decode()
-        column = 0 if before else node.col_offset
-        fixed = {number - begin for number in _inside_strings(node)}
-        found.append(Statement(node, tuple(above), tuple(own), column, frozenset(fixed)))
+        found.append(Statement(node, tuple(above), tuple(own), 0 if before else node.col_offset))
         read = end + 1
     return found, [line.strip() for line in lines[read - offset :]]
 

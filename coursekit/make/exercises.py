@@ -8,7 +8,6 @@ import copy
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from coursekit import given
@@ -22,6 +21,7 @@ from coursekit.notebooks import (
     as_text,
     cells,
     cut,
+    locked_cell,
     read,
     solution_markers,
     stubbed,
@@ -116,17 +116,9 @@ def exercise(notebook: NotebookNode, path: Path) -> NotebookNode:
 
 def _start_of_checks(chapter: str) -> NotebookNode:
     """The cell above the first answer."""
-    flags = {
-        "grade": False,
-        "locked": True,
-        "points": 0,
-        "schema_version": 3,
-        "solution": False,
-        "task": False,
-    }
-    metadata = {"deletable": False, "editable": False, "nbgrader": {**flags, "grade_id": "coursekit-check"}}
     source = f'from coursekit.box.check import Unsolved, checks\n\ncheck = checks("{chapter}")'
-    made: NotebookNode = nbformat.v4.new_code_cell(source, id="coursekit-check", metadata=metadata)  # type: ignore[no-untyped-call]
+    made = locked_cell(source, "coursekit-check")
+    made.metadata.update(deletable=False, editable=False)
     return made
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.notebooks import cells, read
+from coursekit.make.definitions import FUNCTION, as_members, definitions
+from coursekit.make.module import Module
+from coursekit.notebooks import Cell, cells, cuda_line, read
 
 
 @dataclass(frozen=True)
@@ -44,28 +46,20 @@ def home(course: Course, asked: str) -> Home:
 
 def _homes(course: Course) -> Iterator[Home]:
     for path in sorted([*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")]):
-        shown = path.relative_to(course.root)
-        for cell in cells(shown, read(path)):
-            if cell.directive("export") is not None and not cell.source.startswith("%"):
-                yield from (Home(name, path, cell.where()) for name, _ in _defined(cell.source))
+        for cell in cells(path.relative_to(course.root), read(path)):
+            if cell.directive("export") is not None and not cuda_line(cell.source):
+                yield from (Home(name, path, cell.where()) for name in sorted(names(cell)))
     for path in sorted(course.library.rglob("*.py")):
-        for name, line in _defined(path.read_text(encoding="utf-8")):
-            yield Home(name, path, f"{path.relative_to(course.root)}, line {line}", line)
+        shown, text = path.relative_to(course.root), path.read_text(encoding="utf-8")
+        found = dict[str, int]()
+        for name, item in Module(path.stem, text).members():
+            if isinstance(item.node, (*FUNCTION, ast.ClassDef)):
+                found.setdefault(name, item.node.lineno)  # a property and its setter are one
+        yield from (Home(name, path, f"{shown}, line {line}", line) for name, line in found.items())
 
 
-def _defined(text: str) -> Iterator[tuple[str, int]]:
-    """The functions and classes of a text, with those of classes as `Class.name`, and their lines."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef):
-            owners = [
-                f"{call.args[0].id}."
-                for call in node.decorator_list
-                if isinstance(call, ast.Call) and ast.unparse(call.func) == "add_to"
-                if call.args and isinstance(call.args[0], ast.Name)
-            ]
-            yield f"{''.join(owners)}{node.name}", node.lineno
-        elif isinstance(node, ast.ClassDef):
-            yield node.name, node.lineno
-            for inner in node.body:
-                if isinstance(inner, ast.FunctionDef):
-                    yield f"{node.name}.{inner.name}", inner.lineno
+def names(cell: Cell) -> set[str]:
+    """The names that a cell defines, members as in `Value.tanh`."""
+    found = [one for one in definitions(cell) if not one.is_import]
+    parts = [part for one in found if isinstance(one.node, ast.ClassDef) for part in as_members(one)]
+    return {name for one in (*found, *parts) for name in one.names}

@@ -151,18 +151,14 @@ class Module:
         assert definition.owner is not None
         found = self._class(definition.owner)
         if found is None:
-            raise SourceError(
-                definition.cell,
-                definition.line,
+            raise definition.error(
                 f"add_to({definition.owner}): module {self.name} has no class {definition.owner} "
                 "above this cell",
             )
         self._check_decorators(definition)
         statement = as_class_body(definition)
         if definition.owner in names_read_now(statement.node):
-            raise SourceError(
-                definition.cell,
-                definition.line,
+            raise definition.error(
                 f"{definition.owner} does not exist yet while its body is being run; write a method",
             )
         assert found.members is not None
@@ -173,9 +169,7 @@ class Module:
         if isinstance(node, FUNCTION) and not ast.unparse(node.decorator_list[0]).startswith(
             ("add_to(", "coursekit.add_to(")
         ):
-            raise SourceError(
-                definition.cell,
-                definition.line,
+            raise definition.error(
                 f"@add_to({definition.owner}) stands above the other decorators",
             )
 
@@ -269,9 +263,7 @@ class Module:
             return
         for name in names_read_now(member.node):
             if name in later:
-                raise SourceError(
-                    member.source.cell,
-                    member.source.line,
+                raise member.source.error(
                     f"in the module, `{name}` is not defined yet when class {item.name} is made; "
                     "define it in a cell above the class, or use it inside a function",
                 )
@@ -332,6 +324,4 @@ def _apart(statement: Statement) -> Statement:
 
 def clash(definition: Definition, where: str, name: str = "") -> SourceError:
     name = (name or definition.name).rpartition(".")[2]
-    return SourceError(
-        definition.cell, definition.line, f"`{name}` is already defined in {where}; keep one, or rename one"
-    )
+    return definition.error(f"`{name}` is already defined in {where}; keep one, or rename one")

@@ -14,7 +14,6 @@ takes is only compared with the rule, a minute for 180 words or 8 lines of code:
 from __future__ import annotations
 
 import argparse
-import copy
 import math
 import re
 import tomllib
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_markdown_cell
 
 from coursekit.course import Course, chapter_number
 from coursekit.errors import CourseError
@@ -31,7 +30,7 @@ from coursekit.files import read_text
 from coursekit.make import exercises
 from coursekit.make.drift import need_solutions, settle
 from coursekit.make.exports import notebooks_in
-from coursekit.notebooks import Cell, as_text, cells, read
+from coursekit.notebooks import Cell, as_text, cells, locked_cell, read
 
 OPEN, CLOSE = "<!-- badges -->", "<!-- /badges -->"
 BACK, NEXT = "back", "next"  # the ids of the cells with links
@@ -50,12 +49,6 @@ _INSTALL = '    %pip install --quiet "minilib-course[notebooks] @ git+https://gi
 _REFUSE = (
     '    raise ModuleNotFoundError("run `make lab` in a clone of the course, and open this notebook there")'
 )
-_LOCKED: dict[str, object] = {
-    "nbgrader": {
-        "grade": False, "grade_id": "install", "locked": True, "points": 0, "schema_version": 3,
-        "solution": False, "task": False,
-    }
-}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -217,7 +210,7 @@ def _add_places(path: Path, notebook: NotebookNode) -> None:
         opening.node.source = f"{title}\n\n{OPEN}\n{CLOSE}\n\n{text.lstrip()}".rstrip()
     first = next((cell for cell in found if cell.is_code), None)
     if first and not first.source.startswith("# setup"):
-        cell = new_code_cell("# setup", id="install", metadata=copy.deepcopy(_LOCKED))  # type: ignore[no-untyped-call]
+        cell = locked_cell("# setup", "install")
         cell.execution_count = first.node.execution_count
         notebook.cells.insert(first.number - 1, cell)
 

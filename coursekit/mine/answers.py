@@ -23,7 +23,7 @@ HELPERS = "helpers"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a learner wrote for one exercise that is a part of a module."""
+    """An answer, the course's or a learner's, that is a part of a module."""
 
     exercise: str  # "1.4", or "helpers"
     export: Export
@@ -33,25 +33,17 @@ class Answer:
         return self.export.cell
 
 
-@dataclass(frozen=True)
-class Task:
-    """An exercise of the course whose answer is a part of a module."""
-
-    exercise: str
-    export: Export
-
-
 def originals(course: Course) -> list[Path]:
     """The exercise notebooks of the course: solutions, or in a student bundle the exercises."""
     folder = course.solutions if course.solutions.is_dir() else course.exercises
     return sorted(folder.glob("[0-9]*.ipynb"))
 
 
-def tasks(course: Course) -> Iterator[tuple[Path, list[Task]]]:
-    """Each exercise notebook with its exercises that are exported."""
+def tasks(course: Course) -> Iterator[tuple[Path, list[Answer]]]:
+    """Each exercise notebook with the answers that it asks for and exports."""
     for path in originals(course):
         exports = read_source(path, course).exports
-        yield path, [Task(item.cell.exercise, item) for item in exports if item.cell.exercise]
+        yield path, [Answer(item.cell.exercise, item) for item in exports if item.cell.exercise]
 
 
 @dataclass
@@ -110,7 +102,7 @@ def _defines(definition: Definition, read_by: set[str]) -> bool:
     return isinstance(node, (*FUNCTION, ast.ClassDef, ast.Try)) or definition.is_import
 
 
-def _differs(task: Task, written: dict[str, Cell], stubs: dict[str, Cell]) -> bool:
+def _differs(task: Answer, written: dict[str, Cell], stubs: dict[str, Cell]) -> bool:
     stub = stubs.get(task.exercise)
     return stub is None or stub.source != written[task.exercise].source
 

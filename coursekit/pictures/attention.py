@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
+from coursekit.pictures.described import Described, described, moving
 from coursekit.pictures.plots import BLUE, GLOW, GREY, INK
 from minilib.draw.shapes import Box, Scene, Text
-
-# Pictures that say in words what they show
-
-
-@dataclass(frozen=True, repr=False)
-class Described:
-    """A picture as PNG, and its alternative text."""
-
-    png: bytes
-    alt: str
-
-    def __repr__(self) -> str:
-        return f"<picture: {self.alt}>"
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        return {"image/png": self.data(), "text/plain": repr(self)}, {"image/png": {"alt": self.alt}}
-
-    def data(self) -> str:
-        """The PNG as text."""
-        return base64.b64encode(self.png).decode("ascii")
-
-
-def _described(figure: Any, alt: str) -> Described:
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=72, bbox_inches="tight")
-    plt.close(figure)
-    return Described(file.getvalue(), alt)
 
 
 def draw_scales(sizes: Sequence[int], plain: Sequence[float], scaled: Sequence[float]) -> Described:
@@ -58,7 +25,7 @@ def draw_scales(sizes: Sequence[int], plain: Sequence[float], scaled: Sequence[f
     alt = "The largest weight over the number of dimensions. " + "; ".join(
         f"{d} dimensions: {a:.2f} without the root, {b:.2f} with it" for d, a, b in zip(sizes, plain, scaled)
     )
-    return _described(figure, alt)
+    return described(figure, alt)
 
 
 def draw_masks(masks: Mapping[str, Any]) -> Described:
@@ -72,7 +39,7 @@ def draw_masks(masks: Mapping[str, Any]) -> Described:
         ax.invert_yaxis()
         told.append(f"{name}: " + ", ".join(f"word {i} sees {n}" for i, n in enumerate(seen.sum(1), 1)))
     axes[0].set_ylabel("word")
-    return _described(figure, "Squares of words by words. " + "; ".join(told))
+    return described(figure, "Squares of words by words. " + "; ".join(told))
 
 
 def draw_losses(
@@ -89,12 +56,12 @@ def draw_losses(
     ax.axhline(level[0], color=INK, ls=":", label=level[1])
     ax.set(xlabel="step", ylabel="cross-entropy", ylim=(0, 1.1 * top))  # no curve lies on the frame
     ax.legend(frameon=False)
-    return _described(figure, "Curves of losses: " + "; ".join(ends))
+    return described(figure, "Curves of losses: " + "; ".join(ends))
 
 
 def draw_maps(words: Sequence[str], weights: Any) -> Described:
     """Attention as a matrix, one for each head: weights (heads, T, T), a row for the word that looks."""
-    return _described(
+    return described(
         maps_figure(words, weights), "Who looks where, strongest first. " + _said(words, weights)
     )
 
@@ -114,7 +81,7 @@ def maps_figure(words: Sequence[str], weights: Any) -> Any:
 # A sentence that one points at
 
 
-def draw_look(words: Sequence[str], weights: Any, start: int = -1) -> Look:
+def draw_look(words: Sequence[str], weights: Any, start: int = -1) -> Described:
     """Where each word looks, per head: point at a word. weights (heads, T, T); `start` is shown at first."""
     table = np.asarray(weights, float).round(3)
     if table.ndim != 3 or table.shape[1:] != (len(words), len(words)):
@@ -122,37 +89,9 @@ def draw_look(words: Sequence[str], weights: Any, start: int = -1) -> Look:
     start %= len(words)
     alt = f"{words[start]!r} looks back. " + _said(words, table[:, start : start + 1], [start])
     still = _still(words, table[:, start], start)
-    return Look(still.png(), alt, tuple(words), table.tolist(), start, round(still.width))
-
-
-@dataclass(frozen=True, repr=False)
-class Look(Described):
-    """The still picture of one word; where scripts may run, a sentence whose words answer to the mouse.
-
-    Without scripts (GitHub, a notebook that is not trusted) the still picture stays.
-    """
-
-    words: tuple[str, ...]
-    weights: list[list[list[float]]]
-    start: int
-    width: int
-
-    def html(self) -> str:
-        data = [self.words, self.weights, self.start, [BLUE, GLOW, INK]]
-        text = json.dumps(data).replace("<", "\\u003c")  # no word can end the script
-        key = hashlib.sha256(text.encode()).hexdigest()[:8]
-        image = (
-            f'<img src="data:image/png;base64,{self.data()}" width="{self.width}" alt="{escape(self.alt)}">'
-        )
-        place = f'<div id="look-{key}" data-picture>{image}</div>'
-        return f'{place}\n<script>({_SCRIPT})("look-{key}", ...{text})</script>'
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_()
-        metadata["image/png"]["width"] = self.width
-        return {"text/html": self.html(), **data}, metadata
+    data = json.dumps([list(words), table.tolist(), start, [BLUE, GLOW, INK]])
+    data = data.replace("<", "\\u003c")  # no word can end the script
+    return moving("look", _SCRIPT, data, still.png(), alt, round(still.width))
 
 
 _SCRIPT = """(id, words, weights, start, [blue, glow, ink]) => {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, PALE
-from coursekit.pictures.stepper import Stepper, stepper
 
 # Who ran it
 
@@ -34,13 +34,13 @@ def draw_who(result: Any) -> Described:
             ax.annotate("", (i - 0.36, 0), (i - 0.64, 0), arrowprops={"arrowstyle": "->", "color": INK})
     ax.set(xlim=(-0.6, len(steps) - 0.4), ylim=(-1.1, 0.6))
     ax.axis("off")
-    return _described(figure, "Operations in a row: " + ", ".join(f"{name} by {who}" for name, who in steps))
+    return described(figure, "Operations in a row: " + ", ".join(f"{name} by {who}" for name, who in steps))
 
 
 # Where it reads
 
 
-def draw_places(steps: Mapping[str, Sequence[int]], shape: Sequence[int]) -> Stepper:
+def draw_places(steps: Mapping[str, Sequence[int]], shape: Sequence[int]) -> Described:
     """From each number of a result of `shape` down to where it is read, for the steps along each axis.
 
     Move through the numbers: the newest is worked out below.
@@ -51,7 +51,8 @@ def draw_places(steps: Mapping[str, Sequence[int]], shape: Sequence[int]) -> Ste
     alt = f"Places where numbers 0 to {count - 1} are read; " + "; ".join(
         f"{name}: {', '.join(map(str, places))}" for name, places in told.items()
     )
-    return stepper(frames, alt, "i", "number of the result")
+    frames[-1] = replace(frames[-1], alt=alt)
+    return stepper(frames, "i", "number of the result")
 
 
 def _places_until(last: int, steps: Mapping[str, Sequence[int]], shape: Sequence[int]) -> Described:
@@ -69,7 +70,7 @@ def _places_until(last: int, steps: Mapping[str, Sequence[int]], shape: Sequence
         ax.axis("off")
     axes[0].text(-0.75, 1, "i", ha="right", va="center", color=BLUE)
     axes[0].text(-0.75, 0, "place", ha="right", va="center", color=INK)
-    return _described(figure, f"numbers 0 to {last}")
+    return described(figure, f"numbers 0 to {last}")
 
 
 def _row(ax: Any, y: int, marks: Sequence[int], colour: str) -> None:
@@ -118,4 +119,4 @@ def draw_moved(kernels: Mapping[str, Sequence[Any]]) -> Described:
     for colour, label in ((BLUE, "read"), (ORANGE, "written")):
         ax.bar(0, 0, color=colour, label=label)
     ax.legend(loc="lower right")
-    return _described(figure, "Bytes that kernels move. " + "; ".join(said))
+    return described(figure, "Bytes that kernels move. " + "; ".join(said))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
+from coursekit.pictures.described import Described, as_text, drawn, show_described
 from coursekit.pictures.plots import BLUE, GREY, ORANGE, RED
-from coursekit.pictures.tokens import show_described
 
 # Your turn
 
@@ -119,65 +118,44 @@ def _seen(character: str) -> str:
 # Three dials
 
 
-class Dials:
-    """One distribution with a slider for temperature, top-k, top-p and the draw.
+@dataclass(frozen=True, repr=False)
+class Dials(Described):
+    """The bars at temperature 1 with all tokens, and where the draw 0.6 falls; sliders for all of it."""
 
-    A notebook shows HTML that moves by JavaScript of its own. Where no script runs, the picture within it
-    stands still: temperature 1, all tokens, and where the draw 0.6 falls.
-    """
-
-    def __init__(self, tokens: Sequence[str], scores: Any, shown: int = 16) -> None:
-        scores = np.asarray(scores, float)
-        order = np.argsort(-scores, kind="stable")
-        self.tokens = [_seen(tokens[i]) for i in order]
-        self.scores = [round(float(scores[i] - scores[order[0]]), 4) for i in order]
-        self.shown = min(shown, len(order))
-        p = np.exp(self.scores)
-        self.p = p / p.sum()
+    said: str = ""
 
     def __repr__(self) -> str:
-        most = ", ".join(f"{t} {p:.0%}" for t, p in zip(self.tokens[:4], self.p))
-        return f"<dials: {len(self.tokens)} tokens, {most}, ...>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        shown = {"text/html": self.html(), "image/png": _text(self.png()), "text/plain": repr(self)}
-        return shown, {"image/png": {"alt": self.alt()}}
-
-    def alt(self) -> str:
-        """The picture in words."""
-        return f"Bars of probabilities: {self!r}; below, the bars end to end from 0 to 1."
-
-    def png(self) -> bytes:
-        """The picture that stands still."""
-        fig, (bars, strip) = plt.subplots(2, 1, figsize=(6.4, 2.8), height_ratios=[5, 1])
-        bars.bar(range(self.shown), self.p[: self.shown], color=BLUE)
-        bars.set_xticks(range(self.shown), self.tokens[: self.shown])
-        bars.set_ylabel("probability")
-        left = np.cumsum(self.p) - self.p
-        strip.barh(0, self.p, left=left, color=[BLUE, "#9ecae1"] * len(self.p), edgecolor="white")
-        strip.axvline(0.6, color=RED)
-        strip.set(yticks=[], xlim=(0, 1), xlabel="the same bars end to end; the draw 0.6 in red")
-        fig.tight_layout()
-        file = io.BytesIO()
-        fig.savefig(file, format="png", dpi=80)
-        plt.close(fig)
-        return file.getvalue()
-
-    def html(self) -> str:
-        """The picture that moves, and within it the one that stands still, which the script hides."""
-        data = json.dumps({"tokens": self.tokens, "scores": self.scores, "shown": self.shown})
-        alt = html.escape(self.alt())
-        still = f'<img width="512" alt="{alt}" src="data:image/png;base64,{_text(self.png())}">'
-        return PAGE.replace("STILL", still).replace("DATA", data.replace("</", "<\\/"))
+        return f"<dials: {self.said}>"
 
 
-def draw_dials(tokens: Sequence[str], scores: Any) -> Dials:
+def draw_dials(tokens: Sequence[str], scores: Any, shown: int = 16) -> Dials:
     """Scores (V,) of the tokens as bars, with sliders for all that decides which one is said."""
-    return Dials(tokens, scores)
+    scores = np.asarray(scores, float)
+    order = np.argsort(-scores, kind="stable")
+    names = [_seen(tokens[i]) for i in order]
+    falls = [round(float(scores[i] - scores[order[0]]), 4) for i in order]
+    p = np.exp(falls)
+    p /= p.sum()
+    most = ", ".join(f"{t} {share:.0%}" for t, share in zip(names[:4], p))
+    said = f"{len(names)} tokens, {most}, ..."
+    alt = f"Bars of probabilities: <dials: {said}>; below, the bars end to end from 0 to 1."
+    png = _bars(names[:shown], p)
+    still = f'<img width="512" alt="{escape(alt)}" src="data:image/png;base64,{as_text(png)}">'
+    data = json.dumps({"tokens": names, "scores": falls, "shown": min(shown, len(names))})
+    page = PAGE.replace("STILL", still).replace("DATA", data.replace("</", "<\\/"))
+    return Dials(png, alt, page, said=said)
 
 
-def _text(png: bytes) -> str:
-    return base64.b64encode(png).decode("ascii")
+def _bars(names: Sequence[str], p: Any) -> bytes:
+    figure, (bars, strip) = plt.subplots(2, 1, figsize=(6.4, 2.8), height_ratios=[5, 1])
+    bars.bar(range(len(names)), p[: len(names)], color=BLUE)
+    bars.set_xticks(range(len(names)), names)
+    bars.set_ylabel("probability")
+    strip.barh(0, p, left=np.cumsum(p) - p, color=[BLUE, "#9ecae1"] * len(p), edgecolor="white")
+    strip.axvline(0.6, color=RED)
+    strip.set(yticks=[], xlim=(0, 1), xlabel="the same bars end to end; the draw 0.6 in red")
+    figure.tight_layout()
+    return drawn(figure, dpi=80, box=None)
 
 
 PAGE = """<div class="dials" style="max-width: 560px; font: 13px sans-serif">

@@ -9,8 +9,9 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
+from coursekit.pictures.described import Described
 from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, RED
-from coursekit.pictures.transformer import Shown, _shown
+from coursekit.pictures.transformer import shown
 
 LETTERS = "·abcdefghijklmnopqrstuvwxyz"  # of selective copying: noise, then the tokens
 LINES = (BLUE, ORANGE, "#5b8c5a", "#8d5a97")
@@ -18,7 +19,7 @@ LINES = (BLUE, ORANGE, "#5b8c5a", "#8d5a97")
 # A number to keep
 
 
-def draw_kept(values: Any, marked: Any, wanted: Any, states: Mapping[str, Any]) -> Shown:
+def draw_kept(values: Any, marked: Any, wanted: Any, states: Mapping[str, Any]) -> Described:
     """Numbers by step, the marked ones filled; the last marked one as a staircase; and curves of states."""
     _, ax = plt.subplots(figsize=(8.4, 3))
     _numbers(ax, values, marked, wanted)
@@ -27,7 +28,7 @@ def draw_kept(values: Any, marked: Any, wanted: Any, states: Mapping[str, Any]) 
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     off = {name: np.abs(wanted - state).mean() for name, state in states.items()}
     told = "; ".join(f"{name} is off by {error:.2f}" for name, error in off.items())
-    return _shown(f"Numbers by step, some marked, and the last marked one as a staircase. On average {told}.")
+    return shown(f"Numbers by step, some marked, and the last marked one as a staircase. On average {told}.")
 
 
 def _numbers(ax: Any, values: Any, marked: Any, wanted: Any) -> None:
@@ -38,7 +39,9 @@ def _numbers(ax: Any, values: Any, marked: Any, wanted: Any) -> None:
     ax.set(ylim=(-1.15, 1.15), ylabel="number", xlabel="step")
 
 
-def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, tuple[Any, Any]]) -> Shown:
+def draw_standstill(
+    values: Any, marked: Any, wanted: Any, runs: Mapping[float, tuple[Any, Any]]
+) -> Described:
     """By steepness, lengths of steps and states: a slider goes through them; the still shows two."""
     first, *_, last = runs
     _, (top, bottom) = plt.subplots(
@@ -61,7 +64,7 @@ def draw_standstill(values: Any, marked: Any, wanted: Any, runs: Mapping[float, 
         "states": [np.round(state, 3).tolist() for _, state in runs.values()],
     }  # fmt: skip
     alt = f"Above, the lengths of steps; below, the state beside the wanted number. Mean error at {told}."
-    return _shown(alt, TIME.replace("DATA", json.dumps(data)))
+    return shown(alt, TIME.replace("DATA", json.dumps(data)))
 
 
 TIME = """<div class="kept" style="max-width: 700px; font: 13px sans-serif">
@@ -101,7 +104,7 @@ draw();
 </div>"""
 
 
-def draw_gate(z: Any, curves: Mapping[str, Any]) -> Shown:
+def draw_gate(z: Any, curves: Mapping[str, Any]) -> Described:
     """What is kept and let in, over z."""
     plt.figure(figsize=(6.4, 2.8))
     for (name, values), (colour, style) in zip(curves.items(), ((INK, "-"), (BLUE, "-"), (ORANGE, "--"))):
@@ -110,13 +113,13 @@ def draw_gate(z: Any, curves: Mapping[str, Any]) -> Shown:
     plt.xlabel("z")
     plt.legend(frameon=False)
     ends = "; ".join(f"{name} from {values[0]:.2f} to {values[-1]:.2f}" for name, values in curves.items())
-    return _shown(f"Curves over z from {z[0]:g} to {z[-1]:g}: {ends}.")
+    return shown(f"Curves over z from {z[0]:g} to {z[-1]:g}: {ends}.")
 
 
 # At the start
 
 
-def draw_lifetimes(delta: Any, A: Any) -> Shown:
+def draw_lifetimes(delta: Any, A: Any) -> Described:
     """For each channel (sorted) and number of its state: after how many tokens of noise a half is left."""
     half = np.log(2) / (np.sort(delta)[:, None] * -A)  # (E, N)
     _, ax = plt.subplots(figsize=(7.4, 2.8), layout="constrained")
@@ -126,13 +129,15 @@ def draw_lifetimes(delta: Any, A: Any) -> Shown:
     ax.set_yticks([0, len(levels) - 1], ["1", str(len(levels))])
     bar = plt.colorbar(image, ax=ax, label="tokens until half is left")
     bar.set_ticks([0, 1, 2], labels=["1", "10", "100"])
-    return _shown(
+    return shown(
         f"A table of channels and state numbers, coloured by half-life: from {half.min():.1f} to "
         f"{half.max():.0f} tokens, {np.median(half):.0f} in the middle."
     )
 
 
-def draw_first_losses(widths: Sequence[int], losses: Mapping[str, Sequence[float]], guess: float) -> Shown:
+def draw_first_losses(
+    widths: Sequence[int], losses: Mapping[str, Sequence[float]], guess: float
+) -> Described:
     """First loss by width, for each way to begin; the loss of a guess as a line."""
     plt.figure(figsize=(6.4, 2.8))
     for (name, values), colour in zip(losses.items(), (RED, BLUE)):
@@ -146,7 +151,7 @@ def draw_first_losses(widths: Sequence[int], losses: Mapping[str, Sequence[float
     plt.ylabel("first loss")
     plt.legend(frameon=False)
     told = "; ".join(f"{name}: {', '.join(f'{v:.1f}' for v in values)}" for name, values in losses.items())
-    return _shown(f"First losses at widths {', '.join(map(str, widths))}. {told}; a guess costs {guess:.1f}.")
+    return shown(f"First losses at widths {', '.join(map(str, widths))}. {told}; a guess costs {guess:.1f}.")
 
 
 # Training
@@ -157,7 +162,7 @@ def letters_of(ids: Any, tokens: int) -> list[str]:
     return ["?" if int(i) > tokens else LETTERS[int(i)] for i in ids]
 
 
-def draw_race(steps: Sequence[int], right: Mapping[str, Sequence[float]], guess: float) -> Shown:
+def draw_race(steps: Sequence[int], right: Mapping[str, Sequence[float]], guess: float) -> Described:
     """What fraction of the letters is said rightly, while each model trains."""
     plt.figure(figsize=(6.8, 2.8))
     for (name, values), colour in zip(right.items(), (BLUE, ORANGE)):
@@ -169,7 +174,7 @@ def draw_race(steps: Sequence[int], right: Mapping[str, Sequence[float]], guess:
     plt.ylabel("letters right")
     plt.legend(frameon=False, loc="upper left")
     ends = "; ".join(f"{name} ends at {values[-1]:.1%}" for name, values in right.items())
-    return _shown(f"Letters right by step: {ends}.")
+    return shown(f"Letters right by step: {ends}.")
 
 
 def steps_of(model: Any, ids: Any, most: int = 16) -> Any:
@@ -193,7 +198,7 @@ def steps_of(model: Any, ids: Any, most: int = 16) -> Any:
     return found["delta"][:, :, np.argsort(-share)[:most]]
 
 
-def draw_opening(letters: Sequence[str], delta: Any) -> Shown:
+def draw_opening(letters: Sequence[str], delta: Any) -> Described:
     """delta (T, channels) over a sequence: its geometric mean as bars, and each channel as a row."""
     _, (top, ax) = plt.subplots(
         2, 1, figsize=(8.4, 3.8), sharex=True, height_ratios=[2, 3], layout="constrained"
@@ -211,13 +216,13 @@ def draw_opening(letters: Sequence[str], delta: Any) -> Shown:
     behind = max(range(4), key=lambda lag: mean[[place + lag for place in told]].mean())
     longest = mean[[place + behind for place in told]].mean()
     means = f"{longest:.3f} on average {behind} tokens behind a letter, {mean.min():.4f} at the least"
-    return _shown(f"Lengths of steps over the sequence {' '.join(letters)}: {means}.")
+    return shown(f"Lengths of steps over the sequence {' '.join(letters)}: {means}.")
 
 
 # What it costs
 
 
-def draw_lengths(lengths: Sequence[int], times: Mapping[str, Sequence[float]]) -> Shown:
+def draw_lengths(lengths: Sequence[int], times: Mapping[str, Sequence[float]]) -> Described:
     """Microseconds a token by length, for each model."""
     plt.figure(figsize=(6.4, 2.8))
     for (name, values), colour in zip(times.items(), (BLUE, ORANGE)):
@@ -232,7 +237,7 @@ def draw_lengths(lengths: Sequence[int], times: Mapping[str, Sequence[float]]) -
         f"{name} {1e6 * v[0] / lengths[0]:.0f} to {1e6 * v[-1] / lengths[-1]:.0f}"
         for name, v in times.items()
     )
-    return _shown(f"Microseconds a token at lengths {lengths[0]} to {lengths[-1]}: {told}.")
+    return shown(f"Microseconds a token at lengths {lengths[0]} to {lengths[-1]}: {told}.")
 
 
 def draw_copied(letters: Sequence[Sequence[str]], said: Sequence[Sequence[str]], delta: Any) -> None:

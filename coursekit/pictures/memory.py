@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
+from coursekit.pictures.described import show_described
 from coursekit.pictures.plots import BLUE, GREY, ORANGE
-from coursekit.pictures.tokens import show_described
 
 COLOURS = {"GPT": ORANGE, "Mamba": BLUE, "Mamba, live": "#6baed6"}
 OTHERS = (ORANGE, BLUE, "#2a9d55")

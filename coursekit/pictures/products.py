@@ -8,20 +8,17 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
-from coursekit.pictures.stepper import Stepper
 
 # What a thread reads and makes
 
 
-def draw_registers(sides: Sequence[int] = (1, 2, 4, 8)) -> Stepper:
+def draw_registers(sides: Sequence[int] = (1, 2, 4, 8)) -> Described:
     """For a step along k: what a thread reads, and its results, for several sides of its tile."""
     frames = [_registers([side], max(sides)) for side in sides]
-    still = _registers(sides, max(sides))
-    alts = tuple(frame.alt for frame in frames)
     about = "side of the register tile: " + ", ".join(map(str, sides))
-    return Stepper(still.png, still.alt, tuple(f.data() for f in frames), alts, "larger register tile", about)
+    return stepper(frames, "larger register tile", about, _registers(sides, max(sides)))
 
 
 def _registers(sides: Sequence[int], most: int) -> Described:
@@ -44,7 +41,7 @@ def _registers(sides: Sequence[int], most: int) -> Described:
         )
         ax.axis("off")
         told.append(f"{side} of a and {side} of b make {products} products, {words / products:g} words each")
-    return _described(figure, "What a thread reads in a step along k, and what it makes: " + "; ".join(told))
+    return described(figure, "What a thread reads in a step along k, and what it makes: " + "; ".join(told))
 
 
 def _box(ax: Any, x: float, y: float, colour: str) -> None:
@@ -77,7 +74,7 @@ def draw_columns(owners: Mapping[str, Sequence[int]], shown: Sequence[int] = (0,
             side.set_visible(False)
         places = {thread: [c for c, one in enumerate(owner) if one == thread] for thread in shown}
         told.append(f"{name}: " + ", ".join(f"thread {t} has {p}" for t, p in places.items()))
-    return _described(figure, "Columns of a tile by their thread. " + "; ".join(told))
+    return described(figure, "Columns of a tile by their thread. " + "; ".join(told))
 
 
 # Which limit holds
@@ -102,4 +99,4 @@ def draw_limits(shares: Mapping[str, Sequence[float]]) -> Described:
         f"{name}: {100 * a:.3g}% by device memory, {100 * b:.3g}% by shared memory"
         for name, (a, b) in shares.items()
     )
-    return _described(figure, f"How much of the arithmetic is fed. {alt}")
+    return described(figure, f"How much of the arithmetic is fed. {alt}")

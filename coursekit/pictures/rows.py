@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
-from coursekit.pictures.stepper import Stepper, stepper
 
 # How many arrays are moved
 
@@ -38,7 +38,7 @@ def draw_moves(ways: Mapping[str, Sequence[Any]], array: int, least: float) -> D
     ax.invert_yaxis()
     ax.set(xlabel="arrays moved", xlim=(0, 1.1 * most))
     ax.legend(loc="lower right", fontsize=8)
-    return _described(figure, f"Arrays moved, of which {least:.3g} must be. {'; '.join(said)}")
+    return described(figure, f"Arrays moved, of which {least:.3g} must be. {'; '.join(said)}")
 
 
 # A row on the chip, step by step
@@ -46,7 +46,7 @@ def draw_moves(ways: Mapping[str, Sequence[Any]], array: int, least: float) -> D
 LANES, THREADS = 4, 8  # of the picture's warps and block
 
 
-def draw_block(row: Sequence[float]) -> Stepper:
+def draw_block(row: Sequence[float]) -> Described:
     """Softmax of a row by a block of two warps of four lanes: move through what its registers hold."""
     if not THREADS < len(row) <= 2 * THREADS:
         raise ValueError(f"draw_block: a row of {THREADS + 1} to {2 * THREADS} numbers, not {len(row)}")
@@ -57,7 +57,8 @@ def draw_block(row: Sequence[float]) -> Stepper:
         f"A row of {len(row)} numbers in the registers of {THREADS} threads, in {len(frames)} steps. "
         f"Number for all, thread by thread: {told}"
     )
-    return stepper(stills, alt, "step", "step of the block")
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "step", "step of the block")
 
 
 Frame = tuple[str, Any, Any]  # name, mine (2, threads), the number that is agreed on (threads,)
@@ -99,7 +100,7 @@ def _block_still(name: str, mine: Any, agreed: Any) -> Described:
     ax.text(3.7, -0.85, name, ha="center", color=BLUE, fontsize=12)
     ax.set(xlim=(-2.2, 8.0), ylim=(-1.1, 3.5))
     ax.axis("off")
-    return _described(figure, name)
+    return described(figure, name)
 
 
 # How many threads
@@ -118,4 +119,4 @@ def draw_threads(counts: Mapping[int, tuple[float, float]]) -> Described:
         ax.set(title=label, xlabel="threads of the block", ylim=(0, 1.15 * max(values)), yticks=[])
         ax.title.set_fontsize(10)
     said = "; ".join(f"{t} threads: {f:.3g} flops, {s:.3g} steps" for t, (f, s) in counts.items())
-    return _described(figure, f"What a block of each size costs. {said}")
+    return described(figure, f"What a block of each size costs. {said}")

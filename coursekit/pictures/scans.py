@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, ORANGE, PALE
-from coursekit.pictures.stepper import Stepper, stepper
 
 # Who waits for whom
 
@@ -41,7 +41,7 @@ def draw_waits(tokens: int = 32, size: int = 8) -> Described:
     alt = "Bars over tokens: the step in which a token's state is done. " + "; ".join(
         f"{name}: {', '.join(map(str, done))}" for name, done in ways.items()
     )
-    return _described(figure, alt)
+    return described(figure, alt)
 
 
 def _chunk_steps(tokens: int, size: int) -> list[int]:
@@ -68,7 +68,7 @@ def _tree_steps(tokens: int) -> list[int]:
 # The tree, step by step
 
 
-def draw_tree(a: Sequence[float], b: Sequence[float]) -> Stepper:
+def draw_tree(a: Sequence[float], b: Sequence[float]) -> Described:
     """A tree of pairs over a power of two of tokens, a row for each step: move through the steps."""
     rows = tree_rows(a, b)
     stills = [_tree_still(rows[: i + 1]) for i in range(len(rows))]
@@ -81,7 +81,8 @@ def draw_tree(a: Sequence[float], b: Sequence[float]) -> Stepper:
         + ". At the end the second numbers are the states: "
         + ", ".join(f"{each:.3g}" for each in last)
     )
-    return stepper(stills, alt, "step", "step of the tree")
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "step", "step of the tree")
 
 
 Row = tuple[str, list[tuple[float, float]], list[tuple[int, int]]]  # name, pairs, (from, to) of this step
@@ -134,7 +135,7 @@ def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
             ax.text(x, -y, f"{p:.3g}\n{q:.3g}", ha="center", va="center", fontsize=10, bbox=box, color=INK)
     ax.set(xlim=(-1.5, n - 0.4), ylim=(-height + 0.5, 0.5))
     ax.axis("off")
-    return _described(figure, f"{len(rows) - 1} steps")
+    return described(figure, f"{len(rows) - 1} steps")
 
 
 # The shortcut
@@ -165,7 +166,7 @@ def draw_overflow(
         )
     ax.set(xlabel="token", ylabel="relative error", ylim=(1e-9, 1))
     ax.legend(frameon=False, loc="upper right")
-    return _described(
+    return described(
         figure, "Error of the shortcut over tokens, with a cross where it ends. " + "; ".join(told)
     )
 
@@ -187,4 +188,4 @@ def draw_ways(times: Mapping[str, Sequence[float]], lengths: Sequence[int]) -> D
         f"{name}: " + ", ".join(f"{1e6 * t / n:.0f} at {n}" for n, t in zip(lengths, each))
         for name, each in times.items()
     )
-    return _described(figure, alt)
+    return described(figure, alt)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, moving
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, RED
 
 COLOURS = [BLUE, ORANGE, INK, RED]
@@ -31,7 +28,7 @@ def draw_forgetting(curves: Mapping[str, Sequence[float]], floor: float = 1e-28)
     ax.set(xlabel="steps ago", ylabel="gradient")
     ax.grid(color=LIGHT)
     ax.legend(frameon=False)
-    return _described(figure, "Lines over the steps since a number came. " + "; ".join(told))
+    return described(figure, "Lines over the steps since a number came. " + "; ".join(told))
 
 
 def draw_responses(responses: Any, names: Sequence[str], mixed: Any = None, mix: str = "") -> Described:
@@ -53,7 +50,7 @@ def draw_responses(responses: Any, names: Sequence[str], mixed: Any = None, mix:
     if mixed is not None:
         crossings = int((np.diff(np.sign(mixed)) != 0).sum())
         alt += f". {mix}: from {mixed[0]:.2f} to {mixed[-1]:.2f}, {crossings} times through 0"
-    return _described(figure, alt)
+    return described(figure, alt)
 
 
 def draw_budget(shares: Mapping[str, Any], shown: int = 60) -> Described:
@@ -76,7 +73,7 @@ def draw_budget(shares: Mapping[str, Any], shown: int = 60) -> Described:
         )
     ax.set(ylabel="share recovered", ylim=(0, 1.05), xlabel="steps ago")
     ax.legend(frameon=False, fontsize=9)
-    return _described(figure, "Curves of how well an input can be recovered. " + "; ".join(told))
+    return described(figure, "Curves of how well an input can be recovered. " + "; ".join(told))
 
 
 def draw_unrolled(x: Any, kernel: Any) -> Described:
@@ -103,7 +100,7 @@ def draw_unrolled(x: Any, kernel: Any) -> Described:
     below.set(ylabel="y", xlabel="t")
     came = ", ".join(f"{x[t]:g} at {t}" for t in given)
     alt = f"Inputs {came}; below, each one's fading tail, stacked. The sum ends at {y[-1]:.2f}"
-    return _described(figure, alt)
+    return described(figure, alt)
 
 
 def draw_answers(answers: Mapping[str, tuple[Any, Any]]) -> Described:
@@ -112,9 +109,7 @@ def draw_answers(answers: Mapping[str, tuple[Any, Any]]) -> Described:
     for name, (told, said) in answers.items():
         low, high = said[told < -0.5].mean(), said[told > 0.5].mean()
         words.append(f"{name}: {low:.2f} on average for numbers below -0.5, {high:.2f} for those above 0.5")
-    return _described(
-        answers_figure(answers), "Points, what was said over what was told. " + "; ".join(words)
-    )
+    return described(answers_figure(answers), "Points, what was said over what was told. " + "; ".join(words))
 
 
 def answers_figure(answers: Mapping[str, tuple[Any, Any]]) -> Any:
@@ -145,7 +140,7 @@ def draw_selection(marks: Any, x: Any, lines: Mapping[str, Any]) -> Described:
     ax.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.17), fontsize=9)
     last = float(x[np.flatnonzero(marks)[-1]])
     alt = f"{int(marks.sum())} marked numbers among {len(x)}, the last {last:.2f}. " + "; ".join(told)
-    return _described(figure, alt)
+    return described(figure, alt)
 
 
 # A spring that can be moved
@@ -153,39 +148,15 @@ def draw_selection(marks: Any, x: Any, lines: Mapping[str, Any]) -> Described:
 SECONDS = 16.0
 
 
-def draw_spring(friction: float = 0.3, step: float | None = None) -> Spring:
+def draw_spring(friction: float = 0.3, step: float | None = None) -> Described:
     """A pulled spring of stiffness 1 and its path in the plane of position and speed.
 
     Without `step` the sliders are time and friction. With it they are the step's length and friction, and
     beside the exact path stand the steps of Euler and exact ones.
     """
-    return Spring.of(friction, step)
-
-
-@dataclass(frozen=True, repr=False)
-class Spring(Described):
-    """The still picture; where scripts may run, sliders move it."""
-
-    friction: float
-    step: float | None
-
-    @staticmethod
-    def of(friction: float, step: float | None) -> Spring:
-        still, told = _still(friction, step)
-        return Spring(still.png, told, friction, step)
-
-    def html(self) -> str:
-        data = [self.friction, self.step, SECONDS, [BLUE, ORANGE, GREY, INK, LIGHT]]
-        key = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:8]
-        image = f'<img src="data:image/png;base64,{self.data()}" alt="{escape(self.alt)}">'
-        place = f'<div id="spring-{key}" data-picture>{image}</div>'
-        return f'{place}\n<script>({_SCRIPT})("spring-{key}", ...{json.dumps(data)})</script>'
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_()
-        return {"text/html": self.html(), **data}, metadata
+    still = _still(friction, step)
+    data = json.dumps([friction, step, SECONDS, [BLUE, ORANGE, GREY, INK, LIGHT]])
+    return moving("spring", _SCRIPT, data, still.png, still.alt)
 
 
 def motion(friction: float, time: Any) -> Any:
@@ -205,7 +176,7 @@ def euler_steps(friction: float, step: float, seconds: float = SECONDS) -> Any:
     return np.array(path)
 
 
-def _still(friction: float, step: float | None) -> tuple[Described, str]:
+def _still(friction: float, step: float | None) -> Described:
     figure, axes = plt.subplots(1, 2, figsize=(7.6, 3.3), width_ratios=[5, 4], layout="constrained")
     time = np.linspace(0, SECONDS, 400)
     path = motion(friction, time)
@@ -231,7 +202,7 @@ def _still(friction: float, step: float | None) -> tuple[Described, str]:
     axes[0].set(xlabel="time", ylabel="position")
     axes[1].set(xlabel="position", ylabel="speed", aspect="equal", box_aspect=1)
     axes[1].set_aspect("equal", adjustable="datalim")
-    return _described(figure, alt), alt
+    return described(figure, alt)
 
 
 _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) => {

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, RED
-from coursekit.pictures.stepper import Stepper, stepper
 from minilib.cuda import cp
 
 Span = tuple[str, str, float, float]  # host or device, what it does, from when, until when
@@ -75,7 +75,7 @@ def draw_launches(parts: Mapping[str, Sequence[tuple[str, Any]]]) -> Described:
         f"{part}: " + ", ".join(f"{name.partition('<')[0]} {size:.0f}" for p, name, size in rows if p == part)
         for part in parts
     )
-    return _described(figure, f"Launches of one step in their order, with KiB moved. {told}")
+    return described(figure, f"Launches of one step in their order, with KiB moved. {told}")
 
 
 # Two clocks
@@ -84,20 +84,21 @@ def draw_launches(parts: Mapping[str, Sequence[tuple[str, Any]]]) -> Described:
 def draw_clocks(plans: Mapping[str, Sequence[Span]]) -> Described:
     """What host and device do over time, for each plan."""
     end = max(span[3] for spans in plans.values() for span in spans)
-    return _described(_clocks(plans, end), "Host and device over time. " + "; ".join(_told(plans)))
+    return described(_clocks(plans, end), "Host and device over time. " + "; ".join(_told(plans)))
 
 
-def step_clocks(name: str, spans: Sequence[Span]) -> Stepper:
+def step_clocks(name: str, spans: Sequence[Span]) -> Described:
     """The same for one plan, as a slider over what the host does, one thing after the other."""
     end = max(span[3] for span in spans)
     turns = [i for i, span in enumerate(spans) if span[0] == "host"]
     cuts = [*turns[1:], len(spans)]
     stills = [
-        _described(_clocks({name: spans[:cut]}, end), f"after {i} of {len(cuts)} lines of the program")
+        described(_clocks({name: spans[:cut]}, end), f"after {i} of {len(cuts)} lines of the program")
         for i, cut in enumerate(cuts, 1)
     ]
     alt = "Host and device over time, step by step. " + "; ".join(_told({name: spans}))
-    return stepper(stills, alt, "line", "line of the program")
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "line", "line of the program")
 
 
 def _told(plans: Mapping[str, Sequence[Span]]) -> list[str]:
@@ -152,7 +153,7 @@ def draw_dropped(arrays: Mapping[str, Any]) -> Described:
         ax.set(title=name, xticks=[], yticks=[])
         rows = [" ".join(str(x) for x in np.flatnonzero(row == 0)) for row in array]
         told.append(f"{name}: dropped columns of each row " + ", ".join(rows))
-    return _described(figure, "Dark is what stays. " + "; ".join(told))
+    return described(figure, "Dark is what stays. " + "; ".join(told))
 
 
 # Convolution
@@ -180,7 +181,7 @@ def draw_gathered(image: int = 6, pixel: tuple[int, int] = (2, 3)) -> Described:
         ax.annotate("", stop, start, arrowprops={"arrowstyle": "->", "color": INK})
         ax.set(xlim=(-0.3, 2 * image + 3.2), ylim=(image + 1.2, -0.3), title=title, aspect="equal")
         ax.axis("off")
-    return _described(
+    return described(
         figure,
         "Two pairs of pictures. Forward: one number of y is made of the 3 x 3 numbers of x around its place, "
         "with the weights 0 to 8 row by row. Backward: one number of dx is made of the 3 x 3 numbers of dy "
@@ -199,7 +200,7 @@ def draw_both(curves: Mapping[str, Sequence[float]]) -> Described:
     ax.set(xlabel="step", ylabel="loss", ylim=(0, None), xticks=range(0, len(values) + 1, 5))
     ax.legend(frameon=False)
     told = "; ".join(f"{name}: " + ", ".join(f"{v:.2f}" for v in values) for name, values in curves.items())
-    return _described(figure, f"Losses over steps. {told}")
+    return described(figure, f"Losses over steps. {told}")
 
 
 def draw_in_use(plans: Mapping[str, Mapping[str, Sequence[tuple[str, int]]]]) -> Described:
@@ -224,4 +225,4 @@ def draw_in_use(plans: Mapping[str, Mapping[str, Sequence[tuple[str, int]]]]) ->
         told.append(f"{name}: " + ", ".join(f"{part} up to {size} KiB" for part, size in most.items()))
     axes[0, 0].set_ylabel("KiB in use")
     axes[0, 0].legend(frameon=False, loc="upper left")
-    return _described(figure, f"Bytes in use at each launch of a step. {'; '.join(told)}")
+    return described(figure, f"Bytes in use at each launch of a step. {'; '.join(told)}")

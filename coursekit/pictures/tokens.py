@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
+from coursekit.pictures.described import as_text, show_described
 from coursekit.pictures.plots import BLUE, INK, ORANGE
 from minilib.bpe import bytes_of, merged, pieces, visible
 from minilib.draw import Picture
@@ -83,7 +82,7 @@ class Melting(Picture):
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
-        still = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": repr(self)}
+        still = {"image/png": as_text(self.png()), "text/plain": repr(self)}
         return still | {"text/html": self.html()}, {"image/png": {"alt": self.alt}}
 
 
@@ -142,18 +141,7 @@ def _readable(words: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(bytes_of(token).decode("utf-8", errors="replace") for word in words for token in word)
 
 
-# Plots, with words for those who cannot see them
-
-
-def show_described(alt: str) -> None:
-    """Show the current figure with this alternative text."""
-    from IPython.display import display
-
-    buffer = io.BytesIO()
-    plt.savefig(buffer, format="png", dpi=90, bbox_inches="tight")
-    plt.close()
-    image = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": alt}
-    display(image, metadata={"image/png": {"alt": alt}}, raw=True)  # type: ignore[no-untyped-call]
+# Plots
 
 
 def draw_savings(merges: Sequence[int], lengths: Sequence[int]) -> None:

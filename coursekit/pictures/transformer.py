@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from coursekit.pictures.described import Described, described
 from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, RED
 
 SAMPLES = ("#2f6ea5", "#d98f00", "#5b8c5a", "#8d5a97", "#9aa5b1")  # lines of a plot, in order
 
 
-@dataclass(frozen=True, repr=False)
-class Shown:
-    """A plot as PNG, and in words for those who cannot see it; `page` is what moves where scripts run."""
-
-    png: bytes
-    alt: str
-    page: str = ""
-
-    def __repr__(self) -> str:
-        return f"<picture: {self.alt}>"
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data = base64.b64encode(self.png).decode("ascii")
-        bundle = {"image/png": data, "text/plain": repr(self)}
-        if self.page:
-            still = f'<img alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}">'
-            bundle["text/html"] = self.page.replace("STILL", still)
-        return bundle, {"image/png": {"alt": self.alt}}
-
-
-def _shown(alt: str, page: str = "") -> Shown:
+def shown(alt: str, page: str = "") -> Described:
     """The plot that is open, closed."""
-    file = io.BytesIO()
-    plt.gcf().savefig(file, format="png", dpi=80, bbox_inches="tight")
-    plt.close()
-    return Shown(file.getvalue(), alt, page)
+    return described(plt.gcf(), alt, page, dpi=80)
 
 
 # Targets
 
 
-def draw_targets(tokens: Sequence[int], targets: Sequence[int]) -> Shown:
+def draw_targets(tokens: Sequence[int], targets: Sequence[int]) -> Described:
     """Tokens in a row, below each its target; -1 is grey and crossed out."""
     _, ax = plt.subplots(figsize=(7.4, 1.7))
     for i, (token, target) in enumerate(zip(tokens, targets)):
@@ -69,7 +41,7 @@ def draw_targets(tokens: Sequence[int], targets: Sequence[int]) -> Shown:
     ax.set(xlim=(-2, len(tokens) - 0.5), ylim=(-0.4, 1.4))
     ax.axis("off")
     told = ", ".join(map(str, targets))
-    return _shown(
+    return shown(
         f"A row of boxes with the tokens {', '.join(map(str, tokens))}; below, their targets: {told}."
     )
 
@@ -77,7 +49,7 @@ def draw_targets(tokens: Sequence[int], targets: Sequence[int]) -> Shown:
 # The road
 
 
-def draw_road(gradients: Mapping[str, Sequence[float]], sizes: Mapping[str, Sequence[float]]) -> Shown:
+def draw_road(gradients: Mapping[str, Sequence[float]], sizes: Mapping[str, Sequence[float]]) -> Described:
     """By layer: the length of the gradient that arrives there, and how large the numbers are."""
     _, axes = plt.subplots(1, 2, figsize=(9, 3.1), layout="constrained")
     titles = "length of the gradient that arrives", "spread (std) of what flows"
@@ -88,10 +60,10 @@ def draw_road(gradients: Mapping[str, Sequence[float]], sizes: Mapping[str, Sequ
     axes[0].legend(frameon=False, fontsize=8)
     said = "; ".join(f"{name} {values[-1]:.0e} at the top, {values[0]:.0e} at the bottom"
                      for name, values in gradients.items())  # fmt: skip
-    return _shown(f"Left, gradients by layer on a logarithmic axis: {said}. Right, the spread of the stream.")
+    return shown(f"Left, gradients by layer on a logarithmic axis: {said}. Right, the spread of the stream.")
 
 
-def draw_spread(spreads: Mapping[str, Any], law: Callable[[Any], Any]) -> Shown:
+def draw_spread(spreads: Mapping[str, Any], law: Callable[[Any], Any]) -> Described:
     """Std of the stream (n_layer, ...) after each block, and histograms of it after the last."""
     _, axes = plt.subplots(1, 1 + len(spreads), figsize=(9, 2.8), layout="constrained")
     for ax, (name, stream), colour in zip(axes[1:], spreads.items(), SAMPLES[1::-1]):
@@ -107,13 +79,13 @@ def draw_spread(spreads: Mapping[str, Any], law: Callable[[Any], Any]) -> Shown:
     axes[0].set_ylim(top=1.7 * max(stds[-1] for stds in ([v.std() for v in s] for s in spreads.values())))
     axes[0].legend(frameon=False, fontsize=8, loc="upper left")
     ends = "; ".join(f"{name}: from {s[0].std():.2f} to {s[-1].std():.2f}" for name, s in spreads.items())
-    return _shown(f"Spread of the stream from the first block to the last. {ends}.")
+    return shown(f"Spread of the stream from the first block to the last. {ends}.")
 
 
 # A training, and what it said on the way
 
 
-def draw_training(losses: Sequence[float], said: Mapping[int, Sequence[str]], texts: Any) -> Shown:
+def draw_training(losses: Sequence[float], said: Mapping[int, Sequence[str]], texts: Any) -> Described:
     """The curve of losses, and what the network answered after some of the steps: `said[step]`, one a row.
 
     `texts` (N, 2 L) are the lists with their true answers. A slider goes through the steps.
@@ -136,7 +108,7 @@ def draw_training(losses: Sequence[float], said: Mapping[int, Sequence[str]], te
     steps = "; ".join(f"step {step}: {answers[0]}" for step, answers in said.items())
     alt = f"A falling curve of losses. What it answers where {right[0]} is right: {steps}."
     data = {"losses": [round(float(loss), 4) for loss in losses], "steps": [*said], "said": [*said.values()]}
-    return _shown(alt, PAGE.replace("DATA", json.dumps({**data, "right": right, "asked": asked})))
+    return shown(alt, PAGE.replace("DATA", json.dumps({**data, "right": right, "asked": asked})))
 
 
 PAGE = """<div class="told" style="max-width: 640px; font: 13px sans-serif">
@@ -175,7 +147,7 @@ draw();
 </div>"""
 
 
-def draw_traps(curves: Mapping[str, Sequence[float]], floors: Mapping[str, float]) -> Shown:
+def draw_traps(curves: Mapping[str, Sequence[float]], floors: Mapping[str, float]) -> Described:
     """Curves of losses, and lines at the height of the `floors`."""
     plt.figure(figsize=(7, 2.8))
     for (name, losses), colour in zip(curves.items(), (BLUE, RED, ORANGE)):
@@ -189,7 +161,7 @@ def draw_traps(curves: Mapping[str, Sequence[float]], floors: Mapping[str, float
     plt.ylabel("loss")
     plt.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.88))
     ends = ", ".join(f"{name} ends at {np.mean(losses[-10:]):.2f}" for name, losses in curves.items())
-    return _shown(f"Loss by step: {ends}.")
+    return shown(f"Loss by step: {ends}.")
 
 
 # Glances
@@ -212,7 +184,7 @@ def glances(model: Any, idx: Any) -> list[Any]:
     return found
 
 
-def draw_glances(weights: Sequence[Any], tokens: Sequence[int], first: int) -> Shown:
+def draw_glances(weights: Sequence[Any], tokens: Sequence[int], first: int) -> Described:
     """For each layer, the heads' mean weights (T, T) from row `first` on: who looks at whom."""
     _, axes = plt.subplots(1, len(weights), figsize=(9, 2.5), layout="constrained")
     for number, (ax, each) in enumerate(zip(axes, weights), 1):
@@ -226,7 +198,7 @@ def draw_glances(weights: Sequence[Any], tokens: Sequence[int], first: int) -> S
     for number, each in enumerate(weights, 1):
         share = each[first:, : first + 1].sum(1).mean()
         words.append(f"in block {number} {share:.0%} of the glances go to the list that was asked about")
-    return _shown(f"Three tables, darker is more weight: {'; '.join(words)}.")
+    return shown(f"Three tables, darker is more weight: {'; '.join(words)}.")
 
 
 # Lists
@@ -251,7 +223,7 @@ def draw_sorted(asked: Any, said: Any) -> None:
 # Recorded trainings
 
 
-def draw_runs(runs: Mapping[str, Mapping[str, Sequence[float]]]) -> Shown:
+def draw_runs(runs: Mapping[str, Mapping[str, Sequence[float]]]) -> Described:
     """Held-out loss of recorded trainings, by name, over their steps: a plot for each."""
     _, axes = plt.subplots(1, len(runs), figsize=(4.6 * len(runs), 2.6), layout="constrained", squeeze=False)
     for ax, (name, run) in zip(axes[0], runs.items()):
@@ -261,4 +233,4 @@ def draw_runs(runs: Mapping[str, Mapping[str, Sequence[float]]]) -> Shown:
     ends = "; ".join(
         f"{name}, from {run['held_out'][0]} to {run['held_out'][-1]}" for name, run in runs.items()
     )
-    return _shown(f"Recorded curves of held-out losses: {ends}.")
+    return shown(f"Recorded curves of held-out losses: {ends}.")

@@ -94,8 +94,8 @@ def pytest_command(course: Course, name: str | None, words: list[str]) -> list[s
         *(sys.executable, "-m", "pytest", "--tb=short", f"--rootdir={course.root}"),
         *(["-rs"] if name in ("all", "gpu") else []),  # what skips for want of a program, and which
         *("--color=yes" if sys.stdout.isatty() else "--color=no", "-p", "no:cacheprovider"),
-        # one more than cores: some tests wait
-        *("-n", str(min((os.cpu_count() or 1) + 1, 4)), "--dist", "loadfile"),
+        # one more than cores: some tests wait, but for fast ones; and each worker collects them all
+        *("-n", str(min((os.cpu_count() or 1) + (name != "fast"), 4)), "--dist", "loadfile"),
         *("-p", "coursekit.light", "-p", "coursekit.testing.nbval_plugin", "--nbval", "--nbval-current-env"),
         f"--nbval-sanitize-with={Path(__file__).with_name('nbval_sanitize.cfg')}",
         f"--nbval-cell-timeout={CELL_TIMEOUT}",

@@ -121,7 +121,7 @@ def test_a_slider_shows_one_register_tile_at_a_time():
     assert (
         "16 products" not in picture.alt and "8 of a and 8 of b make 64 products, 0.25 words" in picture.alt
     )
-    page = picture.html()
+    page = picture.page
     assert page.count("<img") == 3 and page.count("display: block") == 1
     assert "2 of a and 2 of b make 4 products, 1 words each" in page
 

@@ -160,7 +160,7 @@ def test_a_step_of_launches_is_said_in_words():
 def test_clocks_move_line_by_line_and_end_with_all():
     spans = names()["clocks"]([("forward", 2), ("look", 0)])
     moving = step_clocks("one", spans)
-    html = moving.html()
+    html = moving.page
     assert html.count("<img") == 2 and 'type="range"' in html and "line of the program" in html
     assert "host wait 1 to 3" in moving.alt and draw_clocks({"one": spans}).alt.endswith("host wait 1 to 3")
 

@@ -85,7 +85,7 @@ def test_a_sentence_to_point_at_has_a_still_picture_and_words_beside_its_script(
 
 def test_words_cannot_end_the_script_or_become_markup():
     words = ["</script><b>", "<i>", '"quoted" & more', "\N{GREEK SMALL LETTER ALPHA}"]
-    html = draw_look(words, weights()).html()
+    html = draw_look(words, weights()).page
     assert html.count("</script>") == 1 and "<b>" not in html and "<i>" not in html
     listed = re.search(r'", \.\.\.(\[.*\])\)</script>', html)
     assert json.loads(listed[1])[0] == words

@@ -10,7 +10,7 @@ from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
 from coursekit import notebooks
-from coursekit.pictures.generating import Dials
+from coursekit.pictures import draw_dials
 from minilib.gpt import GPT, MODELS, GPTConfig
 from minilib.sampling import probabilities
 from minilib.tensor import Tensor, no_grad
@@ -60,18 +60,21 @@ def test_all_positions_cost_512_times_one():
     def cost(t, s):
         return t * (12 * 128**2 + 2 * 128 * s)
 
-    assert cost(512, 512) == 512 * cost(1, 512) and "512 times the arithmetic" in PROSE
+    assert cost(512, 512) == 512 * cost(1, 512) and tells(PROSE, 512)
 
 
 def test_the_dials_stand_still_where_no_script_runs():
-    dials = Dials(list("ab<c"), [0.0, 2.0, 1.0, -1.0])
+    dials = draw_dials(list("ab<c"), [0.0, 2.0, 1.0, -1.0])
     shown, metadata = dials._repr_mimebundle_()
     assert "probabilities" in metadata["image/png"]["alt"]
     assert {*shown} == {"text/html", "image/png", "text/plain"}
     before, script = shown["text/html"].split("<script>")
     assert "<img" in before and "data:image/png;base64," in before and 'alt="' in before
     assert "src=" not in script and "http" not in script.replace("http://www.w3.org/2000/svg", "")
-    np.testing.assert_allclose(dials.p, -np.sort(-probabilities(np.array([[0.0, 2.0, 1.0, -1.0]]))[0]))
+    scores = json.loads(re.search(r'"scores": (\[.*?\])', script)[1])
+    np.testing.assert_allclose(
+        probabilities(np.array([scores])), -np.sort(-probabilities(np.array([[0.0, 2.0, 1.0, -1.0]])))
+    )
 
 
 def test_your_turn_says_nothing_of_what_is_not_filled_in(capsys):

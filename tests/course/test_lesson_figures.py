@@ -67,6 +67,7 @@ def test_the_moons_of_02b_lose_what_those_of_01_lose():
     assert tells(Lesson("02b").prose, *first, last)
 
 
+@pytest.mark.slow
 def test_operations_of_a_step_are_counted():
     lesson, names = Lesson("02b"), {}
     for source in [s for s in lesson.code if s.startswith("#| milestone")][:3]:
@@ -166,6 +167,7 @@ def test_the_headline_of_03c_is_the_recorded_race():
     assert [*winner.values()] == ["momentum 0.9", "AdamW", "AdamW"]
 
 
+@pytest.mark.slow
 def test_the_race_is_run_with_the_lesson_s_network_and_batches():
     lesson = Lesson("03c")
     names = {"np": np, "tensor": tensor, "F": F}

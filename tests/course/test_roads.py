@@ -19,6 +19,7 @@ def saved(path: Path, *sources: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
     path = saved(tmp_path / "01.ipynb", "import os\nassert 'chapters' not in os.listdir()", "%time 1 + 1")
     outcome = roads.run(Path(sys.executable), path)

@@ -188,7 +188,7 @@ def test_a_bundle_without_tests_runs_its_chapters(course: Course) -> None:
 
 
 def test_where_no_test_matches_one_line_says_so(course: Course) -> None:
-    result = coursekit("--course", course.root, "test", "-k", "nothing")
+    result = coursekit("--course", course.root, "test", "-k", "nothing", "-n", "0")
     assert result.returncode == 2 and "error: no test matches" in result.stderr
 
 
@@ -218,7 +218,7 @@ def test_a_parity_test_has_its_mark_from_its_folder_and_skips_without_pytorch(
     (course.root / "torch.py").write_text("raise ModuleNotFoundError('torch', name='torch')\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(course.root), str(ROOT)]))
     # this Python has what the tests need, so it is used as it is and nothing is installed
-    result = coursekit("--course", course.root, "test", "--all", "-m", "parity")
+    result = coursekit("--course", course.root, "test", "--all", "-m", "parity", "-n", "0")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "`make test-all` installs it" in result.stdout
     assert "1 passed, 1 skipped" in result.stdout.splitlines()[-1]

@@ -56,6 +56,7 @@ def test_the_text_form_of_every_notebook_gives_back_the_notebook(folder: str) ->
         assert notebooks.as_text(found.notebook) == notebooks.as_text(before)
 
 
+@pytest.mark.slow
 def test_what_a_hidden_test_shows_is_not_stored(tmp_path: Path) -> None:
     hidden = "### BEGIN HIDDEN TESTS\nprint(a)\n### END HIDDEN TESTS"
     made = executed(notebook("a = 1", hidden, "print(a)"), tmp_path / "01.ipynb", Course(tmp_path))

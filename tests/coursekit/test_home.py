@@ -14,7 +14,10 @@ from coursekit.make.home import home
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     made = scalar_course(tmp_path_factory.mktemp("course"))
-    (made.library / "more.py").write_text("class Value2:\n    def sinh(self): ...\n\n\ndef tanh(x): ...\n")
+    (made.library / "more.py").write_text(
+        "class Value2:\n    def sinh(self): ...\n\n    @property\n    def grad(self): ...\n\n"
+        "    @grad.setter\n    def grad(self, g): ...\n\n\ndef tanh(x): ...\n"
+    )
     return made
 
 
@@ -26,6 +29,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
         ("exp", "Value.exp", "solutions"),
         ("sinh", "Value2.sinh", "minilib"),
         ("tanh", "tanh", "minilib"),
+        ("Value2.grad", "Value2.grad", "minilib"),
     ],
 )
 def test_a_name_is_edited_where_a_cell_exports_it_or_else_in_its_file(

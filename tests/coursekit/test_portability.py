@@ -22,7 +22,7 @@ from coursekit.notebooks import cuda_line
 ROOT = Path(__file__).parents[2]
 SOURCES = [
     path
-    for name in ("coursekit", "minilib", "warplens", "benchmarks")
+    for name in ("coursekit", "minilib", "simulator/warplens", "benchmarks")
     for path in (ROOT / name).rglob("*.py")
 ]
 IN_THE_EXTRA = {"scikit-learn": "sklearn"}  # a package whose module has another name

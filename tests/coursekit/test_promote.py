@@ -451,5 +451,5 @@ def test_a_stop_in_the_middle_leaves_the_old_module(tmp_path: Path, monkeypatch:
 
 
 def test_without_ruff_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setitem(sys.modules, "ruff", None)
     assert "make lab" in error(scalar_course(tmp_path, promoted=False))

@@ -1,15 +1,13 @@
-"""The stand-in for CuPy: numbers against NumPy's, names and parameters against CuPy's, where there is one."""
+"""The stand-in for CuPy: its numbers against NumPy's. Its names are held by tests/course/test_cp_names.py."""
 
 from __future__ import annotations
 
-import ast
 import copy
 import gc
 import inspect
 import pickle
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import functional_cases
@@ -24,7 +22,7 @@ import minilib.optim as optim
 import minilib.tensor as lib
 from minilib.tensor import DEVICES, Device, Tensor
 from warplens.device.allocation import ALIGNMENT, FIRST, MemoryPointer
-from warplens.device.names import FUNCTIONS, METHODS, OWN, RANDOM, SAME, UFUNCS
+from warplens.device.names import FUNCTIONS, UFUNCS
 from warplens.device.stand_in import cp, ndarray
 
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
@@ -775,98 +773,6 @@ def test_a_pool_says_what_arrays_hold() -> None:
     assert pool.used_bytes() - before == 512 and z.nbytes == 8
 
 
-# ---------------------------------------------------------------------------------------------- CuPy's names
-
-
-@pytest.fixture(scope="module")
-def cupy() -> Any:
-    return pytest.importorskip("cupy", reason="CuPy is not installed", exc_type=ImportError)
-
-
-def parameters(function: Any) -> list[str]:
-    """The parameters of a function of CuPy's, of one in C from the first line of its docstring."""
-    try:
-        return [
-            name for name in inspect.signature(function).parameters if name not in ("self", "args", "kwargs")
-        ]
-    except ValueError:
-        line = (function.__doc__ or "").splitlines()[0]
-        inside = line[line.index("(") + 1 : line.rindex(")")]
-        words = [word.partition("=")[0].split()[-1] for word in inside.split(",") if word.strip()]
-        return [word for word in words if word not in ("self", "*")]
-
-
-@pytest.mark.parametrize("name", [*UFUNCS, *FUNCTIONS, *OWN, *SAME, "ufunc", "empty_like", "cuda", "random"])
-def test_every_name_is_cupys(name: str, cupy: Any) -> None:
-    assert hasattr(cupy, name) and hasattr(cp, name)
-
-
-def test_no_name_is_ours_alone(cupy: Any) -> None:
-    assert [name for name in dir(cp) if not hasattr(cupy, name)] == []
-    assert [name for name in vars(cp.random) if not hasattr(cupy.random, name)] == []
-    assert set(vars(cp.random)) == set(RANDOM)
-    assert [name for name in vars(cp.cuda) if not hasattr(cupy.cuda, name)] == []
-    assert [name for name in vars(cp.cuda.runtime) if not hasattr(cupy.cuda.runtime, name)] == []
-    for name in ("Device", "MemoryPool", "Stream", "Event"):
-        ours, theirs = getattr(cp.cuda, name), getattr(cupy.cuda, name)
-        assert [each for each in vars(ours) if not each.startswith("_") and not hasattr(theirs, each)] == []
-    draws = [name for name in vars(cp.random.Generator) if not name.startswith("_")]
-    assert [name for name in draws if not hasattr(cupy.random.Generator, name)] == []
-    assert [
-        name for name in vars(ndarray) if not name.startswith("_") and not hasattr(cupy.ndarray, name)
-    ] == []
-
-
-VARIADIC = {
-    "meshgrid",
-    "broadcast_arrays",
-    "einsum",
-    "atleast_1d",
-    "atleast_2d",
-    "result_type",
-    "broadcast_shapes",
-    "pad",
-}
-
-
-@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - VARIADIC - {"matmul", "size"}))
-def test_parameters_are_cupys_in_cupys_order(name: str, cupy: Any) -> None:
-    theirs, words = parameters(getattr(cupy, name)), FUNCTIONS[name]
-    positional = words[: words.index("*")] if "*" in words else words
-    ours = [word.rstrip("!?[]") for word in positional if word != "/"]
-    assert [word for word in named(words) if word not in theirs] == []
-    unnamed = words.index("/") if "/" in words else 0
-    assert len(ours) <= len(theirs) and ours[unnamed:] == theirs[unnamed : len(ours)]
-
-
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"transpose"}))
-def test_parameters_of_methods_are_cupys(name: str, cupy: Any) -> None:
-    words, theirs = METHODS[name], parameters(getattr(cupy.ndarray, name))
-    positional = words[: words.index("*")] if "*" in words else words
-    ours = [word.rstrip("!?[]").lstrip("*") for word in positional]
-    assert [word for word in named(words) if word not in theirs] == []
-    assert ours == [word.lstrip("*") for word in theirs[: len(ours)]]
-
-
-@pytest.mark.parametrize(
-    "name", ["array", "asarray", "ascontiguousarray", "asfortranarray", "asnumpy", "empty"]
-)
-def test_parameters_of_what_is_written_out_are_cupys(name: str, cupy: Any) -> None:
-    ours, theirs = parameters(getattr(cp, name)), parameters(getattr(cupy, name))
-    assert ours == [each for each in theirs if each in ours]
-
-
-@pytest.mark.parametrize("name", sorted(set(RANDOM) - {"rand", "randn", "Generator"}))
-def test_parameters_of_random_are_cupys(name: str, cupy: Any) -> None:
-    assert parameters(getattr(cp.random, name)) == parameters(getattr(cupy.random, name))
-
-
-def test_elementwise_functions_are_cupys(cupy: Any) -> None:
-    for name in UFUNCS:
-        ours, theirs = getattr(cp, name), getattr(cupy, name)
-        assert (ours.nin, ours.nout) == (theirs.nin, theirs.nout), name
-
-
 # ---------------------------------------------------------------------------------------------- under Tensor
 
 
@@ -875,24 +781,6 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
     made = Device("cuda", cp, cp.asarray, cp.asnumpy)
     monkeypatch.setitem(DEVICES, ndarray, made)
     return made
-
-
-def test_every_name_that_the_library_takes_from_an_array_module_is_here() -> None:
-    names = set()
-    library = Path(lib.__file__).parents[1]
-    files = [library / f"{name}.py" for name in ("engine", "operations", "optim")]
-    for path in [*files, *library.glob("tensor/*.py"), *library.glob("functional/*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute):
-                match node.value:
-                    case (
-                        ast.Attribute(attr="xp")
-                        | ast.Name(id="xp")
-                        | ast.Call(func=ast.Name(id="array_module"))
-                    ):
-                        names.add(node.attr)
-    assert len(names) > 25
-    assert sorted(name for name in names if not hasattr(cp, name)) == []
 
 
 @pytest.mark.slow

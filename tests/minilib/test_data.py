@@ -10,7 +10,6 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from minilib import data
 from minilib.data import (
@@ -156,8 +155,11 @@ def test_a_stratified_split_holds_out_the_same_part_of_each_class():
     assert np.bincount(labels.numpy()[held]).tolist() == [10, 4, 2]
 
 
+@pytest.mark.slow
 def test_digits_are_scikit_learns():
     images, labels = digits().tensors
+    from sklearn.datasets import load_digits  # a second
+
     raw = load_digits()
     assert images.shape == (1797, 1, 8, 8) and images.dtype == np.float32
     assert np.array_equal(images.numpy()[:, 0] * 16, raw.images) and labels.tolist() == raw.target.tolist()

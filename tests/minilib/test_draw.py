@@ -316,6 +316,7 @@ def test_the_same_graph_gives_the_same_bytes(engine, example):
     assert step_backward(*example()).html() == step_backward(*example()).html()
 
 
+@pytest.mark.slow
 def test_the_readers_matplotlib_settings_do_not_matter():
     import matplotlib
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +19,7 @@ from test_tensor import operations_of
 import minilib.functional as F
 from minilib import parallel
 from minilib.functional import layers, norms
-from minilib.tensor import DEVICES, Device, Function, Generator, Tensor, manual_seed, tensor
-
-# What makes no tensor of its own on the way: that would lie on the CPU.
-ELSEWHERE = {
-    "erf", "gelu", "silu", "softplus", "softmax", "log_softmax", "logsumexp", "linear", "embedding",
-    "conv1d", "conv2d", "max_pool2d", "relu", "tanh", "sigmoid", "mse_loss",
-}  # fmt: skip
+from minilib.tensor import Function, Generator, Tensor, manual_seed, tensor
 
 # ---------------------------------------------------------------- every operation
 
@@ -262,88 +254,6 @@ def test_rms_norm_of_any_axes_needs_an_operation_on_rows_only(
         found.append([y.data, x.grad.data, weight.grad.data])
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, atol=1e-12)
-
-
-# ---------------------------------------------------------------- another device
-
-
-class Elsewhere(np.ndarray):
-    """An array of another device, as the engine sees it: another type, whose module is not NumPy."""
-
-
-class Module:
-    """NumPy, which counts what it is asked for and gives `Elsewhere` back."""
-
-    def __init__(self) -> None:
-        self.asked: set[str] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
-        self.asked.add(name)
-        if not callable(found) or isinstance(found, type):
-            return found
-
-        def call(*args: Any, **options: Any) -> Any:
-            out = found(*args, **options)
-            return np.asarray(out).view(Elsewhere) if isinstance(out, np.ndarray | np.generic) else out
-
-        return call
-
-
-# CuPy's reference, "Routines (NumPy)"; only what is used here is listed.
-CUPY = set(
-    re.findall(
-        r"\w+",
-        """abs absolute add amax amin arange argmax argmin argsort array asarray ascontiguousarray bincount
-        broadcast_to clip concatenate copyto cos cumsum divide dot dtype einsum empty empty_like equal exp
-        expand_dims expm1 finfo flip float32 float64 full full_like greater greater_equal int16 int32 int64
-        isfinite isinf isnan less less_equal log log1p logical_and logical_not logical_or matmul max maximum
-        mean min minimum moveaxis multiply negative not_equal ones ones_like pad power prod ravel reciprocal
-        repeat reshape result_type searchsorted sign sin sort split sqrt square squeeze stack std subtract
-        sum swapaxes take take_along_axis tanh tensordot tile transpose tril triu uint16 unique var where
-        zeros zeros_like fft""",
-    )
-)
-
-
-def test_every_name_taken_from_an_array_module_is_numpys_and_cupys() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in Path(F.__file__).parent.glob("*.py"))
-    names = set(re.findall(r"\bxp\.(\w+)", source))
-    names |= set(re.findall(r"array_module\(\w+(?:\[\d\])?\)\.(\w+)", source))
-    assert len(names) > 10
-    assert {name for name in names if not hasattr(np, name)} == set()
-    assert names - CUPY == set()
-
-
-@each([case for case in CASES if case.name in ELSEWHERE])
-def test_operations_work_on_another_device(case: Case) -> None:
-    module = Module()
-    DEVICES[Elsewhere] = Device("elsewhere", module)
-
-    @shared.one_of_each
-    @given(case.inputs)
-    def check(drawn: Any) -> None:
-        arrays, options = drawn
-        here = shared.leaves(arrays)
-        there = []
-        for x in here:
-            moved = Tensor(np.array(x.data).view(Elsewhere))
-            there.append(moved.requires_grad_() if x.requires_grad else moved)
-        for a, b in zip(shared.results(case, here, options), shared.results(case, there, options)):
-            assert type(b.data) is Elsewhere
-            np.testing.assert_allclose(np.asarray(b.data), a.data, rtol=1e-12)
-            if a.requires_grad:
-                a.backward(Tensor(np.ones(a.shape)))
-                b.backward(Tensor(np.ones(a.shape).view(Elsewhere)))
-        for a, b in zip(here, there):
-            if a.grad is not None:
-                np.testing.assert_allclose(np.asarray(b.grad.data), a.grad.data, rtol=1e-10, atol=1e-12)
-
-    try:
-        check()
-    finally:
-        del DEVICES[Elsewhere]
-    assert module.asked
 
 
 # ---------------------------------------------------------------- dropout

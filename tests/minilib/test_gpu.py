@@ -29,10 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if i % 3 else [])
-        for i, case in enumerate((*tensor_cases.CASES, *functional_cases.CASES))
-    ],
+    [pytest.param(case, id=case.name) for case in (*tensor_cases.CASES, *functional_cases.CASES)],
 )
 def test_every_operation_has_the_numbers_of_the_cpu(case: Case) -> None:
     @settings(max_examples=4, derandomize=True, deadline=None, database=None, phases=[Phase.generate])

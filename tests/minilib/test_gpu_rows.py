@@ -187,6 +187,7 @@ MOVED = {
 PARTS = {"layer_norm": (2, 3), "rms_norm": (1, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [512, 1000, 4096])
 @pytest.mark.parametrize("name", ROWS)
 def test_each_number_is_moved_once(name: str, width: int) -> None:

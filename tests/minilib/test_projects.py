@@ -165,6 +165,7 @@ def test_each_held_out_character_is_asked_once_behind_its_context():
     assert np.array_equal(late[:, 4:].reshape(-1)[:200], plain.reshape(-1)[4:204])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     slow_where([sort, adder, chargpt], lambda program: program is not adder),
