@@ -13,7 +13,7 @@ import numpy as np
 
 from minilib.functional.rows import along, in_float32, pointwise, row_dot, row_max, row_sum, rowwise
 from minilib.parallel import elementwise
-from minilib.tensor import Array, Function, Tensor, apply, array_module, tensor_method, where
+from minilib.tensor import Array, Function, Tensor, apply, array_module, where
 
 __all__ = [
     "ERF",
@@ -282,7 +282,6 @@ class Softmax(Function):
         return rowwise(softmax_slopes, grad, *self.saved)
 
 
-@tensor_method
 @in_float32
 def softmax(input: Tensor, dim: int) -> Tensor:
     """exp(x) over their sum along `dim`: positive numbers that add up to 1. PyTorch guesses a `dim`."""
@@ -318,7 +317,6 @@ class LogSoftmax(Function):
         return rowwise(log_softmax_slopes, grad, *self.saved)
 
 
-@tensor_method
 @in_float32
 def log_softmax(input: Tensor, dim: int) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
