@@ -34,7 +34,7 @@ class RMSNorm(Function):
 
 # Exercise, the most points that it may earn, the answer.
 TRICKS = {
-    "softmax by the slopes of its logarithm": (
+    "softmax by the gradient of its logarithm": (
         "3.3",
         0,
         "def softmax_backward(grad, y, out):\n    log_softmax_backward(grad * y, np.log(y), out)",
