@@ -418,15 +418,12 @@ class Pair(Protocol):
 
 @dataclass
 class Device:
-    """Where arrays of one type live: its name, the module that works on them, and kernels of our own.
-
-    `take` brings an array of NumPy's there, `give` brings one back.
-    """
+    """Where arrays of one type live: its name, the module that works on them, and kernels of our own."""
 
     name: str
     xp: Any
-    take: Callable[[Array], Array] = np.asarray
-    give: Callable[[Array], Array] = np.asarray
+    from_numpy: Callable[[Array], Array] = np.asarray
+    to_numpy: Callable[[Array], Array] = np.asarray
     pairs: dict[type[Function], Pair] = field(default_factory=dict)
 
 

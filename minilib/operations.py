@@ -73,8 +73,8 @@ class Div(Function):
 
     def backward(self, grad: Array) -> tuple[Array | None, Array | None]:
         y, out = self.saved
-        share = grad / y
-        return share, None if out is None else -share * out
+        dx = grad / y
+        return dx, None if out is None else -dx * out
 
 
 class Neg(Function):
@@ -790,19 +790,19 @@ class Einsum(Function):
         return self.xp.einsum(f"{','.join(self.terms)}->{self.output}", *arrays, optimize=True)
 
     def backward(self, grad: Array) -> tuple[Array | None, ...]:
-        return tuple(self.share(i, grad) if self.needs(i) else None for i in range(len(self.terms)))
+        return tuple(self.grad_input(i, grad) if self.needs(i) else None for i in range(len(self.terms)))
 
-    def share(self, i: int, grad: Array) -> Array:
+    def grad_input(self, i: int, grad: Array) -> Array:
         """The gradient of operand i: what comes back, times the others; a letter of its own is repeated."""
         others = [term for j, term in enumerate(self.terms) if j != i]
         arrays = [array for j, array in enumerate(self.saved) if j != i]
         known = "".join(c for c in self.terms[i] if c in self.output or any(c in term for term in others))
         equation = f"{','.join([self.output, *others])}->{known}"
-        share = self.xp.einsum(equation, grad, *arrays, optimize=True)
-        sizes = dict(zip(known, share.shape))
-        share = share.reshape([sizes.get(c, 1) for c in self.terms[i]])
+        dx = self.xp.einsum(equation, grad, *arrays, optimize=True)
+        sizes = dict(zip(known, dx.shape))
+        dx = dx.reshape([sizes.get(c, 1) for c in self.terms[i]])
         whole = [sizes.get(c, n) for c, n in zip(self.terms[i], self.saved[i].shape)]
-        return self.xp.broadcast_to(share, whole)
+        return self.xp.broadcast_to(dx, whole)
 
 
 # Casts
@@ -831,10 +831,10 @@ class Transfer(Function):
 
     def forward(self, x: Array) -> Array:
         self.here = DEVICES[type(x)]
-        return self.there.take(self.here.give(x))
+        return self.there.from_numpy(self.here.to_numpy(x))
 
     def backward(self, grad: Array) -> Array:
-        return self.here.take(self.there.give(grad))
+        return self.here.from_numpy(self.there.to_numpy(grad))
 
 
 # Writing in place
@@ -868,6 +868,6 @@ class Write(Function):
         back = sorted(range(grad.ndim), key=self.order.__getitem__)  # a copy, laid out as x: views are views
         rest = self.xp.asarray(grad).transpose(self.order).copy().transpose(back)
         target, key = self.place(rest, self.saved)
-        share = target[key].copy()
+        dvalue = target[key].copy()
         target[key] = 0  # what was overwritten has no influence any more
-        return rest, share
+        return rest, dvalue

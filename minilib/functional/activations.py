@@ -13,7 +13,7 @@ import numpy as np
 
 from minilib.functional.rows import along, in_float32, pointwise, row_dot, row_max, row_sum, rowwise
 from minilib.parallel import elementwise
-from minilib.tensor import Array, Function, Tensor, apply, array_module, tensor_method, where
+from minilib.tensor import Array, Function, Tensor, apply, array_module, where
 
 __all__ = [
     "ERF",
@@ -29,8 +29,8 @@ __all__ = [
     "erf_array",
     "gelu",
     "log_softmax",
+    "log_softmax_backward",
     "log_softmax_rows",
-    "log_softmax_slopes",
     "logistic",
     "logsumexp",
     "odd_tanh",
@@ -38,8 +38,8 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
+    "softmax_backward",
     "softmax_rows",
-    "softmax_slopes",
     "softplus",
     "tanh",
 ]  # fmt: skip
@@ -130,13 +130,13 @@ def odd_tanh(x: Array, coefficients: Sequence[float], top: float = math.inf) -> 
 
 
 class Gated(Function):
-    """x times a gate, which opens from 0 to 1 as x grows. Saves the derivative, gate + x * slope."""
+    """x times a gate, which opens from 0 to 1 as x grows. Saves gate + x * gate_derivative for backward."""
 
     def gate(self, x: Array) -> Array:
         """How far the gate is open at x."""
         raise NotImplementedError
 
-    def slope(self, x: Array, gate: Array) -> Array:
+    def gate_derivative(self, x: Array, gate: Array) -> Array:
         """How fast it opens there."""
         raise NotImplementedError
 
@@ -148,10 +148,10 @@ class Gated(Function):
             gate = self.gate(x)
             self.xp.multiply(x, gate, out=out)
             if derivative is not None:
-                self.xp.multiply(x, self.slope(x, gate), out=derivative)  # x g'(x) ...
+                self.xp.multiply(x, self.gate_derivative(x, gate), out=derivative)  # x g'(x) ...
                 derivative += gate  # ... + g(x): the derivative of x g(x)
 
-        elementwise(kernel, x, out, derivative)  # in pieces: all of gate and slope would leave the cache
+        elementwise(kernel, x, out, derivative)  # in pieces: whole, they would leave the cache
         self.saved = (derivative,)  # one array: backward is a single product
         return out
 
@@ -168,7 +168,7 @@ class GELU(Gated):
     def gate(self, x: Array) -> Array:
         return 0.5 + 0.5 * erf_array(x * math.sqrt(0.5))  # the normal distribution's cdf, arXiv:1606.08415
 
-    def slope(self, x: Array, gate: Array) -> Array:
+    def gate_derivative(self, x: Array, gate: Array) -> Array:
         return self.xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))  # its density, the cdf's derivative
 
 
@@ -183,7 +183,7 @@ class TanhGELU(Gated):
         gate += 0.5
         return gate
 
-    def slope(self, x: Array, gate: Array) -> Array:
+    def gate_derivative(self, x: Array, gate: Array) -> Array:
         """(2 c0 + 6 c1 x²) gate (1 - gate), in one array: each further one would leave the cache."""
         slope = x * x
         slope *= 6 * self.c1
@@ -210,7 +210,7 @@ class SiLU(Gated):
     def gate(self, x: Array) -> Array:
         return logistic(x)
 
-    def slope(self, x: Array, gate: Array) -> Array:
+    def gate_derivative(self, x: Array, gate: Array) -> Array:
         return gate * (1 - gate)  # the derivative of the logistic curve, by its value
 
 
@@ -279,10 +279,9 @@ class Softmax(Function):
         return y
 
     def backward(self, grad: Array) -> Array:
-        return rowwise(softmax_slopes, grad, *self.saved)
+        return rowwise(softmax_backward, grad, *self.saved)
 
 
-@tensor_method
 @in_float32
 def softmax(input: Tensor, dim: int) -> Tensor:
     """exp(x) over their sum along `dim`: positive numbers that add up to 1. PyTorch guesses a `dim`."""
@@ -297,7 +296,7 @@ def softmax_rows(x: Array, out: Array) -> None:
     out *= 1 / row_sum(out)  # one division a row, then products: the obvious out /= sum divides C times
 
 
-def softmax_slopes(grad: Array, y: Array, out: Array) -> None:
+def softmax_backward(grad: Array, y: Array, out: Array) -> None:
     """The gradient of the scores: y (grad - the row's sum of grad * y). Rows (n, C); writes into `out`."""
     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
     out *= y
@@ -315,10 +314,9 @@ class LogSoftmax(Function):
         return y
 
     def backward(self, grad: Array) -> Array:
-        return rowwise(log_softmax_slopes, grad, *self.saved)
+        return rowwise(log_softmax_backward, grad, *self.saved)
 
 
-@tensor_method
 @in_float32
 def log_softmax(input: Tensor, dim: int) -> Tensor:
     """log(softmax(x)), without the overflow and the log of 0."""
@@ -332,7 +330,7 @@ def log_softmax_rows(x: Array, out: Array) -> None:
     out -= xp.log(row_sum(xp.exp(out)))
 
 
-def log_softmax_slopes(grad: Array, y: Array, out: Array) -> None:
+def log_softmax_backward(grad: Array, y: Array, out: Array) -> None:
     """The gradient of the scores: grad - softmax * (the row's sum of grad), with softmax = exp(y)."""
     xp = array_module(y)
     xp.exp(y, out=out)  # softmax again, of its logarithm

@@ -53,13 +53,13 @@ def attend_backward(
     """Gradients of q, k and v from that of out; `out` and `weights` are what `attend` returned."""
     scale = q.dtype.type(1 / math.sqrt(q.shape[-1]))
     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
-    slopes = grad @ v.swapaxes(-1, -2)  # of the weights, then of the scores: (..., T, S)
+    dscores = grad @ v.swapaxes(-1, -2)  # of the weights, then of the scores: (..., T, S)
     if mask is not None:
-        slopes *= mask
-    slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
-    slopes *= weights
-    slopes *= scale
-    return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
+        dscores *= mask
+    dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
+    dscores *= weights
+    dscores *= scale
+    return dscores @ k, dscores.swapaxes(-1, -2) @ q, dv
 
 
 @lru_cache(maxsize=16)  # training asks for the same one at each step

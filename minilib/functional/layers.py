@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CausalConv", "Conv", "Dropout", "Embedding", "Linear", "MaxPool", "Pad", "causal_conv1d", "conv1d",
     "conv2d", "dropout", "dropout_mask", "embedding", "inside", "keyed_dropout", "linear", "max_pool2d",
-    "max_pool_slopes", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
+    "max_pool_backward", "one_hot", "pad", "padded", "per_axis", "places", "tap_slices", "turns",
 ]  # fmt: skip
 
 # Linear
@@ -466,14 +466,14 @@ class MaxPool(Function):
 
         def kernel(grad: Array, winner: Array, dx: Array) -> None:
             whole = padded(self.xp.zeros_like(dx), self.padding)
-            max_pool_slopes(grad, winner, self.taps, whole)
+            max_pool_backward(grad, winner, self.taps, whole)
             dx[:] = whole[inside(dx.shape[2:], self.padding)]
 
         chunked(kernel, grad, winner, dx)
         return dx
 
 
-def max_pool_slopes(grad: Array, winner: Array, taps: list[Any], out: Array) -> None:
+def max_pool_backward(grad: Array, winner: Array, taps: list[Any], out: Array) -> None:
     """Add each of `grad` to the place in `out`, the padded image, whose tap won that window."""
     for i, tap in enumerate(taps):
         out[tap] += grad * (winner == i)

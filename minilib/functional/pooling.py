@@ -11,7 +11,7 @@ from minilib.functional.layers import inside, padded, per_axis, places, tap_slic
 from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module
 
 __all__ = [
-    "WindowSum", "adaptive_avg_pool2d", "avg_pool2d", "check_avg_pool2d", "shares",
+    "WindowSum", "adaptive_avg_pool2d", "averaging_matrix", "avg_pool2d", "check_avg_pool2d",
 ]  # fmt: skip
 
 
@@ -89,14 +89,13 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
     sizes = (output_size,) * 2 if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(sizes) != 2 or any(size is not None and size < 0 for size in sizes):
         raise RuntimeError(f"adaptive_avg_pool2d: the size is one or two lengths or None, not {output_size}")
-    rows, columns = (
-        Tensor(array_module(input.data).asarray(shares(n, n if size is None else size).astype(input.dtype)))
-        for n, size in zip(input.shape[2:], sizes)
-    )
+    xp = array_module(input.data)
+    matrices = (averaging_matrix(n, n if size is None else size) for n, size in zip(input.shape[2:], sizes))
+    rows, columns = (Tensor(xp.asarray(matrix.astype(input.dtype))) for matrix in matrices)
     return rows @ input @ columns.mT
 
 
-def shares(n: int, parts: int) -> Array:
+def averaging_matrix(n: int, parts: int) -> Array:
     """A matrix (parts, n) whose product with n numbers is the means of `parts` windows that share them."""
     means = np.zeros((parts, n))
     for i in range(parts):

@@ -256,7 +256,7 @@ class SelectiveScan(Function):
                     ys += D[0][e] * xs
                 y[i, :, e], carried[i, :, :, e] = along_time(ys, between)
 
-        self.share(work, len(x))
+        self.in_parallel(work, len(x))
         if self.state is not None:
             self.state[...] = carried[:, -1].swapaxes(1, 2)
         self.saved = x, delta, A, B, C, *D, carried
@@ -282,12 +282,12 @@ class SelectiveScan(Function):
                 dC[i] += of_C
             return dA
 
-        dA = sum(self.share(work, len(x)))
+        dA = sum(self.in_parallel(work, len(x)))
         if not D:
             return dx, ddelta, dA, dB, dC
         return dx, ddelta, dA, dB, dC, xp.einsum("bte,bte->e", grad, x)
 
-    def share(self, work: Callable[[int, int], Any], batch: int) -> list[Any]:
+    def in_parallel(self, work: Callable[[int, int], Any], batch: int) -> list[Any]:
         """work(start, stop) on a part of the samples for each thread; on a GPU on all."""
         return parallel(work, batch) if self.xp is np else [work(0, batch)]
 

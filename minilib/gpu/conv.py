@@ -141,7 +141,7 @@ def planned(windows: Windows, sources: int) -> Plan | None:
     """None where a kernel or its steps are too large for shared memory or for a block."""
     weights = OUT * windows.taps
     forward, to_x = tile_of(windows, weights), tile_of(windows.turned(), weights)
-    most = OUT * PIXELS + 1024  # slopes, and a number for each thread
+    most = OUT * PIXELS + 1024  # numbers of dy, and one for each thread
     to_weight = tile_of(windows, most)
     if forward is None or to_x is None or to_weight is None or windows.taps >= 512:
         return None

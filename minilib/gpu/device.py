@@ -23,7 +23,7 @@ MOST = 65_535  # blocks along the second or third axis of a grid
 # The device
 
 
-def take(array: Array) -> Array:
+def from_numpy(array: Array) -> Array:
     """An array of NumPy's as one on the device. Says once where that device is simulated."""
     if backend() != "gpu":
         said_once()
@@ -36,7 +36,7 @@ def said_once() -> None:
 
 
 # setdefault: a reload must not throw away the pairs that are registered.
-DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, take, cp.asnumpy))
+DEVICE = DEVICES.setdefault(cp.ndarray, Device("cuda", cp, from_numpy, cp.asnumpy))
 
 
 # Pairs of kernels

@@ -127,7 +127,7 @@ extern "C" __global__ void conv_backward_weight(const float* dy, const float* x,
     extern __shared__ __align__(16) float room[];
     int taps = kernel_y * kernel_x, tile = tile_y * tile_x, rest = blockIdx.x, t = threadIdx.x;
     int pairs = channels * taps + 1, r = t % pairs, part = t / pairs, parts = blockDim.x / pairs;
-    float *slopes = room, *patch = room + tile * OUT, *sums = patch + channels * tall * row;
+    float *dys = room, *patch = room + tile * OUT, *sums = patch + channels * tall * row;
     int some = (sources + channels - 1) / channels, start = rest % some * channels;
     rest /= some;
     int eighths = (outs + OUT - 1) / OUT, first = rest % eighths * OUT, group = rest / eighths % groups;
@@ -145,7 +145,7 @@ extern "C" __global__ void conv_backward_weight(const float* dy, const float* x,
                     int j = i / tile, y = top + i % tile / tile_x, xx = left + i % tile % tile_x;
                     bool inside = first + j < outs && y < out_height && xx < out_width;
                     int at = ((plane * outs + first + j) * out_height + y) * out_width + xx;
-                    slopes[i % tile * OUT + j] = inside ? dy[at] : 0.0f;
+                    dys[i % tile * OUT + j] = inside ? dy[at] : 0.0f;
                 }
                 __syncthreads();
                 fetch(patch, x + (plane * sources + start) * height * width, some, height, width,
@@ -155,7 +155,7 @@ extern "C" __global__ void conv_backward_weight(const float* dy, const float* x,
                     float value = one ? 1.0f : patch[offset + p / tile_x * up_y * row + p % tile_x * up_x];
 #pragma unroll
                     for (int j = 0; j < OUT; j += 4) {
-                        float4 four = *(const float4*)(slopes + p * OUT + j);
+                        float4 four = *(const float4*)(dys + p * OUT + j);
                         sum[j] += value * four.x, sum[j + 1] += value * four.y;
                         sum[j + 2] += value * four.z, sum[j + 3] += value * four.w;
                     }

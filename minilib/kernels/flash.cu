@@ -93,7 +93,7 @@ extern "C" __global__ void flash_dq(const float* grad, const float* q, const flo
                                     const float* dots, float* dq, int T, int S, int d, int q_step, int k_step,
                                     DROPOUT) {
     __shared__ float qs[TILE][WIDEST + 1], gs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1];
-    __shared__ float slopes[TILE][TILE];
+    __shared__ float dscores[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y, heads = gridDim.y, row = blockIdx.x * TILE + ty;
     long long place = ((long long)blockIdx.z * heads + blockIdx.y) * T + row;
     q += (long long)blockIdx.z * T * q_step + blockIdx.y * d;
@@ -111,10 +111,10 @@ extern "C" __global__ void flash_dq(const float* grad, const float* q, const flo
         __syncthreads();
         bool sees = row < T && start + tx <= S - T + row;
         float weight = sees ? expf(dot(qs[ty], ks[tx], d) - low) : 0.0f;
-        slopes[ty][tx] = weight * (dot(gs[ty], vs[tx], d) * kept(row, start + tx, T, S, DROPPED) - along);
+        dscores[ty][tx] = weight * (dot(gs[ty], vs[tx], d) * kept(row, start + tx, T, S, DROPPED) - along);
         __syncthreads();
         for (int j = 0; j < TILE; j++) {
-            for (int i = 0; tx + i * TILE < d; i++) sum[i] += slopes[ty][j] * ks[j][tx + i * TILE];
+            for (int i = 0; tx + i * TILE < d; i++) sum[i] += dscores[ty][j] * ks[j][tx + i * TILE];
         }
         __syncthreads();
     }
@@ -130,7 +130,7 @@ extern "C" __global__ void flash_dkv(const float* grad, const float* q, const fl
                                      const float* lse, const float* dots, float* dk, float* dv, int T, int S, int d,
                                      int q_step, int k_step, DROPOUT) {
     __shared__ float qs[TILE][WIDEST + 1], gs[TILE][WIDEST + 1], ks[TILE][WIDEST + 1], vs[TILE][WIDEST + 1];
-    __shared__ float weights[TILE][TILE], slopes[TILE][TILE];
+    __shared__ float weights[TILE][TILE], dscores[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y, heads = gridDim.y, first = blockIdx.x * TILE, key = first + ty;
     long long place = ((long long)blockIdx.z * heads + blockIdx.y) * T;
     q += (long long)blockIdx.z * T * q_step + blockIdx.y * d;
@@ -152,11 +152,11 @@ extern "C" __global__ void flash_dkv(const float* grad, const float* q, const fl
         float weight = sees ? expf(dot(qs[ty], ks[tx], d) - lse[place + row]) : 0.0f;
         float stay = kept(row, first + tx, T, S, DROPPED);
         weights[ty][tx] = weight * stay;
-        slopes[ty][tx] = sees ? weight * (dot(gs[ty], vs[tx], d) * stay - dots[place + row]) : 0.0f;
+        dscores[ty][tx] = sees ? weight * (dot(gs[ty], vs[tx], d) * stay - dots[place + row]) : 0.0f;
         __syncthreads();
         for (int j = 0; j < TILE; j++) {
             for (int i = 0; tx + i * TILE < d; i++) {
-                to_k[i] += slopes[j][ty] * qs[j][tx + i * TILE];
+                to_k[i] += dscores[j][ty] * qs[j][tx + i * TILE];
                 to_v[i] += weights[j][ty] * gs[j][tx + i * TILE];
             }
         }

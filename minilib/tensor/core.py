@@ -37,8 +37,8 @@ from minilib.tensor.random import Generator, _float_type, default_generator
 
 from minilib.tensor.rules import (  # isort: skip
     Best, Index, _axis, _floating, _sizes, all_slices, expanded, filling, flag, full_shape, gather_axis,
-    part_sizes, permutation, refuse_dtype, refuse_gradient, refuse_misfit, refuse_requiring, registered,
-    repeats, result_type, split_index, target_of,
+    part_sizes, permutation, refuse_dtype, refuse_gradient, refuse_misfit, refuse_requiring, repeats,
+    result_type, split_index, target_of,
 )  # fmt: skip
 
 __all__ = ["Float", "Tensor", "as_array", "binary"]  # fmt: skip
@@ -277,11 +277,15 @@ class Tensor:
 
     def softmax(self, dim: int) -> Tensor:
         """exp(x) over their sum along `dim`: positive numbers that add up to 1. As `functional.softmax`."""
-        return registered("softmax")(self, dim)
+        from minilib.functional.activations import softmax  # which imports this file
+
+        return softmax(self, dim)
 
     def log_softmax(self, dim: int) -> Tensor:
         """log(softmax(x)) along `dim`, without the overflow and the log of 0. As `functional.log_softmax`."""
-        return registered("log_softmax")(self, dim)
+        from minilib.functional.activations import log_softmax  # which imports this file
+
+        return log_softmax(self, dim)
 
     # Absolute values and bounds
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.engine import TENSORS, Decorated, Number, Shape, array_module, leaf_of
+from minilib.engine import TENSORS, Number, Shape, array_module, leaf_of
 from minilib.operations import axes
 
 if TYPE_CHECKING:
     from minilib.tensor.core import Tensor
 
 __all__ = [
-    "Best", "Index", "all_slices", "full_shape", "result_type", "split_index", "tensor_method",
+    "Best", "Index", "all_slices", "full_shape", "result_type", "split_index",
 ]  # fmt: skip
 
 # Dtypes
@@ -140,25 +139,6 @@ def expanded(shape: Shape, sizes: Shape) -> Shape:
     if len(sizes) < len(shape) or not fits:
         raise RuntimeError(f"expand: {shape} does not fit {sizes}: only axes of length 1 are repeated")
     return wanted
-
-
-# Activations
-
-
-_registered: dict[str, Callable[..., Any]] = {}  # by name
-
-
-def tensor_method(function: Decorated) -> Decorated:
-    """Decorates a function of a later room, which Tensor's method of that name is to call."""
-    _registered[function.__name__] = function
-    return function
-
-
-def registered(name: str) -> Callable[..., Any]:
-    """The function of that name that `tensor_method` has decorated."""
-    if name not in _registered:  # whoever has imported tensors alone: the room comes when it is needed
-        importlib.import_module("minilib.functional")
-    return _registered[name]
 
 
 # Order of axes

@@ -316,13 +316,13 @@ def walk_owned(root, seed):
     queue = [(-root.serial, root)]
     while queue:
         f = heappop(queue)[1]
-        shares = f.backward(grads.pop(f))
-        for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+        grad_inputs = f.backward(grads.pop(f))
+        for node, dx in zip(f.inputs, grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)):
             if node in grads:
-                share += grads[node]
+                dx += grads[node]
             elif isinstance(node, Function):
                 heappush(queue, (-node.serial, node))
-            grads[node] = share
+            grads[node] = dx
     return grads
 
 # %% exercise=2.16 hint="Shares add up. You keep the last one only."
@@ -332,9 +332,9 @@ def walk_owned(root, seed):
     queue = [(-root.serial, root)]
     while queue:
         f = heappop(queue)[1]
-        shares = f.backward(grads.pop(f))
-        for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-            grads[node] = share
+        grad_inputs = f.backward(grads.pop(f))
+        for node, dx in zip(f.inputs, grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)):
+            grads[node] = dx
             if isinstance(node, Function) and node not in met:
                 met.add(node)
                 heappush(queue, (-node.serial, node))

@@ -58,7 +58,7 @@ def logsumexp(input, dim, keepdim=False):
     return out if keepdim else out.squeeze()
 
 # %% exercise=3.3 hint="You treat each output as if it came from its own score alone. Raising one score lowers all the others' shares: subtract the row's sum of grad * y."
-def softmax_slopes(grad, y, out):
+def softmax_backward(grad, y, out):
     out[:] = grad * y * (1 - y)
 
 # %% exercise=3.3 hint="The sum that you subtract is that of grad alone. Weigh it by y: the sum of grad * y."
@@ -66,7 +66,7 @@ def softmax_slopes(grad, y, out):
 +     np.subtract(grad, row_sum(grad), out=out)
 
 # %% exercise=3.3 hint="You left out the last factor: the difference is multiplied by y."
-def softmax_slopes(grad, y, out):
+def softmax_backward(grad, y, out):
     np.subtract(grad, row_dot(grad, y), out=out)
 
 # %% exercise=3.3 hint="The sum runs over each row, not over all the rows you were given: keep it as a column."
@@ -74,7 +74,7 @@ def softmax_slopes(grad, y, out):
 +     np.subtract(grad, (grad * y).sum(), out=out)
 
 # %% exercise=3.3 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[:] = ..."
-def softmax_slopes(grad, y, out):
+def softmax_backward(grad, y, out):
     out = y * (grad - row_dot(grad, y))
 
 # %% exercise=3.3 hint="Your sign is the other way round: the row's sum is taken from grad."
@@ -90,7 +90,7 @@ def softmax_slopes(grad, y, out):
 +     np.subtract(grad, (grad * y).mean(1, keepdims=True), out=out)
 
 # %% exercise=3.3 hint="You write into grad, and it belongs to the caller, who may need it again. Only out is yours."
-def softmax_slopes(grad, y, out):
+def softmax_backward(grad, y, out):
     grad -= row_dot(grad, y)
     out[:] = grad * y
 
@@ -525,7 +525,7 @@ class RMSNorm(Function):
 +         out[tap] = np.where(winner == i, grad, out[tap])
 
 # %% exercise=3.8 hint="Only the winner of a window gets its gradient. Yours gives it to every place in the window."
-def max_pool_slopes(grad, winner, taps, out):
+def max_pool_backward(grad, winner, taps, out):
     for tap in taps:
         out[tap] += grad
 

@@ -107,41 +107,41 @@ def in_order(out, order):
 +     q /= math.sqrt(q.shape[-1])
 +     weights = q @ k.swapaxes(-1, -2)
 
-# %% exercise=6.9 hint="You stop at the weights. Between them and the scores is the softmax: subtract from each row its sum of slopes * weights, and multiply by the weights."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
--     slopes *= weights
-      slopes *= scale
+# %% exercise=6.9 hint="You stop at the weights. Between them and the scores is the softmax: subtract from each row its sum of dscores * weights, and multiply by the weights."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
+-     dscores *= weights
+      dscores *= scale
 
-# %% exercise=6.9 hint="You treat each weight as if it came from its own score alone. Raising one score lowers all others of the row: subtract the row's sum of slopes * weights first."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
+# %% exercise=6.9 hint="You treat each weight as if it came from its own score alone. Raising one score lowers all others of the row: subtract the row's sum of dscores * weights first."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
 
-# %% exercise=6.9 hint="p (1 - p) is how a weight answers to its own score. It answers to all other scores of its row too: weights * (slopes - the row's sum of slopes * weights)."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
--     slopes *= weights
-+     slopes *= weights * (1 - weights)
+# %% exercise=6.9 hint="p (1 - p) is how a weight answers to its own score. It answers to all other scores of its row too: weights * (dscores - the row's sum of dscores * weights)."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
+-     dscores *= weights
++     dscores *= weights * (1 - weights)
 
-# %% exercise=6.9 hint="The gradients of q and k lack the scale: the scores were divided by the root of d, so their slopes are too."
--     slopes *= scale
+# %% exercise=6.9 hint="The gradients of q and k lack the scale: the scores were divided by the root of d, so their gradients are too."
+-     dscores *= scale
 
 # %% exercise=6.9 hint="You divide by d. The scores were divided by the root of d, so that is what comes back."
--     slopes *= scale
-+     slopes /= q.shape[-1]
+-     dscores *= scale
++     dscores /= q.shape[-1]
 
 # %% exercise=6.9 hint="The gradients of q and k are swapped: return them in the order q, k, v."
--     return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
-+     return slopes.swapaxes(-1, -2) @ q, slopes @ k, dv
+-     return dscores @ k, dscores.swapaxes(-1, -2) @ q, dv
++     return dscores.swapaxes(-1, -2) @ q, dscores @ k, dv
 
-# %% exercise=6.9 hint="For the gradient of k the slopes must be transposed: key j hears from all queries i, through slopes[i, j]."
--     return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
-+     return slopes @ k, slopes @ q, dv
+# %% exercise=6.9 hint="For the gradient of k those of the scores must be transposed: key j hears from all queries i, through dscores[i, j]."
+-     return dscores @ k, dscores.swapaxes(-1, -2) @ q, dv
++     return dscores @ k, dscores @ q, dv
 
 # %% exercise=6.9 hint="For the gradient of v the weights must be transposed: value j hears from all queries i, with the weight [i, j]."
 -     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
 +     dv = (weights if mask is None else weights * mask) @ grad
 
-# %% exercise=6.9 hint="On its way to the scores the gradient meets the mask of dropout before the softmax: multiply the slopes of the weights by it."
+# %% exercise=6.9 hint="On its way to the scores the gradient meets the mask of dropout before the softmax: multiply the gradient of the weights by it."
 -     if mask is not None:
--         slopes *= mask
+-         dscores *= mask
 
 # %% exercise=6.9 hint="Where a mask of dropout is given, the values were weighted by weights * mask: their gradient is too."
 -     dv = (weights if mask is None else weights * mask).swapaxes(-1, -2) @ grad  # (..., S, d)
@@ -149,40 +149,40 @@ def in_order(out, order):
 
 # %% exercise=6.9 hint="You multiply by the mask of dropout after the softmax's backward. It came after the softmax on the way forward, so on the way back it comes first."
 -     if mask is not None:
--         slopes *= mask
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
--     slopes *= weights
-+     slopes -= (slopes * weights).sum(-1, keepdims=True)
-+     slopes *= weights
+-         dscores *= mask
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
+-     dscores *= weights
++     dscores -= (dscores * weights).sum(-1, keepdims=True)
++     dscores *= weights
 +     if mask is not None:
-+         slopes = slopes * mask
++         dscores = dscores * mask
 
 # %% exercise=6.9 hint="You subtract one number from the whole. It is a number for each row, its own sum: keepdims, and the last axis."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
-+     slopes -= (grad * out).sum()
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
++     dscores -= (grad * out).sum()
 
-# %% exercise=6.9 hint="You subtract the row's mean. What is subtracted is its sum of slopes * weights: the weights make it a mean already."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
-+     slopes -= slopes.mean(-1, keepdims=True)
+# %% exercise=6.9 hint="You subtract the row's mean. What is subtracted is its sum of dscores * weights: the weights make it a mean already."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
++     dscores -= dscores.mean(-1, keepdims=True)
 
 # %% exercise=6.9 hint="You change `weights`, which belongs to the caller. Make a new array."
--     slopes *= weights
-+     weights *= slopes
-+     slopes = weights.copy()
+-     dscores *= weights
++     weights *= dscores
++     dscores = weights.copy()
 
-# %% exercise=6.9 hint="You add up each column of slopes * weights. A softmax runs along a row, the last axis, and so does its sum."
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
-+     slopes -= (slopes * weights).sum(-2, keepdims=True)
+# %% exercise=6.9 hint="You add up each column of dscores * weights. A softmax runs along a row, the last axis, and so does its sum."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
++     dscores -= (dscores * weights).sum(-2, keepdims=True)
 
-# %% exercise=6.9 hint="slopes[i, j] is that of query i and key j. Query i gathers its row, slopes @ k; key j its column, the transposed slopes @ q."
--     return slopes @ k, slopes.swapaxes(-1, -2) @ q, dv
-+     return slopes.swapaxes(-1, -2) @ k, slopes @ q, dv
+# %% exercise=6.9 hint="dscores[i, j] is that of query i and key j. Query i gathers its row, dscores @ k; key j its column, the transposed dscores @ q."
+-     return dscores @ k, dscores.swapaxes(-1, -2) @ q, dv
++     return dscores.swapaxes(-1, -2) @ k, dscores @ q, dv
 
-# %% exercise=6.9 hint="On its way to the scores the gradient meets the mask of dropout before the softmax: multiply the slopes of the weights by it."
+# %% exercise=6.9 hint="On its way to the scores the gradient meets the mask of dropout before the softmax: multiply the gradient of the weights by it."
 -     if mask is not None:
--         slopes *= mask
--     slopes -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * slopes).sum(-1)
-+     slopes -= (slopes * weights).sum(-1, keepdims=True)
+-         dscores *= mask
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
++     dscores -= (dscores * weights).sum(-1, keepdims=True)
 
 # %% exercise=6.10 hint="The values are right, but split_heads copies: what is written into a head does not reach qkv. reshape, slices and swapaxes give views; np.stack, .copy() and np.ascontiguousarray do not."
 -     q, k, v = (parts[:, :, i].swapaxes(1, 2) for i in range(3))

@@ -99,9 +99,9 @@ def walk_owned(root, seed):
                 order.add(node)
                 stack.append(node)
     for f in sorted(order, key=lambda f: -f.serial):
-        shares = f.backward(grads.pop(f))
-        for node, share in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-            grads[node] = grads[node] + share if node in grads else share
+        grad_inputs = f.backward(grads.pop(f))
+        for node, dx in zip(f.inputs, grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)):
+            grads[node] = grads[node] + dx if node in grads else dx
     return grads
 
 

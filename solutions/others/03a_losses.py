@@ -16,7 +16,7 @@ def logsumexp(input, dim, keepdim=False):
 
 
 # %% exercise=3.3
-def softmax_slopes(grad, y, out):
+def softmax_backward(grad, y, out):
     for g, p, o in zip(grad, y, out):
         o[:] = (np.diag(p) - np.outer(p, p)) @ g
 
@@ -72,7 +72,7 @@ class RMSNorm(Function):
 
 
 # %% exercise=3.8
-def max_pool_slopes(grad, winner, taps, out):
+def max_pool_backward(grad, winner, taps, out):
     places = np.arange(out.size).reshape(out.shape)
     at = np.choose(winner, [places[tap] for tap in taps])
     np.add.at(out.reshape(-1), at, grad)

@@ -26,9 +26,9 @@ def attend_backward(grad, q, k, v, out, weights, mask=None):
     for at in np.ndindex(q.shape[:-1]):
         head, p = at[:-1], weights[at]
         dv[head] += np.outer(p * kept[at], grad[at])
-        slopes = (np.diag(p) - np.outer(p, p)) @ (kept[at] * (v[head] @ grad[at])) / np.sqrt(d)
-        dq[at] += slopes @ k[head]
-        dk[head] += np.outer(slopes, q[at])
+        dscores = (np.diag(p) - np.outer(p, p)) @ (kept[at] * (v[head] @ grad[at])) / np.sqrt(d)
+        dq[at] += dscores @ k[head]
+        dk[head] += np.outer(dscores, q[at])
     return dq, dk, dv
 
 

@@ -34,10 +34,10 @@ class RMSNorm(Function):
 
 # Exercise, the most points that it may earn, the answer.
 TRICKS = {
-    "softmax by the slopes of its logarithm": (
+    "softmax by the gradient of its logarithm": (
         "3.3",
         0,
-        "def softmax_slopes(grad, y, out):\n    log_softmax_slopes(grad * y, np.log(y), out)",
+        "def softmax_backward(grad, y, out):\n    log_softmax_backward(grad * y, np.log(y), out)",
     ),
     "the mended bug is in batch_norm": (
         "3.6",

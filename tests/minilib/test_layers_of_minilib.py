@@ -33,7 +33,7 @@ ROOMS = {
     "tensor.composed": "numpy engine operations tensor.applying tensor.rules",
     "tensor.outside": "numpy engine",
     "tensor.core": "numpy engine operations sums tensor.rules tensor.random tensor.hooks tensor.applying "
-    "tensor.composed tensor.outside",
+    "tensor.composed tensor.outside functional/",  # softmax and log_softmax, when they are first called
     "tensor.functions": "engine operations tensor.applying tensor.core tensor.rules",
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
@@ -90,10 +90,23 @@ def is_for_types_only(node: ast.AST) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
+def imported_by_name(node: ast.AST) -> str | None:
+    """What `import_module("minilib.nn")` imports; None for all that is no such call."""
+    match node:
+        case ast.Call(
+            func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(str(name)), *_],
+        ):
+            return name
+    return None
+
+
 def imports(node: ast.AST, package: list[str], lazy: bool = True) -> Iterator[str]:
     """What this code imports at run time; without `lazy`, only what it does while it is imported itself."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         yield from imported_names(node, package)
+    elif name := imported_by_name(node):
+        yield name
     elif is_for_types_only(node):
         yield from (name for other in node.orelse for name in imports(other, package, lazy))
     elif lazy or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -155,10 +168,11 @@ from ..engine import Function
 
 def late():
     import numpy.linalg
+    importlib.import_module("minilib.nn")
 """
     found = set(imports(ast.parse(code), ["minilib", "tensor"]))
     assert found == {
-        *("minilib.functional", "minilib.scalar", "minilib.tensor.core", "minilib.engine"),
+        *("minilib.functional", "minilib.scalar", "minilib.tensor.core", "minilib.engine", "minilib.nn"),
         *("cupy", "numpy.linalg"),
     }
     assert "numpy.linalg" not in set(imports(ast.parse(code), ["minilib", "tensor"], lazy=False))
