@@ -38,6 +38,13 @@ from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
 from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones
 
+__all__ = ["Mamba", "MambaBlock", "MambaConfig", "MambaState", "ResidualBlock", "next_token"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # what is its own, without what it imports
+
+
 # Sizes
 
 
