@@ -81,8 +81,8 @@ class Kept(Conditions):
 
     def cell(self, notebook: NotebookNode, test: NotebookNode) -> CellRun:
         about = info(test)
-        flow = self.live.flows[about["language"]]
-        if about["language"] != "cuda":
+        flow = self.live.flows[about["room"]]
+        if about["room"] != "cuda":
             return flow.run(test)
         same = [one for one in notebook.cells if info(one)["exercise"] == about["exercise"]]
         key = (about["grade_id"], *(one.source for one in same))
