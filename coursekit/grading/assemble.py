@@ -71,8 +71,8 @@ class Exercise:
 class Room:
     """A box of their own for exercises whose answer the library of the others could give.
 
-    Its set-up: what the notebook imports from outside the library, its hidden set-up, cells of its set-up that
-    are named, and one hidden cell, whose metadata says all this.
+    Its set-up: what the notebook imports from outside the library, its hidden set-up, cells of its set-up
+    that are named, and one hidden cell, whose metadata says all this.
     """
 
     name: str  # the grade_id of that cell
@@ -327,9 +327,9 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
 
     Before an answer stands what it needs of the others and of `added` cells.
 
-    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points; a
-    hidden test the `room` that it runs in, a set-up the `rooms` that it is for. The notebook's has the modules
-    of each room, `libraries`.
+    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points;
+    a hidden test the `room` that it runs in, a set-up the `rooms` that it is for. The notebook's has the
+    modules of each room, `libraries`.
     """
     stubs = {"role": "setup", "exercise": None, "grade_id": "", "points": 0, "rooms": [*chapter.libraries]}
     made = [_code(STUBS, "coursekit-stubs", stubs)]
@@ -378,10 +378,17 @@ def imports_from_outside(set_up: Iterable[str]) -> str:
     """The imports of set-up cells that are not of the library."""
     found = {FUTURE: None}
     for cell in set_up:
-        plain = "\n".join(line for line in cell.split("\n") if not line.startswith(("%", "!")))
-        lines = [ast.unparse(one) for one in ast.parse(plain).body if isinstance(one, ast.Import | ast.ImportFrom)]
-        found |= dict.fromkeys(line for line in lines if not re.match(r"(from|import) minilib\b", line))
+        for node in ast.parse(_plain(cell)).body:
+            line = ast.unparse(node)
+            if isinstance(node, ast.Import | ast.ImportFrom) and not re.match(r"\w+ minilib\b", line):
+                found[line] = None
     return "\n".join(found)
+
+
+def _plain(cell: str) -> str:
+    """The Python of a cell."""
+    lines = [] if notebooks.cuda_line(cell) else cell.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
 def bound(source: str) -> set[str]:

@@ -160,7 +160,7 @@ def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: b
 
 
 def _result(measure: Measure, mine: Submission, found: NotebookRun) -> Result:
-    result = measure.result(mine, found, own=True)
+    result = measure.result(mine, found)
     if result.refused:
         raise CourseError(f"{mine.source}: could not be run; see `python3 -m coursekit doctor`")
     return result

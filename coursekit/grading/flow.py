@@ -68,9 +68,9 @@ class Budget:
 class Flow:
     """Runs hidden tests of one notebook, one after the other.
 
-    Those of one room: its set-up cells alone run in the flow's kernel. Answers in CUDA C (the room "cuda") have
-    one in which no Python of a student ever runs, helpers included: what their tests show can be trusted, and
-    the next notebook can use it.
+    Those of one room: its set-up cells alone run in the flow's kernel. Answers in CUDA C (the room "cuda")
+    have one in which no Python of a student ever runs, helpers included: what their tests show can be
+    trusted, and the next notebook can use it.
     """
 
     def __init__(

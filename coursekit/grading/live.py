@@ -113,10 +113,10 @@ class Live:
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
         run = self.run(exercise, assemble(self.chapter, answers, own))
-        result = measure.result(mine, run, own=True).exercises[0]
+        result = measure.result(mine, run).exercises[0]
         if result.passed or result.unsolved or result.hint:
             return result
-        return replace(measure, known=self.known(exercise)).result(mine, run, own=True).exercises[0]
+        return replace(measure, known=self.known(exercise)).result(mine, run).exercises[0]
 
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:
