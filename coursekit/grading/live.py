@@ -12,7 +12,7 @@ import re
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -107,14 +107,17 @@ class Live:
         result = self.examine(exercise, answers, added)
         return {"unsolved": True} if result.unsolved else {"text": in_words(result)}
 
-    def examine(self, exercise: Exercise, answers: Mapping[str, str], added: list[str]) -> ExerciseResult:
+    def examine(
+        self, exercise: Exercise, answers: Mapping[str, str], added: Sequence[str], *, hints: bool = True
+    ) -> ExerciseResult:
+        """The verdict on one answer; where it is wrong, `hints` runs the known mistakes too."""
         measure = self.measure(exercise)
         cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
         run = self.run(exercise, assemble(self.chapter, answers, own))
         result = measure.result(mine, run).exercises[0]
-        if result.passed or result.unsolved or result.hint:
+        if result.passed or result.unsolved or result.hint or not hints:
             return result
         return replace(measure, known=self.known(exercise)).result(mine, run).exercises[0]
 
