@@ -21,6 +21,7 @@ from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw
 from coursekit.pictures.kernels import (
     draw_banks,
     draw_halo,
+    draw_memories,
     draw_orders,
     draw_owners,
     draw_probabilities,
