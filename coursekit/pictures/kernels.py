@@ -42,7 +42,7 @@ def draw_warps(warp_of: Any) -> None:
 
 
 def draw_memories(memories: Mapping[str, tuple[float, float]]) -> Described:
-    """The memories of a GPU, nearest first: bytes as areas, all of one scale, and cycles until a number comes.
+    """The memories of a GPU, nearest first: bytes as areas of one scale, and cycles until a number comes.
 
     The last one holds all others many times, so these stand beside it once more, enlarged.
     """
@@ -214,10 +214,10 @@ def _draw_plan(ax: Any, steps: Steps) -> None:
 
 def draw_shuffle(seen: Any, needed: Any) -> None:
     """What each lane holds after each step of a sum by shuffles; shaded where it is still `needed`."""
-    plt.figure(figsize=(10, 2.4))
+    plt.figure(figsize=(12, 2.7))
     plt.imshow(needed, cmap="Blues", vmax=2, aspect="auto")
     for (step, lane), v in np.ndenumerate(seen):
-        plt.text(lane, step, f"{v:.0f}", ha="center", va="center", size=8.5)
+        plt.text(lane, step, f"{v:.0f}", ha="center", va="center", size=8)
     plt.yticks(range(6), ["start", *(f"offset {16 >> k}" for k in range(5))])
     plt.xlabel("lane")
     plt.show()
