@@ -48,8 +48,8 @@ def instructions(cubin: bytes) -> dict[str, list[str]]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        said = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout
-    parts = re.split(r"(?m)^\.text\.(\w+):$", said)[1:]
+        made = subprocess.run([tool, "-c", file.name], capture_output=True, check=True, encoding="utf-8")
+    parts = re.split(r"(?m)^\.text\.(\w+):$", made.stdout)[1:]
     return {name: ended(_INSTRUCTION.findall(text)) for name, text in zip(parts[::2], parts[1::2])}
 
 

@@ -266,8 +266,7 @@ template <int EACH> __global__ void __launch_bounds__(1024)
         for (int i = 0; i < EACH; i++) mine[i] -= sum;
         for (int i = 0; i < EACH; i++) square += threadIdx.x + i * blockDim.x < columns ? mine[i] * mine[i] : 0.0f;
         float by = rsqrtf(block_sum(square) / columns + eps);
-        if (threadIdx.x == 0) mean[row] = sum;
-        if (threadIdx.x == 0) scale[row] = by;
+        if (threadIdx.x == 0) mean[row] = sum, scale[row] = by;
         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
         store<EACH>(out + start, mine, columns);
     }
