@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.attention import Described, _described
+from coursekit.pictures.described import Described, described
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE, RED
 
 Steps = Sequence[Sequence[tuple[int, int]]]  # in each step the pairs (source, to)
@@ -86,7 +86,7 @@ def draw_memories(memories: Mapping[str, tuple[float, float]]) -> Described:
     said = "; ".join(
         f"{name}: {_bytes(size)}, {cycles:,.0f} cycles" for name, (size, cycles) in memories.items()
     )
-    return _described(figure, f"The memories of a GPU, as areas to scale, and how long each takes. {said}")
+    return described(figure, f"The memories of a GPU, as areas to scale, and how long each takes. {said}")
 
 
 def _bytes(count: float) -> str:
