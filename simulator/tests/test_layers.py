@@ -70,7 +70,8 @@ ROOMS = {
     "language": {"errors"},
     "report": {"errors"},
     "detect": {"errors", "report"},
-    "engine": {"errors", "device", "language", "report", "detect"},
+    "analysis": {"errors", "language", "report"},
+    "engine": {"errors", "device", "language", "report", "detect", "analysis"},
     "device": {"errors", "backend"},
 }
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from warplens import CompileError, KernelFault, RawKernel, RawModule, cp, profile, simulate
+from warplens.analysis.traversal import BARRIERS
 from warplens.engine.run import SCHEDULES, chunks
-from warplens.engine.survey import BARRIERS
 
 ROOT = Path(__file__).parents[2]
 

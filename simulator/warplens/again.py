@@ -84,6 +84,5 @@ class Again:
         launch, code = self._make(), self._code(mode)
         values = self._arguments.values(copies)
         code.variables.update(pointers(self._variables, copies))
-        launch.waits = code.waits
         x, y, _ = launch.grid
         return code, launch, values, (block % x, block // x % y, block // (x * y))

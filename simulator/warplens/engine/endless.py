@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from warplens.analysis.traversal import BARRIERS, has_barriers, own, walk
 from warplens.engine.memory import LanePointer, Value
 from warplens.engine.places import PlaceWriter, in_memory
-from warplens.engine.survey import BARRIERS, own, suspends, walk
 from warplens.language.tree import (
     AddressOf,
     Assign,
@@ -153,7 +153,7 @@ def _expressions(part: Any) -> Iterable[Any]:
 
 def _waits(node: Any) -> bool:
     return (isinstance(node, Intrinsic) and node.name in BARRIERS) or (
-        isinstance(node, Call) and suspends(node.function)
+        isinstance(node, Call) and has_barriers(node.function)
     )
 
 

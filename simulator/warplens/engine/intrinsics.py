@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from warplens.analysis.traversal import BARRIERS
 from warplens.engine import copying, groups, mathematics
 from warplens.engine.emitter import Emitter
 from warplens.engine.printing import Format
-from warplens.engine.survey import BARRIERS
 from warplens.language import bfloat, half
 from warplens.language.intrinsics import COPIES
 from warplens.language.tree import Function, Intrinsic, TextLiteral

@@ -214,7 +214,7 @@ class PlaceWriter:
     def _marked(self, place: Place) -> Iterator[None]:
         """An access, which is marked where it is recorded and volatile: whether it polls."""
         code = self.code
-        marked = f"with L.volatile({id(place) in code.waits.polls}):"
+        marked = f"with L.volatile({id(place) in code.facts.spin_waits.polls}):"
         with code.indented(marked) if code.watched and place.volatile else nullcontext():
             yield
 

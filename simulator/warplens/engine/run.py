@@ -53,18 +53,18 @@ def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """All threads of many blocks together."""
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
-            code.run(Blocks(launch, first, count, code.sharing), True, *arguments)
+            code.run(Blocks(launch, first, count, code.facts.shares), True, *arguments)
 
 
 def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: Recorder) -> None:
     """The same, with every access recorded."""
     launch.recorder = recorder
-    if code.waits:
+    if code.facts.spin_waits:
         run_in_turns(code, launch, arguments)
         return
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
-            lanes = Watched(launch, first, count, code.sharing)
+            lanes = Watched(launch, first, count, code.facts.shares)
             recorder.chunk(lanes.first_block, lanes.axes.blocks)
             code.run(lanes, True, *arguments)
 
@@ -72,12 +72,12 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
 def run_alone(code: Code, launch: Launch, arguments: Sequence[Any], at: Triple) -> None:
     """One block, watched by a recorder of a grid of one block."""
     assert launch.recorder is not None
-    if code.waits:
+    if code.facts.spin_waits:
         with np.errstate(all="ignore"):
             take_turns(launch, [_waiting(code, launch, at, arguments, alone=True)])
         return
     launch.recorder.chunk(0, 1)
-    lanes = Watched(launch, at, (1, 1, 1), code.sharing)
+    lanes = Watched(launch, at, (1, 1, 1), code.facts.shares)
     lanes.first_block = 0
     with np.errstate(all="ignore"):
         code.run(lanes, True, *arguments)
@@ -88,11 +88,13 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
 
     Blocks that do not touch each other's global memory run side by side: see `side_by_side`.
     """
-    if code.waits:
+    if code.facts.spin_waits:
         run_in_turns(code, launch, arguments)
         return
-    together = not code.prints
-    most = most_blocks(code.shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
+    together = not code.facts.prints
+    most = (
+        most_blocks(code.facts.static_shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
+    )
     written: set[int] = set()
     with np.errstate(all="ignore"):
         for number, box in enumerate(boxes(launch.grid, most, launch.reverse)):
@@ -125,7 +127,7 @@ def _waiting(
         numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
         parts = [make(launch, at, number, memories, ballots) for number in numbers]
     else:
-        parts = [Watched(launch, at, (1, 1, 1), code.sharing)]
+        parts = [Watched(launch, at, (1, 1, 1), code.facts.shares)]
     for part in parts if alone else ():
         part.first_block = 0
     return Resident(launch, [(part, code.run(part, True, *arguments)) for part in parts])

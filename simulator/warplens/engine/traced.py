@@ -32,7 +32,7 @@ def run_traced(
     """The steps of some threads of block `at`, which runs alone; and why these are not all, or ""."""
     launch.recorder = Recorder(launch.name, launch.source, (1, 1, 1), launch.block)
     launch.recorder.chunk(0, 1)
-    lanes = Traced(launch, at, code.sharing, threads, most)
+    lanes = Traced(launch, at, code.facts.shares, threads, most)
     try:
         with np.errstate(all="ignore"):
             run = code.run(lanes, True, *arguments)
