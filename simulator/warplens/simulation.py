@@ -124,7 +124,7 @@ def recorded(
             break
         except EndlessLoop as loop:
             if code.by_warp or not isinstance(loop, Deadlock):
-                recorder.endless(loop.line, loop.why, loop.live, loop.warps)
+                recorder.endless(loop.line, loop.why, loop.live, loop.warps, loop.limit)
                 break
             code = kernel.code("watched warps")  # threads of one block may wait for each other
         except WrittenError as error:  # a pointer has come there by another way

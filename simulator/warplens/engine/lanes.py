@@ -372,27 +372,28 @@ class Lanes:
         kept for it. Raises where the loop has to be stopped."""
         launch = self.launch
         most, patience = launch.max_steps, launch.patience
-        seen, why = endless.look(seen, steps, live, state, test, changes, most, patience)
-        if why:
-            self.endless(line, live, why)
+        seen, stop = endless.look(seen, steps, live, state, test, changes, most, patience)
+        if stop:
+            self.stop_loop(line, live, stop.why, limit=stop.limit)
         return endless.next_look(steps, most), seen
 
     def waits(self, line: int, live: Mask, still: bool) -> Wait:
         """What a loop gives to others that it has gone round in for nothing."""
         return Wait(self, line, live, still, self.launch.changes)
 
-    def endless(
+    def stop_loop(
         self,
         line: int,
         live: Mask,
         why: str = "an iteration changes nothing, so it never ends",
         error: type[EndlessLoop] = EndlessLoop,
+        limit: str = "",
     ) -> None:
         """Raise for a loop that never ends, in which the lanes `live` are."""
         launch = self.launch
         text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
         told = f"{launch.name}:{line}: this loop was stopped, {why}: {text}"
-        raise error(told, line, why, self.axes.active(live), self.warp_numbers())
+        raise error(told, line, why, self.axes.active(live), self.warp_numbers(), limit)
 
 
 def _scalar(dtype: np.dtype[Any]) -> Scalar:

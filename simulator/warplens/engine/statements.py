@@ -248,7 +248,7 @@ class StatementWriter:
             if still and not gives_way:
                 why = f", {code.constant(READ_ONCE, 's')}" if hoistable_loads(node) else ""
                 with code.indented(f"if L.launch.changes == {changes}:"):
-                    code.emit(f"L.endless({node.at.line}, {live}{why})")
+                    code.emit(f"L.stop_loop({node.at.line}, {live}{why})")
             with code.indented(f"if {steps} >= {next_look}:"):
                 looked = self.looked_at(node)
                 if gives_way:  # its registers prove nothing

@@ -172,7 +172,7 @@ def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
         waiting = [wait for block in held for wait in block.waits]
         if held and not further and all(wait.still for wait in waiting):
             first = min(waiting, key=lambda wait: wait.lanes.first_block)
-            first.lanes.endless(first.line, first.live, FOR_EVER + IN_WARP * first.is_part, Deadlock)
+            first.lanes.stop_loop(first.line, first.live, FOR_EVER + IN_WARP * first.is_part, Deadlock)
     if launch.recorder is not None:
         for wait in early:
             active = wait.lanes.axes.active(wait.live)
