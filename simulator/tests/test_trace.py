@@ -257,7 +257,7 @@ def test_without_a_launch_and_with_too_much_memory(report: Report, monkeypatch: 
     bare = Report(program="k.cu", source="", grid=(1, 1, 1), block=(1, 1, 1))
     with pytest.raises(ValueError, match="only a report that `profile` has made"):
         bare.trace(0, 0)
-    monkeypatch.setattr("warplens.again.KEPT_BYTES", 100)
+    monkeypatch.setattr("warplens.replay.KEPT_BYTES", 100)
     big = profile(
         RawKernel('extern "C" __global__ void k(char* x) { x[0] = 1; }', "k"),
         (1,),

@@ -19,7 +19,7 @@ from warplens.engine.launch import Launch
 from warplens.engine.run import SCHEDULES
 from warplens.errors import CompileError, LaunchTypeError
 from warplens.language.tree import Function, Program, Variable
-from warplens.launch import (
+from warplens.launch_limits import (
     MAX_SHARED,
     MAX_THREADS,
     Dim3,
@@ -64,7 +64,7 @@ class Kernel:
             _ = self.on_gpu  # NVRTC is the only judge: what it says shows here
 
     def __reduce__(self) -> Any:
-        return _kernel_again, (type(self), self.unit, self._known_as, self._allowed_shared)
+        return _unpickled_kernel, (type(self), self.unit, self._known_as, self._allowed_shared)
 
     @property
     def program(self) -> Program:
@@ -268,7 +268,7 @@ class RawKernel(Kernel):
         super().__init__(Unit(code, f"{name.partition('<')[0]}.cu", options, (), **settings), name)
 
 
-def _kernel_again(kind: type[Kernel], unit: Unit, name: str, allowed_shared: int | None) -> Kernel:
+def _unpickled_kernel(kind: type[Kernel], unit: Unit, name: str, allowed_shared: int | None) -> Kernel:
     """What a pickled kernel is made of."""
     made = kind.__new__(kind)
     Kernel.__init__(made, unit, name)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warplens import through_cupy
-from warplens.again import Again
 from warplens.analysis.explain import explain
 from warplens.arguments import Arguments
 from warplens.backend import SIMULATE
-from warplens.detect.alike_blocks import AlikeRecorder, WrittenError
 from warplens.detect.recorder import Recorder
+from warplens.detect.uniform_blocks import UniformRecorder, WrittenError
 from warplens.engine.file_scope import pointers
 from warplens.engine.printing import MOST_PRINTED
 from warplens.engine.run import run_lockstep, run_warps, run_watched
 from warplens.errors import Deadlock, EndlessLoop, KernelFault
+from warplens.replay import Replay
 from warplens.report import messages
 from warplens.report.findings import Limit
 from warplens.report.report import Report
@@ -109,9 +109,11 @@ def recorded(
         known = launch.name, launch.source, launch.grid, launch.block, max_span
         tickets = kernel.facts.ticket_lines
         recorder = (
-            Recorder(*known, tickets) if launch.waits else AlikeRecorder(*known, tickets, only_read=only_read)
+            Recorder(*known, tickets)
+            if launch.waits
+            else UniformRecorder(*known, tickets, only_read=only_read)
         )
-        again = Again(
+        replay = Replay(
             kernel.code,
             lambda: kernel.prepare(grid, block, shared_mem, max_steps),
             arguments,
@@ -135,16 +137,16 @@ def recorded(
     if launch.printed.room < 0:
         report.met.append(Limit("printed", messages.PRINTED.format(MOST_PRINTED)))
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
-    report.rerun = again
+    report.rerun = replay
     if report.barrier_divergence:
-        _show_block(report, again)
+        _show_block(report, replay)
     explain(report, kernel.facts)
     return report
 
 
-def _show_block(report: Report, again: Again) -> None:
+def _show_block(report: Report, replay: Replay) -> None:
     """Keep what happened in the block whose threads miss a barrier, in place of the first block's."""
     x, y, z = block = report.barrier_divergence[0].block or (0, 0, 0)
-    events = again.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
+    events = replay.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
     if events:
         report.seen.events, report.seen.block = events, block

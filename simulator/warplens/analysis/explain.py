@@ -25,7 +25,7 @@ def _note_speculation(report: ReportData, reads: frozenset[tuple[int, int]]) -> 
     for race in report.races:
         lines = race.line, race.other_line
         if race.is_harmful and (lines in reads or lines[::-1] in reads):
-            race.kind, race.message = "guess", race.message.partition(". ")[0] + messages.GUESS
+            race.kind, race.message = "guess", race.message.partition(". ")[0] + messages.SPECULATIVE
             report.notes.append(race)
         else:
             kept.append(race)
@@ -37,7 +37,7 @@ def _hint(race: Race, facts: Facts) -> str:
     within = race.block == race.other_block
     waiting = race.line if race.access == "load" else race.other_line
     if waiting in facts.unmarked_waits:
-        return messages.PLAIN_WAIT.format(facts.unmarked_waits[waiting])
+        return messages.UNMARKED_WAIT.format(facts.unmarked_waits[waiting])
     update = facts.updates_in_place.get(race.line) if race.line == race.other_line else None
     if update:
         return messages.UPDATE.format(update)
@@ -46,5 +46,5 @@ def _hint(race: Race, facts: Facts) -> str:
     loop = facts.innermost_loop(race.line, race.other_line)
     later = race.line < race.other_line or (race.line == race.other_line and race.access == "load")
     if within and loop is not None and later:
-        return messages.ROUND.format(race.line, loop)
+        return messages.LOOP_CARRIED.format(race.line, loop)
     return ""

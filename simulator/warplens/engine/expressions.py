@@ -8,7 +8,7 @@ from typing import Any
 from warplens.analysis.traversal import walk
 from warplens.engine import values
 from warplens.engine.emitter import Emitter
-from warplens.engine.intrinsics import IntrinsicWriter
+from warplens.engine.intrinsic_calls import IntrinsicWriter
 from warplens.engine.memory import element_of
 from warplens.engine.places import PlaceWriter, in_memory
 from warplens.language.tree import (

@@ -18,9 +18,9 @@ from warplens.engine.elements import read, write
 from warplens.engine.launch import Launch
 from warplens.engine.memory import Choice, Index, LanePointer, Local, Shared, Value
 from warplens.engine.printing import Format
-from warplens.engine.turns import Wait
+from warplens.engine.scheduler import Wait
 from warplens.engine.values import Mask, lnot, select, wide
-from warplens.engine.warps import outcome, source_of, voted
+from warplens.engine.warp_functions import outcome, source_of, voted
 from warplens.errors import EndlessLoop, KernelFault
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.tree import Variable

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from warplens.detect.alike_blocks import AlikeRecorder, Rows
 from warplens.detect.recorder import Recorder
+from warplens.detect.uniform_blocks import Rows, UniformRecorder
 from warplens.engine.axes import BOOLEAN, INT64, Axes
 from warplens.engine.elements import read
 from warplens.engine.lanes import Lanes
 from warplens.engine.layouts import Blocks, Warp
 from warplens.engine.memory import Index, LanePointer, Value
-from warplens.engine.turns import Arrival
+from warplens.engine.scheduler import Arrival
 from warplens.engine.values import Mask, select, some, wide
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.types import BFLOAT, USHORT, Record, Scalar
@@ -34,7 +34,7 @@ class Recording(Lanes):
         super().__init__(*args)
         self._volatile: bool | None = None  # whether a volatile access polls
         self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
-        self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
+        self._uniform = self.recorder if isinstance(self.recorder, UniformRecorder) else None
         self._boxes: dict[tuple[bool, ...], _Box] = {}
         self._masked: tuple[Any, tuple[bool, ...], Rows | None] = (None, (), None)
 
@@ -54,7 +54,7 @@ class Recording(Lanes):
             self._boxes[key] = _Box(self, key)
         return self._boxes[key]
 
-    def _rows_alike(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
+    def _rows_uniform(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
         box = self._box(mask, *values)
         if mask is True:
             return box, box.everybody
@@ -66,11 +66,11 @@ class Recording(Lanes):
         assert found is not None
         return box, found
 
-    def _record_alike(
+    def _record_uniform(
         self, memory: Any, offset: Index, size: int, mask: Mask, line: int, kind: str, value: Any
     ) -> bool:
         """Record an access all of which is in bounds and aligned; False where it must be seen closely."""
-        if self._alike is None or memory.space == "null":
+        if self._uniform is None or memory.space == "null":
             return False
         given = offset
         if not _fine(memory, offset, size):
@@ -81,12 +81,12 @@ class Recording(Lanes):
                 return False
         if memory.space in ("shared", "local") and not self._box(mask, offset).one:
             return False
-        box, rows = self._rows_alike(mask, offset)
+        box, rows = self._rows_uniform(mask, offset)
 
         def all_rows() -> tuple[Any, Any, Any]:
             return self.axes.rows(given), self.axes.active(mask), self.warp_numbers()
 
-        return self._alike.access_alike(
+        return self._uniform.access_uniform(
             line, kind, memory, box.axes.rows(offset, INT64), size, rows, all_rows, value
         )
 
@@ -112,7 +112,7 @@ class Recording(Lanes):
         if (
             kind != "atomic"
             and volatile is None
-            and self._record_alike(memory, offset, size, mask, line, kind, value)
+            and self._record_uniform(memory, offset, size, mask, line, kind, value)
         ):
             element = offset // size
             return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
@@ -223,8 +223,8 @@ class Recording(Lanes):
         return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
 
     def barrier(self, name: str, mask: Mask, line: int) -> Any:
-        if self._alike and mask is True and self.exited is False:
-            self._alike.barrier_alike(line, self._rows_alike(True)[1])
+        if self._uniform and mask is True and self.exited is False:
+            self._uniform.barrier_uniform(line, self._rows_uniform(True)[1])
             return None
         active, exited = self.axes.active(mask), self.axes.active(self.exited)
         self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
@@ -244,12 +244,12 @@ class Recording(Lanes):
         self.recorder.fence(line, self.axes.active(mask), self.warp_numbers(), within_block)
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
-        if self._alike and mask is not False:
-            box, rows = self._rows_alike(mask, condition)
+        if self._uniform and mask is not False:
+            box, rows = self._rows_uniform(mask, condition)
             if type(condition) is ndarray:
-                self._alike.branch_alike(line, box.axes.active(condition), rows)
+                self._uniform.branch_uniform(line, box.axes.active(condition), rows)
             else:
-                self._alike.come_alike(line, rows)
+                self._uniform.come_uniform(line, rows)
             return
         self.recorder.branch(
             line, self.axes.rows(condition, BOOLEAN), self.axes.active(mask), self.warp_numbers()
@@ -307,7 +307,7 @@ class Watched(Recording, Blocks):
     """Blocks in lockstep.
 
     What does not depend on a block's number along an axis is recorded once for the blocks along it: see
-    `detect.alike_blocks`.
+    `detect.uniform_blocks`.
     """
 
 

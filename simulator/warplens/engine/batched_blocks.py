@@ -2,9 +2,9 @@
 
 A schedule says in which order the warps of a block run, and that its blocks come one after the other. Blocks
 that do not touch each other's global memory give the same bits side by side, and far sooner. Whether they do
-is watched, never guessed: `Touched` knows of each cell that is written which block touched it. Where blocks
-meet (or one of them fails, or they part at a barrier), memory becomes what it was, and the blocks run one by
-one, those after them as well. Only these meetings are harmless:
+is watched, never guessed: `ConflictDetector` knows of each cell that is written which block touched it. Where
+blocks meet (or one of them fails, or they part at a barrier), memory is rolled back, and the blocks run one
+by one, those after them as well. Only these meetings are harmless:
 
 - integer atomics whose old value nobody wants, all of one sort, commute;
 - atomics of one instruction come in the order of the blocks, as they do one by one.
@@ -28,28 +28,31 @@ from warplens.engine.launch import Launch, Triple
 from warplens.engine.layouts import Warp
 from warplens.engine.memory import Global, Index, LanePointer, Value
 from warplens.engine.values import Mask, wide
-from warplens.engine.warps import outcome
+from warplens.engine.warp_functions import outcome
 from warplens.language.types import Record, Scalar
 from warplens.report.transactions import alignment
 
 MOST_BLOCKS = 2048  # of a box; a block's number fits 16 bits
 MOST_SHARED = MOST_LOCAL = 1 << 26  # bytes of all blocks of a box
 MOST_BYTES = 1 << 27
-SEVERAL, ATOMIC = -32768, 32767  # what `Touched` says of a cell: several blocks read it; only atomics came
+SEVERAL, ATOMIC = (
+    -32768,
+    32767,
+)  # what `ConflictDetector` says of a cell: several blocks read it; only atomics came
 COMMUTE = {"atomicAdd": 1, "atomicSub": 1, "atomicMax": 2, "atomicMin": 3, "atomicAnd": 4, "atomicOr": 5,
            "atomicXor": 6}  # fmt: skip
 ndarray = np.ndarray
 
 
-class InterfereError(Exception):
-    """Blocks cannot run side by side; `again`: they may, now that it is known what is written."""
+class ConflictError(Exception):
+    """Blocks cannot run side by side; `retry`: they may, now that it is known what is written."""
 
-    def __init__(self, again: bool = False) -> None:
+    def __init__(self, retry: bool = False) -> None:
         super().__init__()
-        self.again = again
+        self.retry = retry
 
 
-class Touched:
+class ConflictDetector:
     """Who touches which global memory in one box of blocks. `written`: the bases of what any box writes."""
 
     def __init__(self, written: set[int]) -> None:
@@ -61,7 +64,7 @@ class Touched:
         self._units: dict[int, int] = {}
         self._bytes = self._instructions = 0
 
-    def restore(self) -> None:
+    def roll_back(self) -> None:
         """Memory as it was before the box."""
         for memory, before in self._before.values():
             memory[...] = before
@@ -78,7 +81,7 @@ class Touched:
         if not others.any():
             return
         if (kept[others] > 0).any():
-            raise InterfereError()
+            raise ConflictError()
         table[cells[others & (kept != 0)]] = SEVERAL
         fresh = kept == 0
         cells, block = cells[fresh], block[fresh]
@@ -90,10 +93,10 @@ class Touched:
         table, cells, block = self._cells(memory, offset, size, mask, lanes)
         kept = table[cells]
         if not ((kept == 0) | (kept == block) | (kept == -block)).all():
-            raise InterfereError()
+            raise ConflictError()
         table[cells] = block
         if (table[cells] != block).any():  # two blocks in this very instruction
-            raise InterfereError()
+            raise ConflictError()
 
     def atomic(
         self, name: str, memory: Global, offset: Index, kind: Scalar, mask: Mask, wanted: bool, lanes: Lanes
@@ -105,11 +108,11 @@ class Touched:
         if tag:
             tags = self._tags_of(memory.base)
             if not ((kept == 0) | (kept == ATOMIC) & (tags[cells] == tag)).all():
-                raise InterfereError()
+                raise ConflictError()
             table[cells], tags[cells] = ATOMIC, tag
             return
         if not ((kept == 0) | (kept == block) | (kept == -block)).all():
-            raise InterfereError()
+            raise ConflictError()
         table[cells] = block
         met = table[cells] != block
         if met.any():
@@ -124,7 +127,7 @@ class Touched:
         if base not in self.written:
             self.written.add(base)
             if base in self._loaded:  # by whom, nobody has watched
-                raise InterfereError(again=True)
+                raise ConflictError(retry=True)
         if base not in self._before:
             self._take(memory.bytes.nbytes)
             self._before[base] = memory.bytes, memory.bytes.copy()
@@ -132,7 +135,7 @@ class Touched:
     def _take(self, nbytes: int) -> None:
         self._bytes += nbytes
         if self._bytes > MOST_BYTES:
-            raise InterfereError()
+            raise ConflictError()
 
     def _cells(
         self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes
@@ -144,10 +147,10 @@ class Touched:
             chosen = spread[2].reshape(-1)
             at, slots = at[chosen], slots[chosen]
         if not at.size or at.min() < memory.low or at.max() > memory.high - size:
-            raise InterfereError()  # one by one it is seen who is first
+            raise ConflictError()  # one by one it is seen who is first
         unit = alignment(size)
         if ((at + memory.base) & (unit - 1)).any():
-            raise InterfereError()
+            raise ConflictError()
         base = memory.base
         table = self._tables.get(base)
         if table is None:
@@ -180,7 +183,7 @@ class Touched:
 # ------------------------------------------------------------------------------------------------ the warps
 
 
-class WarpOfBlocks(Warp):
+class BatchedWarp(Warp):
     """The same warp of each block of a box; the axes are the threads of a warp, and blocks along z, y, x."""
 
     def __init__(
@@ -191,7 +194,7 @@ class WarpOfBlocks(Warp):
         number: int,
         memories: dict[int, LanePointer],
         ballots: list[Any],
-        touched: Touched,
+        touched: ConflictDetector,
     ) -> None:
         super().__init__(launch, first, number, memories, ballots)
         self.touched = touched
@@ -331,26 +334,30 @@ def run_box(
 ) -> bool:
     """Run the blocks of a box side by side. False: memory is as it was, and they must run one by one."""
     while True:
-        touched = Touched(written)
+        touched = ConflictDetector(written)
         try:
             _run(code, launch, box, arguments, touched)
             return True
-        except InterfereError as error:
-            touched.restore()
-            if not error.again:
+        except ConflictError as error:
+            touched.roll_back()
+            if not error.retry:
                 return False
         except Exception:  # which one it is that fails first, one by one will show
-            touched.restore()
+            touched.roll_back()
             return False
 
 
 def _run(
-    code: Code, launch: Launch, box: tuple[Triple, Triple], arguments: Sequence[Any], touched: Touched
+    code: Code,
+    launch: Launch,
+    box: tuple[Triple, Triple],
+    arguments: Sequence[Any],
+    touched: ConflictDetector,
 ) -> None:
     memories: dict[int, LanePointer] = {}
     ballots: list[Any] = []
     numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
-    warps = [WarpOfBlocks(launch, *box, number, memories, ballots, touched) for number in numbers]
+    warps = [BatchedWarp(launch, *box, number, memories, ballots, touched) for number in numbers]
     if not code.suspends:
         for warp in warps:
             code.run(warp, True, *arguments)
@@ -362,6 +369,6 @@ def _run(
             mask = next(steps, StopIteration)
             if mask is not StopIteration:
                 if not warp.all_here(mask):  # blocks that go different ways
-                    raise InterfereError()
+                    raise ConflictError()
                 going.append((warp, steps))
         waiting = going

@@ -1,4 +1,4 @@
-"""The report that counts alike blocks once is the plain recorder's, with all that is in it."""
+"""The report that counts uniform blocks once is the plain recorder's, with all that is in it."""
 
 from __future__ import annotations
 

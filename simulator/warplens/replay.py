@@ -26,7 +26,7 @@ KEPT_BYTES = 64 << 20  # of arguments, that a report keeps at most
 Copies = dict[int, np.ndarray[Any, Any]]
 
 
-class Again:
+class Replay:
     """What a block needs to run as it did the first time: code, launch, and the arguments as they were."""
 
     def __init__(
