@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from warplens.engine.access import Access
 from warplens.engine.axes import INT64, Axes
 from warplens.engine.generate import Code
 from warplens.engine.lanes import Lanes
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.layouts import Warp
 from warplens.engine.memory import Global, Index, LanePointer, Value
-from warplens.engine.values import Mask, wide
+from warplens.engine.values import Mask
 from warplens.engine.warp_functions import outcome
-from warplens.language.types import Record, Scalar
 from warplens.report.transactions import alignment
 
 MOST_BLOCKS = 2048  # of a box; a block's number fits 16 bits
@@ -71,11 +71,16 @@ class ConflictDetector:
 
     # ----------------------------------------------------------------------------------------------- accesses
 
-    def load(self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes) -> None:
+    def access(self, access: Access, lanes: Lanes) -> None:
+        """Raises where blocks meet in an access."""
+        {"load": self._load, "store": self._store, "atomic": self._atomic}[access.action](access, lanes)
+
+    def _load(self, access: Access, lanes: Lanes) -> None:
+        memory = access.memory
         if memory.base not in self.written:
             self._loaded.add(memory.base)
             return
-        table, cells, block = self._cells(memory, offset, size, mask, lanes)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
         others = (kept != block) & (kept != -block)
         if not others.any():
@@ -88,9 +93,9 @@ class ConflictDetector:
         table[cells] = -block
         table[cells[table[cells] != -block]] = SEVERAL
 
-    def store(self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes) -> None:
-        self._writes(memory)
-        table, cells, block = self._cells(memory, offset, size, mask, lanes)
+    def _store(self, access: Access, lanes: Lanes) -> None:
+        self._writes(access.memory)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
         if not ((kept == 0) | (kept == block) | (kept == -block)).all():
             raise ConflictError()
@@ -98,15 +103,14 @@ class ConflictDetector:
         if (table[cells] != block).any():  # two blocks in this very instruction
             raise ConflictError()
 
-    def atomic(
-        self, name: str, memory: Global, offset: Index, kind: Scalar, mask: Mask, wanted: bool, lanes: Lanes
-    ) -> None:
-        self._writes(memory)
-        table, cells, block = self._cells(memory, offset, kind.size, mask, lanes)
+    def _atomic(self, access: Access, lanes: Lanes) -> None:
+        (kind,), base = access.parts, access.memory.base
+        self._writes(access.memory)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
-        tag = 0 if wanted or kind.is_float else COMMUTE.get(name, 0)
+        tag = 0 if access.wanted or kind.is_float else COMMUTE.get(access.operation, 0)
         if tag:
-            tags = self._tags_of(memory.base)
+            tags = self._tags_of(base)
             if not ((kept == 0) | (kept == ATOMIC) & (tags[cells] == tag)).all():
                 raise ConflictError()
             table[cells], tags[cells] = ATOMIC, tag
@@ -118,7 +122,7 @@ class ConflictDetector:
         if met.any():
             self._instructions += 1
             table[cells[met]] = ATOMIC
-            self._tags_of(memory.base)[cells[met]] = -self._instructions  # equal to no other instruction's
+            self._tags_of(base)[cells[met]] = -self._instructions  # equal to no other instruction's
 
     # --------------------------------------------------------------------------------------------- the tables
 
@@ -138,10 +142,11 @@ class ConflictDetector:
             raise ConflictError()
 
     def _cells(
-        self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes
+        self, access: Access, lanes: Lanes
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The table of a memory, and each cell that is touched with the number of the block, from 1 on."""
-        spread = np.broadcast_arrays(np.asarray(offset, INT64), lanes.axes.slots, np.asarray(mask))
+        memory, size, mask = access.memory, access.kind.size, access.mask
+        spread = np.broadcast_arrays(np.asarray(access.offset, INT64), lanes.axes.slots, np.asarray(mask))
         at, slots = spread[0].reshape(-1), spread[1].reshape(-1)
         if mask is not True:
             chosen = spread[2].reshape(-1)
@@ -233,49 +238,10 @@ class BatchedWarp(Warp):
 
     # ----------------------------------------------------------------------------------- who touches what
 
-    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.load, p, index, kind.size, mask)
-        return super().load(p, index, kind, mask, line)
-
-    def load_vector(
-        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.load, p, index, record.size, mask)
-        return super().load_vector(p, index, record, mask, line)
-
-    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.store, p, index, kind.size, mask)
-        super().store(p, index, value, kind, mask, line)
-
-    def store_vector(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.store, p, index, record.size, mask)
-        super().store_vector(p, index, value, record, mask, line)
-
-    def _watch(self, touch: Any, p: LanePointer, index: Value, size: int, mask: Mask) -> None:
-        touch(p.memory, wide(index) * size + p.offset, size, mask, self)
-
-    def atomic(
-        self,
-        name: str,
-        p: LanePointer,
-        index: Value,
-        values: tuple[Value, ...],
-        kind: Scalar,
-        mask: Mask,
-        wanted: bool,
-        line: int,
-    ) -> Value:
-        if type(p) is LanePointer and p.memory.space == "global":
-            memory: Any = p.memory
-            offset = wide(index) * kind.size + p.offset
-            self.touched.atomic(name, memory, offset, kind, mask, wanted, self)
-        return super().atomic(name, p, index, values, kind, mask, wanted, line)
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        if access.memory.space == "global":
+            self.touched.access(access, self)
+        return super()._locate(access)
 
 
 class FirstWarp(Warp):
@@ -285,15 +251,10 @@ class FirstWarp(Warp):
         super().__init__(*args)
         self._written = written
 
-    def _write(self, memory: Any, *rest: Any) -> None:
-        if memory.space == "global":
-            self._written.add(memory.base)
-        super()._write(memory, *rest)
-
-    def _atomic(self, name: str, memory: Any, *rest: Any) -> Value:
-        if memory.space == "global":
-            self._written.add(memory.base)
-        return super()._atomic(name, memory, *rest)
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        if access.action != "load" and access.memory.space == "global":
+            self._written.add(access.memory.base)
+        return super()._locate(access)
 
 
 # ------------------------------------------------------------------------------------------------- the boxes
