@@ -48,12 +48,20 @@ class Access:
 
     def part(self, element: Index, i: int) -> Index:
         """The number of its part `i` in memory, in elements of that part; `element` is the whole's."""
-        count = len(self.parts)
-        return element * count + i if count > 1 else element
+        kind = self.kind
+        return element if isinstance(kind, Scalar) else element * len(kind.fields) + i
 
     @property
     def stored(self) -> list[tuple[Value, np.dtype[Any]]]:
         """What a store writes, part by part, as it lies in memory: bfloat16 as its bits."""
-        (value,) = self.values
-        values = value if isinstance(self.kind, Record) else [value]
+        (value,), kind = self.values, self.kind
+        if isinstance(kind, Scalar) and kind is not BFLOAT:
+            return [(value, kind.dtype)]
+        values = [value] if isinstance(kind, Scalar) else value
         return [(bits_of(v) if k is BFLOAT else v, k.stored) for v, k in zip(values, self.parts)]
+
+    @property
+    def zero(self) -> Value:
+        """What is loaded where there is nothing."""
+        zeros = tuple([kind.dtype.type(0) if kind.is_float else 0 for kind in self.parts])
+        return zeros if isinstance(self.kind, Record) else zeros[0]

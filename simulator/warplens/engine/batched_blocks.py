@@ -73,7 +73,12 @@ class ConflictDetector:
 
     def access(self, access: Access, lanes: Lanes) -> None:
         """Raises where blocks meet in an access."""
-        {"load": self._load, "store": self._store, "atomic": self._atomic}[access.action](access, lanes)
+        if access.action == "load":
+            self._load(access, lanes)
+        elif access.action == "store":
+            self._store(access, lanes)
+        else:
+            self._atomic(access, lanes)
 
     def _load(self, access: Access, lanes: Lanes) -> None:
         memory = access.memory

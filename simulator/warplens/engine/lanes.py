@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from warplens.engine.warp_functions import outcome, source_of, voted
 from warplens.errors import EndlessLoop, KernelFault
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.tree import Variable
-from warplens.language.types import BFLOAT, Record, Scalar
+from warplens.language.types import BFLOAT, USHORT, Record, Scalar
 from warplens.report.findings import Finding
 
 ndarray = np.ndarray
@@ -134,41 +134,10 @@ class Lanes:
 
     def _locate(self, access: Access) -> tuple[Index, Mask]:
         """The number of the element in memory, some valid one in lanes that take no part; and the lanes that
-        may go on. Raises where a lane may not."""
-        return self._element(access), access.mask
-
-    def _read(self, access: Access, element: Index, lanes: Mask) -> Value:
-        parts = [
-            self._read_scalar(access.memory, access.part(element, i), kind, lanes)
-            for i, kind in enumerate(access.parts)
-        ]
-        return tuple(parts) if isinstance(access.kind, Record) else parts[0]
-
-    def _read_scalar(self, memory: Any, element: Index, kind: Scalar, lanes: Mask) -> Value:
-        value = read(self.axes, memory, element, kind.stored)
-        return of_bits(value) if kind is BFLOAT else value
-
-    def _write(self, access: Access, element: Index, lanes: Mask) -> None:
-        for i, (value, dtype) in enumerate(access.stored):
-            part, reverse = access.part(element, i), self.launch.reverse
-            write(self.axes, access.memory, part, value, dtype, lanes, reverse)
-
-    def _update(self, access: Access, element: Index, lanes: Mask) -> Value:
-        """An atomic operation; those of bfloat16 work on its bits."""
-        (kind,), name, values = access.parts, access.operation, access.values
-        if kind is BFLOAT:
-            name, values = f"{name} bf16", tuple([bits_of(value) for value in values])
-        old = atomic(
-            self.axes, self.launch, name, access.memory, element, values, kind.stored, lanes, access.wanted
-        )
-        return of_bits(old) if kind is BFLOAT and old is not None else old
-
-    # -------------------------------------------------------------------------------------------- checking
-
-    def _element(self, access: Access) -> Index:
-        """The number of an element in memory: checked in the lanes of the mask, some valid one elsewhere."""
-        memory, mask, size = access.memory, access.mask, access.kind.size
-        index, offset = wide(access.index), access.pointer.offset
+        may go on. Raises where a lane of the mask may not."""
+        pointer, mask, size = access.pointer, access.mask, access.kind.size
+        index, offset = wide(access.index), pointer.offset
+        memory: Any = pointer.memory
         if type(offset) is int and not offset % size:
             if offset:
                 index = index + offset // size
@@ -182,21 +151,48 @@ class Lanes:
         if type(index) is int:
             if not low <= index < high:
                 self._fault(access, index * size)
-            return index
+            return index, mask
         if not index.size:
-            return index
+            return index, mask
         if index.min() >= low and index.max() < high:
-            return index
+            return index, mask
         if mask is not True:
             index = np.where(mask, index, low)
             if low < high and index.min() >= low and index.max() < high:
-                return index
+                return index, mask
         self._fault(access, index * size)
+
+    def _read(self, access: Access, element: Index, lanes: Mask) -> Value:
+        axes, memory, kind = self.axes, access.pointer.memory, access.kind
+        if kind is BFLOAT:
+            return of_bits(read(axes, memory, element, USHORT.dtype))
+        if isinstance(kind, Scalar):
+            return read(axes, memory, element, kind.dtype)
+        parts = enumerate(access.parts)
+        values = [(part, read(axes, memory, access.part(element, i), part.stored)) for i, part in parts]
+        return tuple([of_bits(value) if part is BFLOAT else value for part, value in values])
+
+    def _write(self, access: Access, element: Index, lanes: Mask) -> None:
+        memory, reverse = access.pointer.memory, self.launch.reverse
+        for i, (value, dtype) in enumerate(access.stored):
+            write(self.axes, memory, access.part(element, i), value, dtype, lanes, reverse)
+
+    def _update(self, access: Access, element: Index, lanes: Mask) -> Value:
+        """An atomic operation; those of bfloat16 work on its bits."""
+        (kind,), name, values = access.parts, access.operation, access.values
+        if kind is BFLOAT:
+            name, values = f"{name} bf16", tuple([bits_of(value) for value in values])
+        old = atomic(
+            self.axes, self.launch, name, access.memory, element, values, kind.stored, lanes, access.wanted
+        )
+        return of_bits(old) if kind is BFLOAT and old is not None else old
+
+    # -------------------------------------------------------------------------------------------- checking
 
     def _any(self, condition: Any, mask: Mask) -> bool:
         return bool(np.any(condition if mask is True else condition & mask))
 
-    def _fault(self, access: Access, offset: Index) -> Any:
+    def _fault(self, access: Access, offset: Index) -> NoReturn:
         """Raise for the first access that is out of bounds or misaligned, in the words of the report."""
         launch, recorder, line = self.launch, self._new_recorder(), access.line
         active = self.axes.active(access.mask)
@@ -234,7 +230,7 @@ class Lanes:
             chosen = True if chosen.all() else chosen
             part = act(LanePointer(memory, p.offset), chosen)
             if kind is not None:
-                value = part if value is None else _merged(chosen, part, value, kind)
+                value = part if value is None else merged(chosen, part, value, kind)
         return value
 
     # -------------------------------------------------------------------------------- lanes as warps of 32
@@ -370,7 +366,7 @@ def _scalar(dtype: np.dtype[Any]) -> Scalar:
     return Scalar(dtype.name, dtype, 0)
 
 
-def _merged(mask: Mask, new: Value, old: Value, kind: Scalar | Record) -> Value:
+def merged(mask: Mask, new: Value, old: Value, kind: Scalar | Record) -> Value:
     """Values of a scalar or of a vector: the new ones in the lanes of a mask."""
     if isinstance(kind, Scalar):
         return select(mask, new, old, kind.dtype)

@@ -13,12 +13,12 @@ from warplens.detect.recorder import Recorder
 from warplens.detect.uniform_blocks import Rows, UniformRecorder
 from warplens.engine.access import Access
 from warplens.engine.axes import BOOLEAN, INT64, Axes
-from warplens.engine.lanes import Lanes
+from warplens.engine.lanes import Lanes, merged
 from warplens.engine.layouts import Blocks, Warp
 from warplens.engine.memory import Index, LanePointer, Value
 from warplens.engine.scheduler import Arrival
-from warplens.engine.values import Mask, select, some, wide
-from warplens.language.types import Record, Scalar
+from warplens.engine.values import Mask, some, wide
+from warplens.language.types import Record
 from warplens.report.transactions import alignment
 
 ndarray = np.ndarray
@@ -65,9 +65,9 @@ class Recording(Lanes):
         assert found is not None
         return box, found
 
-    def _record_uniform(self, access: Access, offset: Index) -> bool:
+    def _record_uniform(self, access: Access, offset: Index, size: int) -> bool:
         """Record an access all of which is in bounds and aligned; False where it must be seen closely."""
-        memory, mask, size = access.memory, access.mask, access.kind.size
+        memory, mask = access.memory, access.mask
         if self._uniform is None or memory.space == "null":
             return False
         given = offset
@@ -99,34 +99,31 @@ class Recording(Lanes):
     def _locate(self, access: Access) -> tuple[Index, Mask]:
         """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
         memory, mask, size = access.memory, access.mask, access.kind.size
-        element, good = self._recorded(access, access.offset) if mask is not False else (0, False)
+        if mask is False:
+            return 0, False
+        offset, volatile, low = access.offset, self._volatile, -(-memory.low // size)
+        good: Mask
+        if access.action != "atomic" and volatile is None and self._record_uniform(access, offset, size):
+            element, good = offset // size, mask
+        else:
+            reads = access.wanted or access.operation != "atomicExch"
+            rows, active, warps = self.axes.rows(offset), self.axes.active(mask), self.warp_numbers()
+            fine = self.recorder.access(
+                access.line, access.action, memory, rows, size, active, warps, self._stored(access), reads,
+                volatile,
+            )  # fmt: skip
+            element, good = offset // size, self.axes.spread(fine)
+            if mask is True and good.all():
+                good = True
         if memory.high - memory.low < size or (access.action != "load" and not some(good)):
             return 0, False
-        return element, good
+        return element if good is True else np.where(good, element, low), good
 
-    def _recorded(self, access: Access, offset: Index) -> tuple[Index, Mask]:
-        memory, mask, size = access.memory, access.mask, access.kind.size
-        low = -(-memory.low // size)
-        volatile = self._volatile
-        if access.action != "atomic" and volatile is None and self._record_uniform(access, offset):
-            element = offset // size
-            return (element if mask is True else np.where(mask, element, low)), mask
-        reads = access.wanted or access.operation != "atomicExch"
-        rows, active, warps = self.axes.rows(offset), self.axes.active(mask), self.warp_numbers()
-        fine = self.recorder.access(
-            access.line, access.action, memory, rows, size, active, warps, self._stored(access), reads,
-            volatile,
-        )  # fmt: skip
-        good = self.axes.spread(fine)
-        if mask is True and good.all():
-            return offset // size, True
-        return np.where(good, offset // size, low), good
-
-    def _read_scalar(self, memory: Any, element: Index, kind: Scalar, lanes: Mask) -> Value:
+    def _read(self, access: Access, element: Index, lanes: Mask) -> Value:
         if lanes is False:
-            return kind.dtype.type(0) if kind.is_float else 0
-        value = super()._read_scalar(memory, element, kind, lanes)
-        return value if lanes is True else select(lanes, value, kind.dtype.type(0), kind.dtype)
+            return access.zero
+        value = super()._read(access, element, lanes)
+        return value if lanes is True else merged(lanes, value, access.zero, access.kind)
 
     @contextmanager
     def volatile(self, polls: bool) -> Iterator[None]:
