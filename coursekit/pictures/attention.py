@@ -138,7 +138,7 @@ class Look(Described):
     width: int
 
     def html(self) -> str:
-        data = [self.words, self.weights, self.start, [BLUE, GLOW, INK]]
+        data = [self.words, self.weights, self.start, [BLUE, GLOW, STRONGEST]]
         text = json.dumps(data).replace("<", "\\u003c")  # no word can end the script
         key = hashlib.sha256(text.encode()).hexdigest()[:8]
         image = (
@@ -155,9 +155,12 @@ class Look(Described):
         return {"text/html": self.html(), **data}, metadata
 
 
-_SCRIPT = """(id, words, weights, start, [blue, glow, ink]) => {
+STRONGEST = 0.5  # of blue behind a word that is looked at alone: words keep the page's colour, light or dark
+
+_SCRIPT = """(id, words, weights, start, [blue, glow, strongest]) => {
   const place = document.getElementById(id);
   if (!place) return;
+  const edge = "color-mix(in srgb, currentColor 25%, transparent)";
   const make = (kind, style, text, into) => {
     const node = document.createElement(kind);
     node.style.cssText = style;
@@ -182,9 +185,10 @@ _SCRIPT = """(id, words, weights, start, [blue, glow, ink]) => {
   const show = (i) => {
     heads.forEach((cells, h) => cells.forEach(([cell, share], j) => {
       const w = j > i ? 0 : weights[h][i][j];
-      cell.style.background = blue + Math.round(255 * w).toString(16).padStart(2, "0");
-      cell.style.color = w > 0.55 ? "white" : j > i ? "#9aa5b1" : ink;
-      cell.style.outline = j === i ? "2px solid " + glow : "1px solid #d5dade";
+      cell.style.background = blue + Math.round(255 * strongest * w).toString(16).padStart(2, "0");
+      cell.style.boxShadow = "inset 0 " + -4 * w + "px " + blue;
+      cell.style.opacity = j > i ? 0.5 : 1;
+      cell.style.outline = j === i ? "2px solid " + glow : "1px solid " + edge;
       share.textContent = w < 0.05 ? "" : Math.round(100 * w) + "%";
     }));
     const top = weights.map((head) => head[i].indexOf(Math.max(...head[i])));
