@@ -79,6 +79,19 @@ def draw_budget(shares: Mapping[str, Any], shown: int = 60) -> Described:
     return _described(figure, "Curves of how well an input can be recovered. " + "; ".join(told))
 
 
+def draw_recalled(past: Any, recalled: Any) -> Described:
+    """A whole past, and the curve that a few numbers hold of it, both (T,)."""
+    past, recalled = np.asarray(past, float), np.asarray(recalled, float)
+    figure, ax = plt.subplots(figsize=(6.4, 2.8))
+    ax.plot(past, color=GREY, label="what came")
+    ax.plot(recalled, color=BLUE, label="what is held")
+    ax.set(xlabel="t")
+    ax.legend(frameon=False, fontsize=9)
+    away = np.sqrt(((past - recalled) ** 2).mean()) / past.std()
+    alt = f"A curve of {len(past):,} steps, and a smooth one that follows it, {away:.0%} of its spread away"
+    return _described(figure, alt)
+
+
 def draw_unrolled(x: Any, kernel: Any) -> Described:
     """Each input leaves a tail of the kernel's shape; stacked, the tails are the output."""
     x, kernel = np.asarray(x, float), np.asarray(kernel, float)
@@ -175,7 +188,7 @@ class Spring(Described):
         return Spring(still.png, told, friction, step)
 
     def html(self) -> str:
-        data = [self.friction, self.step, SECONDS, [BLUE, ORANGE, GREY, INK, LIGHT]]
+        data = [self.friction, self.step, SECONDS, [BLUE, ORANGE, GREY]]
         key = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:8]
         image = f'<img src="data:image/png;base64,{self.data()}" alt="{escape(self.alt)}">'
         place = f'<div id="spring-{key}" data-picture>{image}</div>'
@@ -234,9 +247,10 @@ def _still(friction: float, step: float | None) -> tuple[Described, str]:
     return _described(figure, alt), alt
 
 
-_SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) => {
+_SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey]) => {
   const place = document.getElementById(id);
   if (!place) return;
+  const ink = "currentColor", light = "color-mix(in srgb, currentColor 25%, transparent)";
   const ns = "http://www.w3.org/2000/svg", unit = 120;
   const box = document.createElement("div");
   box.style.cssText = "max-width: 640px; font: 13px sans-serif";
