@@ -40,7 +40,7 @@ def run(name: str, keep: Path | None) -> trainings.Row:
     del keep  # there is no checkpoint
     names, length = trainings.milestone("07a"), int(name)
     begun, processor = time.perf_counter(), time.process_time()
-    tried = []
+    tried: list[dict[str, Any]] = []
     for scale in SCALES:
         for rate in RATES:
             kind = "as it comes" if scale is None else "tuned"

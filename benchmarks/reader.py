@@ -30,7 +30,7 @@ def run(names: dict[str, Any], heads: int, seed: int, steps: int = 300) -> dict[
 
 def main() -> None:
     without_options(__doc__)
-    names, rows = milestone("06b"), []
+    names, rows = milestone("06b", reward=True), []
     for seed in SEEDS:
         for heads in HEADS:
             rows.append(run(names, heads, seed))

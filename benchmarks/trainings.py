@@ -31,12 +31,14 @@ def without_options(description: str | None) -> None:
     set_num_threads(1)
 
 
-def milestone(chapter: str) -> dict[str, Any]:
-    """What the lesson of a chapter defines for its milestone, without the reward."""
+def milestone(chapter: str, *, reward: bool = False) -> dict[str, Any]:
+    """What the lesson of a chapter defines for its milestone, without its reward or with it."""
     names: dict[str, Any] = {}
     (lesson,) = (Path(__file__).parents[1] / "chapters").glob(f"{chapter}_*.ipynb")
     for cell in notebooks.read(lesson).cells:
-        if cell.source.startswith("#| milestone\n"):
+        if cell.source.startswith("#| milestone\n") or (
+            reward and cell.source.startswith("#| milestone reward")
+        ):
             exec(cell.source, names)
     return names
 
