@@ -12,6 +12,7 @@ from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
 from benchmarks import door
+from benchmarks.trainings import milestone
 from coursekit import notebooks
 from coursekit.pictures import (
     draw_answers,
@@ -66,6 +67,14 @@ def test_the_table_at_the_beginning_is_the_record():
         for cell, run in zip(told.strip(" |").split(" | "), runs.values(), strict=True):
             shares = run["figures"][network]["shares"]
             assert [float(one) for one in cell.split(", ")] == pytest.approx(shares, abs=0.0051)
+
+
+@pytest.mark.thorough
+def test_a_share_of_that_record_is_found_by_the_program():
+    names = milestone("07a")
+    for network, scale in (("as it comes", None), ("tuned", 0.03), ("state space", None)):
+        chosen = {"network": network, "scale": scale, "rate": 0.01}
+        assert door.share(names, chosen, 5, 0, steps=1) < door.share(names, chosen, 5, 0, steps=60)
 
 
 def test_the_rival_was_tuned_more_than_the_model_that_beats_it():
