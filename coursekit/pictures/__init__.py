@@ -45,6 +45,7 @@ from coursekit.pictures.mamba import (
     draw_race,
     draw_standstill,
     letters_of,
+    recorded_shares,
     steps_of,
 )
 from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
@@ -78,6 +79,7 @@ from coursekit.pictures.states import (
     draw_answers,
     draw_budget,
     draw_forgetting,
+    draw_recalled,
     draw_responses,
     draw_selection,
     draw_spring,
