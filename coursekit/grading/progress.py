@@ -16,10 +16,11 @@ from typing import Any
 
 from coursekit.course import Course, chapter_number, find_course
 from coursekit.errors import CourseError
-from coursekit.files import read_bytes, read_record, write_record
+from coursekit.files import read_record, write_record
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult, number
 from coursekit.grading.submissions import Refused, Submission, answers_of
+from coursekit.notebooks import holds_the_same
 
 RECORD = ".progress.json"
 NOWHERE = "In a clone of the course, your progress stands here."
@@ -213,4 +214,4 @@ def is_written(exercise: Exercise, mine: Submission) -> bool:
 def _was_opened(course: Course, lesson: str) -> bool:
     """Whether the learner has saved something in their copy of a lesson."""
     mine, original = course.work / "chapters" / lesson, course.chapters / lesson
-    return mine.is_file() and read_bytes(mine) != read_bytes(original)
+    return mine.is_file() and not holds_the_same(original, mine)
