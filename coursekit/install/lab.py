@@ -93,6 +93,7 @@ def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     os.chdir(folder)
     # so that `python3 -m coursekit` works in JupyterLab's terminals and cells
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ.setdefault("PYTHONSTARTUP", str(Path(__file__).parents[1] / "box" / "startup.py"))
     for name in OF_MAKE:
         os.environ.pop(name, None)
     become(command)

@@ -265,7 +265,7 @@ def _of_this_kernel() -> dict[str, Any]:
     from ipykernel.ipkernel import IPythonKernel
     from jupyter_client.kernelspec import NATIVE_KERNEL_NAME, KernelSpecManager
 
-    spec = KernelSpecManager().get_kernel_spec(NATIVE_KERNEL_NAME)  # type: ignore[no-untyped-call]
+    spec = KernelSpecManager().get_kernel_spec(NATIVE_KERNEL_NAME)
     kernel = {"name": NATIVE_KERNEL_NAME, "display_name": spec.display_name, "language": spec.language}
     return {"kernelspec": kernel, "language_info": IPythonKernel.language_info}
 
