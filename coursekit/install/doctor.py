@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -84,15 +83,15 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 
 def table(course: Course | None = None) -> Report:
-    """What this machine has. Without `course`, as in a notebook: not in which clone, whose outputs are shared."""
+    """What this machine has. Without `course`, as in a notebook that others will read: not in which clone."""
     here = course
     if course is None:
         with contextlib.suppress(CourseError):
             here = find_course()
     looks: list[Callable[[], Row]] = [
-        partial(python, here), system, cores, memory, numpy, blas, jupyterlab, pictures, gpu, sandbox, browser, git,
+        system, cores, memory, numpy, blas, jupyterlab, pictures, gpu, sandbox, browser, git,
     ]  # fmt: skip
-    rows = [look() for look in looks]
+    rows = [python(here), *(look() for look in looks)]
     if here is not None:
         rows.append(disk(here))
     if course is not None:

@@ -490,7 +490,8 @@ def test_the_first_ten_minutes(browser: Any, lab: Lab) -> None:
     )
     learner.reaches("00_start_here.ipynb")
     wait_for("an idle kernel", lambda: browser.execute_script(KERNEL_STATE) == "idle")
-    assert not browser.execute_script(CHANGED)
+    comes(lambda: browser.execute_script(CHANGED), 5)  # the kernel tells what it is a little later
+    assert comes(lambda: not browser.execute_script(CHANGED), 20), "opens as changed"  # autosave: at 120 s
     learner.runs("from coursekit.grading import progress")
     learner.runs("progress.table()", "A number that knows its derivative")
 
