@@ -10,6 +10,9 @@ LAB_FLAGS ?=
 ARGS ?=
 NN ?=
 
+# Of an error that coursekit has explained (exit code 2), make says nothing more.
+EXPLAINED = || [ $$? -eq 2 ]
+
 .DEFAULT_GOAL := help
 .PHONY: help lab test test-fast test-all test-nightly lint edit promote exercises build check progress grade doctor bench
 
@@ -17,7 +20,7 @@ help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 lab:            ## open the course in JupyterLab (DIR=chapters for contributors; LAB_FLAGS go to JupyterLab)
-	@$(COURSEKIT) lab $(if $(DIR),--dir "$(DIR)") $(LAB_FLAGS)
+	@$(COURSEKIT) lab $(if $(DIR),--dir "$(DIR)") $(LAB_FLAGS) $(EXPLAINED)
 
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)
@@ -35,7 +38,7 @@ lint:           ## run ruff and mypy, of the versions that pyproject.toml pins: 
 	@$(COURSEKIT) test tests/coursekit/test_lint.py $(ARGS)
 
 edit:           ## edit a chapter as text in your editor; each save is run and promoted: make edit NN=02a (ARGS=--solution)
-	@$(COURSEKIT) edit $(NN) $(ARGS)
+	@$(COURSEKIT) edit $(NN) $(ARGS) $(EXPLAINED)
 
 promote:        ## bring what chapters and solutions export to its place in minilib/
 	@$(COURSEKIT) promote $(ARGS)
@@ -44,19 +47,19 @@ exercises:      ## make exercises/ from solutions
 	@$(COURSEKIT) exercises $(ARGS)
 
 build:          ## build your own library in mine/ from your answers in work/
-	@$(COURSEKIT) build $(ARGS)
+	@$(COURSEKIT) build $(ARGS) $(EXPLAINED)
 
 check:          ## grade your own saved exercises: make check NN=01
-	@$(COURSEKIT) check $(NN) $(ARGS) || [ $$? -eq 1 ]
+	@$(COURSEKIT) check $(NN) $(ARGS) || [ $$? -le 2 ]
 
 progress:       ## show how far you are in each chapter
-	@$(COURSEKIT) progress $(ARGS)
+	@$(COURSEKIT) progress $(ARGS) $(EXPLAINED)
 
 grade:          ## grade a folder of notebooks: make grade NN=01 ARGS="DIR --out DIR"
 	@$(COURSEKIT) grade $(NN) $(ARGS) || [ $$? -eq 1 ]
 
 doctor:         ## show what this machine has and what is missing
-	@$(COURSEKIT) doctor $(ARGS)
+	@$(COURSEKIT) doctor $(ARGS) $(EXPLAINED)
 
 bench:          ## measure against peers, into benchmarks/
 	@$(COURSEKIT) bench $(ARGS)

@@ -20,7 +20,8 @@ from coursekit.machine import NEWEST_KNOWN, OLDEST, dotted
 
 # Each command is a module with `add_arguments(parser)` and `run(course, args) -> exit code`,
 # imported only when it is asked for: the bootstrap must work before anything is installed.
-# A module with `passes_on = True` gets arguments that it does not know as the list `args.rest`.
+# A module with `passes_on = True` gets arguments that it does not know as the list `args.rest`, and one with
+# `look_first(args)` may refuse before anything is installed or written.
 COMMANDS = {
     "lab": "open the course in JupyterLab (installs what is missing)",
     "test": "run the tests, every chapter and every solution (installs what is missing)",
@@ -88,8 +89,7 @@ def _run(args: argparse.Namespace, argv: list[str], as_program: bool) -> int:
     from coursekit.install import bootstrap
 
     course = find_course(args.course)
-    asks_for_help = any(word in ("-h", "--help") for word in args.rest)
-    if as_program and not (asks_for_help and args.command in bootstrap.NEEDS_NOTHING):
+    if as_program and args.command not in bootstrap.NEEDS_NOTHING:
         bootstrap.enter(course, args.command, argv)
     module = importlib.import_module(_MODULES[args.command])
     command = argparse.ArgumentParser(
@@ -100,6 +100,10 @@ def _run(args: argparse.Namespace, argv: list[str], as_program: bool) -> int:
     known.rest = rest
     if rest and not getattr(module, "passes_on", False):
         command.error(f"unrecognized arguments: {' '.join(rest)}")
+    if hasattr(module, "look_first"):
+        module.look_first(known)
+    if as_program and args.command in bootstrap.NEEDS_NOTHING:
+        bootstrap.enter(course, args.command, argv)
     return int(module.run(course, known))
 
 

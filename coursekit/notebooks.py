@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from coursekit.errors import CourseError
-from coursekit.files import read_text, write_text
+from coursekit.files import read_bytes, read_text, write_text
 
 SOLUTION = ("### BEGIN SOLUTION", "### END SOLUTION")
 CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begins with %%cuda
@@ -69,6 +69,18 @@ def write(path: Path, notebook: NotebookNode) -> None:
 def as_text(notebook: NotebookNode) -> str:
     """The JSON text of `notebook`, as JupyterLab writes it."""
     return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"  # type: ignore[no-untyped-call]
+
+
+def holds_the_same(original: Path, copy: Path) -> bool:
+    """Whether a learner's copy holds what the original does. Which kernel ran it does not count."""
+    texts = read_bytes(original), read_bytes(copy)
+    if original.suffix != ".ipynb" or texts[0] == texts[1]:
+        return texts[0] == texts[1]
+    try:
+        cells = [json.loads(text)["cells"] for text in texts]
+    except (ValueError, TypeError, KeyError):  # it is damaged
+        return False
+    return bool(cells[0] == cells[1])
 
 
 @dataclass(frozen=True)

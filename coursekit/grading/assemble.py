@@ -449,6 +449,8 @@ def _cell(
         "points": points,
     }
     source = notebooks.strip_markers(source, notebooks.HIDDEN)
+    if seconds := cell.node.metadata.get("coursekit", {}).get("timeout"):  # of this cell alone
+        about["timeout"] = seconds
     if cell.is_hidden_test:
         about["binds"] = sorted(bound(cell.source))  # what `given` gives is for answers too
     return _code(source, cell.node.get("id") or f"cell-{cell.number}", about)

@@ -76,7 +76,7 @@ def _stopped(run: CellRun) -> str:
     if run.status == "error" and run.error.startswith("CompileError: "):
         return f"does not compile: {run.error.removeprefix('CompileError: ')}"
     return {
-        "timeout": run.error or "took too long and was stopped",
+        "timeout": run.error or "took too long and was stopped: is a loop endless, is work done twice?",
         "died": "the kernel died",
         "flood": "showed too much output and was stopped",
         "missing": run.error or "did not run",

@@ -1,12 +1,14 @@
 """`python3 -m coursekit.grading.live NN`: what `check("1.2")` in a notebook asks, one line of JSON each way.
 
 The verdict is that of `grade`, by the same steps: assemble, run, compare, hints. What takes seconds is done
-before anybody asks: a kernel is set up, the reference and known mistakes have run. It ends with its input.
+before anybody asks: a kernel is set up, the reference and known mistakes have run. It ends with its input, or
+when nobody has asked for a while: `check` starts another.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import queue
 import re
 import secrets
@@ -24,6 +26,7 @@ from nbformat import NotebookNode
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
+from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, Exercise, assemble, load_for_learners
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import measured, misconceptions_of, mistaken
@@ -42,6 +45,10 @@ NO_SOLUTIONS = (
     "a clone of the course; whoever grades you has all tests."
 )
 
+IDLE_SECONDS = 600  # it holds 100 to 200 MB
+
+UNSOLVED = {"unsolved": True, "goes_on": False}
+
 _EMPTY = re.compile(rf"\{{\s*{re.escape(CUDA_STUB)}\s*\}}")  # the body of a kernel
 
 
@@ -50,6 +57,7 @@ class Live:
 
     def __init__(self, chapter: Chapter, course: Course, folder: Path, seed: int) -> None:
         self.chapter = chapter
+        self.course = course
         self.exercises = {exercise.number: exercise for exercise in chapter.exercises}
         self.launch = Box.off().prepare(folder, hide=[course.root])
         self.libraries = {
@@ -101,11 +109,14 @@ class Live:
         if exercise is None:
             return {"text": f"There is no exercise {asked} in this chapter: {', '.join(self.exercises)}."}
         if exercise.left_alone(answers.get(asked)):
-            return {"unsolved": True}
+            return UNSOLVED
         if self.chapter.visible:
             return {"text": NO_SOLUTIONS}
         result = self.examine(exercise, answers, added)
-        return {"unsolved": True} if result.unsolved else {"text": in_words(result)}
+        if self.course.own(self.chapter.number).is_file():
+            mine = Submission("you", "you", "", dict(answers), ())
+            progress.note(self.course, self.chapter, mine, [result])
+        return UNSOLVED if result.unsolved else {"text": in_words(result), "goes_on": result.passed}
 
     def examine(
         self, exercise: Exercise, answers: Mapping[str, str], added: Sequence[str], *, hints: bool = True
@@ -193,7 +204,7 @@ def _listen(requests: Requests) -> None:
 
 
 def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
-    """Answer requests on one chapter until an empty line comes; while there are none, prepare."""
+    """Answer requests on one chapter until an empty line comes, or none for long; meanwhile, prepare."""
     try:
         course = here()
         chapter = load_for_learners(course, asked)
@@ -206,15 +217,17 @@ def serve(asked: str, requests: Requests, send: Callable[[str], None]) -> None:
 
 def _alone(asked: str, answers: Mapping[str, str], added: list[str]) -> dict[str, Any]:
     """Where the packages are alone nothing is known of an answer but that it does nothing at all."""
-    return {"unsolved": True} if _EMPTY.search(answers[asked]) else {"text": NO_SOLUTIONS}
+    return UNSOLVED if _EMPTY.search(answers[asked]) else {"text": NO_SOLUTIONS}
 
 
 def _serve(requests: Requests, send: Callable[[str], None], answer: Answer, work: Iterator[None]) -> None:
     working = True
     while True:
         try:
-            line = requests.get(block=not working)
+            line = requests.get(block=not working, timeout=IDLE_SECONDS)
         except queue.Empty:
+            if not working:
+                return
             working = _go_on(work)
             continue
         if not line:
@@ -237,3 +250,4 @@ def _go_on(work: Iterator[None]) -> bool:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # `_listen` may be reading still

@@ -1,7 +1,8 @@
 """`python3 -m coursekit progress`: how far a learner is, from their saved notebooks and the last checks.
 
-`work/.progress.json` keeps what each check said of each exercise, and of which answer: `note` writes it, and
-a check of one exercise alone adds to it. An answer that has changed since counts as written, not as passed.
+`work/.progress.json` keeps what each check said of each exercise, when, and of which answer:
+`note` writes it, for the command and for `check("1.2")` in a notebook. An answer that was saved otherwise
+since then counts as written, not as passed; one that was checked in a notebook and is not saved yet counts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
@@ -16,14 +18,16 @@ from typing import Any
 
 from coursekit.course import Course, chapter_number, find_course
 from coursekit.errors import CourseError
-from coursekit.files import read_bytes, read_record, write_record
+from coursekit.files import read_record, write_record
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult, number
 from coursekit.grading.submissions import Refused, Submission, answers_of
+from coursekit.notebooks import holds_the_same
 
 RECORD = ".progress.json"
 NOWHERE = "In a clone of the course, your progress stands here."
 READ = "read it"
+NO_HELPERS = "# helpers"  # that cell as it is handed out, run or not
 HEAD = ("chapter", "", "written", "passed", "points", "next")
 
 
@@ -50,6 +54,7 @@ def note(course: Course, chapter: Chapter, mine: Submission, results: Iterable[E
             "points": one.points,
             "of": one.exercise.points,
             "wrong": not (one.passed or one.unsolved),
+            "at": time.time(),
         }
         for one in results
     }
@@ -74,7 +79,8 @@ def _reason(said: dict[str, Any]) -> str:
 
 def _mark(mine: Submission, exercise: Exercise) -> str:
     """Something that changes when the answer does, or the helpers that it may use."""
-    answer = "\n".join(mine.answers.get(key, "") for key in (exercise.number, HELPERS))
+    answer, helpers = (mine.answers.get(key, "").strip() for key in (exercise.number, HELPERS))
+    answer = "\n".join([answer, "" if helpers == NO_HELPERS else helpers])
     return hashlib.sha256(answer.encode()).hexdigest()[:16]
 
 
@@ -166,17 +172,23 @@ def _row(course: Course, lesson: str, record: dict[str, Any]) -> Row:
     except Refused as reason:
         return replace(row, state="begun", step=str(reason))
     known = record.get(name)
-    return _counted(
-        row, chapter, Submission("you", "you", "", answers, added), known if isinstance(known, dict) else {}
-    )
+    known = known.items() if isinstance(known, dict) else ()
+    told = {number: said for number, said in known if isinstance(said, dict)}
+    saved = course.own(name).stat().st_mtime
+    return _counted(row, chapter, Submission("you", "you", "", answers, added), told, saved)
 
 
-def _counted(row: Row, chapter: Chapter, mine: Submission, known: dict[str, Any]) -> Row:
-    """The row of a chapter whose exercises the learner has."""
-    written = [one for one in chapter.exercises if is_written(one, mine)]
-    last = {one.number: known.get(one.number) for one in written}
-    told = {name: said for name, said in last.items() if isinstance(said, dict)}
-    fresh = {one.number for one in written if told.get(one.number, {}).get("answer") == _mark(mine, one)}
+def _counted(
+    row: Row, chapter: Chapter, mine: Submission, told: dict[str, dict[str, Any]], saved: float
+) -> Row:
+    """The row of a chapter whose exercises the learner has, `saved` at that time."""
+    same = {
+        one.number for one in chapter.exercises if told.get(one.number, {}).get("answer") == _mark(mine, one)
+    }
+    newer = {name for name, said in told.items() if float(said.get("at", 0)) > saved} - same
+    unsaved = {name for name in newer if told[name].get("passed") or told[name].get("wrong")}
+    written = [one for one in chapter.exercises if is_written(one, mine) or one.number in unsaved]
+    fresh = {one.number for one in written} & (same | unsaved)
     passed = {name for name in fresh if told[name].get("passed")}
     if not written:
         return replace(row, step="solve the first exercise") if row.state else row
@@ -187,14 +199,15 @@ def _counted(row: Row, chapter: Chapter, mine: Submission, known: dict[str, Any]
         written=f"{len(written)} of {every}",
         passed=f"{len(passed)} of {every}",
         points=f"{number(points)} of {number(chapter.points)}" if chapter.points else "",
-        step=_step(chapter, {one.number for one in written}, fresh, passed),
+        step=_step(chapter, {one.number for one in written}, unsaved, fresh, passed),
     )
 
 
-def _step(chapter: Chapter, written: set[str], fresh: set[str], passed: set[str]) -> str:
+def _step(chapter: Chapter, written: set[str], unsaved: set[str], fresh: set[str], passed: set[str]) -> str:
     """What to do next in a chapter that was begun."""
     in_order = [one.number for one in chapter.exercises]
     ways = (
+        ("save the notebook: {}", unsaved),
         ("check {}: `make check NN=" + chapter.number + "`", written - fresh),
         ("mend {}", fresh - passed),
         ("solve {}", {*in_order} - written),
@@ -213,4 +226,4 @@ def is_written(exercise: Exercise, mine: Submission) -> bool:
 def _was_opened(course: Course, lesson: str) -> bool:
     """Whether the learner has saved something in their copy of a lesson."""
     mine, original = course.work / "chapters" / lesson, course.chapters / lesson
-    return mine.is_file() and read_bytes(mine) != read_bytes(original)
+    return mine.is_file() and not holds_the_same(original, mine)

@@ -83,21 +83,27 @@ def run(course: Course, args: argparse.Namespace) -> int:
 
 
 def table(course: Course | None = None) -> Report:
-    """What this machine has. Without `course`: the one that the current folder lies in, if any."""
+    """What this machine has. Without `course`, as in a notebook that others will read: not in which clone."""
+    here = course
     if course is None:
         with contextlib.suppress(CourseError):
-            course = find_course()
+            here = find_course()
     looks: list[Callable[[], Row]] = [
-        python, system, cores, memory, numpy, blas, jupyterlab, pictures, gpu, sandbox, browser, git,
+        system, cores, memory, numpy, blas, jupyterlab, pictures, gpu, sandbox, browser, git,
     ]  # fmt: skip
-    rows = [look() for look in looks]
+    rows = [python(here), *(look() for look in looks)]
+    if here is not None:
+        rows.append(disk(here))
     if course is not None:
-        rows += [disk(course), repository(course)]
+        rows.append(repository(course))
     return Report(tuple(rows))
 
 
-def python() -> Row:
-    found = f"{platform.python_version()} in {sys.prefix}"
+def python(course: Course | None = None) -> Row:
+    place = Path(sys.prefix)
+    if course is not None and place.is_relative_to(course.root):
+        place = place.relative_to(course.root)
+    found = f"{platform.python_version()} in {place}"
     if sys.version_info[:2] < machine.OLDEST:
         oldest = machine.dotted(machine.OLDEST)
         return Row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -41,13 +42,12 @@ def run(course: Course, args: argparse.Namespace) -> int:
         folder = opened_folder(course, args.dir)
         workspace.trust(folder.glob("*.ipynb"))
     else:
-        first_time = not course.work.exists()
+        first_time = not (course.work / START).exists()
         for line in workspace.prepare(course):
             print(line)
         args.rest = [*start_page(course, args.rest, first_time), *args.rest]
     if not args.prepare:
-        check_user(args.rest)
-        open_jupyterlab(folder, args.rest)
+        open_jupyterlab(folder, [workspaces(course, folder), *args.rest])
     return 0
 
 
@@ -58,9 +58,20 @@ def opened_folder(course: Course, name: str) -> Path:
     return folder
 
 
-def check_user(flags: list[str]) -> None:
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in flags:
-        raise CourseError("JupyterLab runs as root only when told to: make lab LAB_FLAGS=--allow-root")
+def look_first(args: argparse.Namespace) -> None:
+    """Refuse what JupyterLab would refuse, before anything is installed or copied."""
+    if args.update or args.prepare or "--allow-root" in args.rest:
+        return
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        folder = f"DIR={shlex.quote(args.dir)} " if args.dir else ""
+        flags = shlex.join([*args.rest, "--allow-root"])
+        flags = f'"{flags}"' if args.rest else flags
+        raise CourseError(f"JupyterLab runs as root only when told to: make lab {folder}LAB_FLAGS={flags}")
+
+
+def workspaces(course: Course, folder: Path) -> str:
+    """The flag by which another clone, or another folder of this one, does not open the tabs of this one."""
+    return f"--LabApp.workspaces_dir={course.work / '.workspaces' / folder.name}"
 
 
 def start_page(course: Course, flags: list[str], first_time: bool) -> list[str]:
@@ -82,6 +93,7 @@ def open_jupyterlab(folder: Path, flags: list[str]) -> None:
     os.chdir(folder)
     # so that `python3 -m coursekit` works in JupyterLab's terminals and cells
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ.setdefault("PYTHONSTARTUP", str(Path(__file__).parents[1] / "box" / "startup.py"))
     for name in OF_MAKE:
         os.environ.pop(name, None)
     become(command)

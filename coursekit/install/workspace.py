@@ -14,6 +14,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from nbformat import NotebookNode
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.files import read_bytes, read_record, write_record, write_text
-from coursekit.notebooks import cells, read, write
+from coursekit.notebooks import cells, holds_the_same, read, write
 
 RECORD = ".coursekit.json"
 MAKEFILE = """\
@@ -89,8 +90,11 @@ def prepare(course: Course) -> list[str]:
 
 def _adopt(copy: Copy) -> dict[str, Any]:
     """The record of a copy that this program did not make, or was stopped before it could note it."""
-    same = digest(copy.target) == digest(copy.original)
-    return describe(copy.original) if same else {"sha256": digest(copy.original)}
+    return (
+        describe(copy.original)
+        if holds_the_same(copy.original, copy.target)
+        else {"sha256": digest(copy.original)}
+    )
 
 
 def _report_new(new: list[Copy]) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _report_outdated(outdated: list[Copy], record: dict[str, Any]) -> Iterator[s
     """One line for each number: `work/` holds the older version, and how to get the newer one."""
     numbers: dict[str, list[str]] = {}
     for copy in outdated:
-        if digest(copy.original) != digest(copy.target):
+        if not holds_the_same(copy.original, copy.target):
             numbers.setdefault(chapter_number(copy.original), []).append(copy.name)
     for found, names in numbers.items():
         yield (
@@ -137,7 +141,7 @@ def _update_one(copy: Copy, record: dict[str, Any]) -> str:
     if not copy.target.exists():
         _copy(copy)
         return f"{copy.name}: copied into work/"
-    if digest(copy.target) == digest(copy.original) or (
+    if holds_the_same(copy.original, copy.target) or (
         record.get(copy.name, {}).get("sha256") == digest(copy.original)
     ):
         return f"{copy.name}: yours is made from the newest version already"
@@ -244,13 +248,26 @@ def _copy(copy: Copy) -> None:
     try:
         copy.target.parent.mkdir(parents=True, exist_ok=True)
         if copy.is_notebook:
-            write_text(copy.target, copy.original.read_text(encoding="utf-8"))
+            notebook = read(copy.original)
+            notebook.metadata.update(_of_this_kernel())
+            write(copy.target, notebook)
         else:
             shutil.copyfile(copy.original, copy.target)
     except OSError as error:
         raise CourseError(
             f"{copy.target}: cannot be written ({error.strerror}); check the folder's permissions"
         ) from None
+
+
+@cache
+def _of_this_kernel() -> dict[str, Any]:
+    """What JupyterLab writes into a notebook with this kernel: one that has it does not open as changed."""
+    from ipykernel.ipkernel import IPythonKernel
+    from jupyter_client.kernelspec import NATIVE_KERNEL_NAME, KernelSpecManager
+
+    spec = KernelSpecManager().get_kernel_spec(NATIVE_KERNEL_NAME)
+    kernel = {"name": NATIVE_KERNEL_NAME, "display_name": spec.display_name, "language": spec.language}
+    return {"kernelspec": kernel, "language_info": IPythonKernel.language_info}
 
 
 def _read_record(course: Course) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Desk:
             )
         try:
             found = self._merged(before)
-            if found.is_same:
+            if found.is_same and not self.fresh:
                 return ["nothing changed"]
             said = [f"{found.summary()}; {self._run(found)}"]
             written = self._write(as_text(found.notebook))
@@ -97,8 +97,8 @@ class Desk:
         return [*said, f"right after {time.monotonic() - started:.1f} s"]
 
     def _run(self, found: Merged) -> str:
-        """Execute where code changed; what to say of it."""
-        if not found.code_changed:
+        """Execute where code changed, or all outputs are wanted anew; what to say of it."""
+        if not (found.code_changed or self.fresh):
             return "no code changed, so nothing was run"
         started = time.monotonic()
         ran = executed(found.notebook, self.notebook, self.course)

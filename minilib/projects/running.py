@@ -19,6 +19,10 @@ from minilib.train import Callback, Checkpoint, CheckpointError, Lines, Loss, Pr
 # Options
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of a description."""
+
+
 class Parser(argparse.ArgumentParser):
     """A mistake on the command line is told in one line."""
 
@@ -30,7 +34,7 @@ def options(name: str, description: str | None, models: Iterable[str] = MODELS, 
     """The options of all programs, with the defaults of one for those that need them."""
     parser = Parser(
         prog=f"python -m minilib.projects.{name}", description=description, allow_abbrev=False,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=Formatter,
     )  # fmt: skip
     parser.add_argument("--steps", type=at_least_one, help="of training, those before --resume included")
     parser.add_argument("--model", choices=list(models), help="its size or kind")

@@ -41,6 +41,10 @@
 def visits(n):
     return n + 1
 
+# %% exercise=1.3 hint="Your numbers are right, but each is reached by as many calls as it says: no machine gets to 90 so. Go up from the bottom instead."
+def visits(n):
+    return 1 if n < 2 else 1 + visits(n - 1) + visits(n - 2)
+
 # %% exercise=1.3 hint="Doubling is right where a value calls the same input twice. Here the two inputs stand on ladders of different height."
 def visits(n):
     return 2**n - 1 if n > 1 else 1

@@ -10,6 +10,7 @@ import pytest
 
 from coursekit import notebooks
 from coursekit.course import find_course
+from coursekit.grading import progress
 from coursekit.make import stamp
 
 ROOT = Path(__file__).parents[2]
@@ -85,3 +86,18 @@ def has_picture(cell):
 def test_nothing_of_a_draft_is_left(chapter):
     for cell in chapter:
         assert not re.search(r"TODO|FIXME|RECORDED|FIGURES|XXX", cell.source), cell.where()
+
+
+def test_chapter_00_shows_a_table_of_all_chapters_and_no_place_of_another_machine():
+    course = find_course(Path(__file__).parent)
+    first = notebooks.read(course.chapters / "00_start_here.ipynb")
+    tables = {
+        cell.source.splitlines()[-1]: cell.outputs[0].data
+        for cell in first.cells
+        if cell.cell_type == "code" and cell.source.endswith("table()")
+    }
+    assert set(tables) == {"doctor.table()", "progress.table()"}
+    shown = "".join(text for table in tables.values() for text in table.values())
+    assert not re.search(r"(?<![\w<.])/\w+/", shown) and "files changed" not in shown
+    missing = [row.title for row in progress.table(course).rows if row.title not in shown]
+    assert not missing, "run it anew: make edit NN=00 ARGS=--fresh"

@@ -55,6 +55,24 @@ def test_make_alone_lists_every_target_and_each_calls_coursekit() -> None:
     assert len(called) == len(targets) - 1 and {*called} <= {*entry.COMMANDS}  # but `help`
 
 
+@pytest.mark.parametrize("target", ["lab", "edit", "build", "check", "progress", "doctor", "grade", "test"])
+def test_make_adds_nothing_to_an_error_that_is_explained(target: str, tmp_path: Path) -> None:
+    """Of those that a person calls. Scripts go by the exit codes of the others."""
+    stands_in = tmp_path / "python"
+
+    def made(code: int) -> subprocess.CompletedProcess[str]:
+        stands_in.write_text(f"#!/bin/sh\necho 'error: told' >&2\nexit {code}\n")
+        stands_in.chmod(0o755)
+        command = ["make", target, f"PYTHON={stands_in}"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    interactive = target not in ("grade", "test")
+    assert (made(2).returncode == 0) is interactive
+    assert (made(2).stderr == "error: told\n") is interactive
+    assert (made(1).returncode == 0) is (target in ("check", "grade"))
+    assert made(130).returncode and not made(0).returncode
+
+
 @pytest.mark.parametrize("asked", [["check", "01"], ["build"], ["progress"]], ids=" ".join)
 def test_outside_a_course_one_line_says_where_to_go(
     asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -27,6 +27,18 @@ def test_it_works_outside_a_course(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [row.name for row in doctor.table().rows] == NAMES
 
 
+def test_in_a_notebook_it_does_not_tell_where_the_clone_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.coursekit]\n")
+    (tmp_path / "chapters").mkdir()
+    monkeypatch.chdir(tmp_path / "chapters")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert [row.name for row in doctor.table().rows] == [*NAMES, "disk"]
+    assert str(tmp_path) not in repr(doctor.table())
+    assert str(tmp_path) in repr(doctor.table(Course(tmp_path)))
+
+
 def test_text_and_html_hold_the_same_and_html_is_escaped() -> None:
     report = doctor.Report((doctor.Row("disk", "<1 GB", doctor.MISSING, "make room"),))
     assert "<1 GB" in repr(report) and "make room" in repr(report)

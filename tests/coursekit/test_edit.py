@@ -215,6 +215,8 @@ def test_prose_is_brought_back_without_a_run(course: Course) -> None:
     made = desk(course)
     made.text.write_text(made.text.read_text() + "\n# %% [markdown]\n# The end.\n")
     assert made.bring()[0] == "1 new; no code changed, so nothing was run"
+    made.fresh = True
+    assert "ran" in made.bring()[0].partition("nothing changed; ")[2]
 
 
 @pytest.mark.thorough

@@ -282,7 +282,6 @@ def test_a_changed_notebook_survives_git_pull_with_a_changed_exercise(course: Co
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
     """What would have been opened, with which flags."""
     calls: list[tuple[Path, list[str]]] = []
-    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     monkeypatch.setattr(lab, "open_jupyterlab", lambda folder, flags: calls.append((folder, flags)))
     return calls
 
@@ -297,22 +296,44 @@ def test_the_first_time_opens_chapter_00_and_passes_flags_on(
     lab.run(course, options(rest=["--no-browser"]))
     lab.run(course, options(rest=["--no-browser"]))
     start = "--LabApp.default_url=/lab/tree/chapters/00_start_here.ipynb"
-    assert opened == [(course.work, [start, "--no-browser"]), (course.work, ["--no-browser"])]
+    tabs = f"--LabApp.workspaces_dir={course.work / '.workspaces' / 'work'}"
+    assert opened == [(course.work, [tabs, start, "--no-browser"]), (course.work, [tabs, "--no-browser"])]
 
 
-def test_root_is_told_the_flag_that_jupyterlab_wants(
-    course: Course, opened: list[tuple[Path, list[str]]], monkeypatch: pytest.MonkeyPatch
+def as_root(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command of a first time, with nothing installed, as root."""
+    program = (
+        "import os, sys; os.geteuid = lambda: 0; from coursekit.install import bootstrap; "
+        "bootstrap.enter = lambda *_: sys.exit('installs'); "
+        "from coursekit.__main__ import main; sys.exit(main(sys.argv[1:], as_program=True))"
+    )
+    return subprocess.run([sys.executable, "-c", program, *words], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "flags, remedy",
+    [
+        ([], "make lab LAB_FLAGS=--allow-root"),
+        (["--no-browser", "--port=9"], 'make lab LAB_FLAGS="--no-browser --port=9 --allow-root"'),
+        (["--dir", "chapters"], "make lab DIR=chapters LAB_FLAGS=--allow-root"),
+    ],
+)
+def test_root_is_told_the_flag_before_anything_is_installed(flags: list[str], remedy: str) -> None:
+    refused = as_root("lab", *flags)
+    assert refused.returncode == 2 and refused.stderr.endswith(f": {remedy}\n")
+
+
+@pytest.mark.parametrize("flag", ["--allow-root", "--prepare", "--update=01"])
+def test_root_may_do_what_needs_no_server_or_was_allowed(flag: str) -> None:
+    assert as_root("lab", flag).stderr == "installs\n"
+
+
+def test_contributors_open_the_sources_with_tabs_of_their_own(
+    course: Course, opened: list[tuple[Path, list[str]]]
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
-    with pytest.raises(CourseError, match="LAB_FLAGS=--allow-root"):
-        lab.run(course, options())
-    lab.run(course, options(rest=["--allow-root"]))
-    assert len(opened) == 1
-
-
-def test_contributors_open_the_sources(course: Course, opened: list[tuple[Path, list[str]]]) -> None:
     lab.run(course, options(dir="chapters"))
-    assert opened == [(course.chapters, [])]
+    tabs = f"--LabApp.workspaces_dir={course.work / '.workspaces' / 'chapters'}"
+    assert opened == [(course.chapters, [tabs])]
     assert not course.work.exists()
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny_course as tiny
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_notebook
 
 from coursekit import notebooks
 from coursekit.box import check as client
 from coursekit.box.check import IN_BOX, Unsolved
 from coursekit.course import Course
-from coursekit.grading import check, live
+from coursekit.grading import check, live, progress
 from coursekit.grading.assemble import load_chapter
 from coursekit.grading.run import private_folder
+from coursekit.install import lab
 from coursekit.make.exercises import exercise
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +98,106 @@ def test_wrong_is_told_with_its_hint_and_mended_passes_in_the_same_kernel(course
     assert [one.text for one in made.cells[-2].outputs if one.output_type == "stream"] == ["{'before'} 6\n"]
     assert found[4].startswith("Run the cell that begins with `# exercise: 1.7` first")
     assert not [*course.work.iterdir()]
+    assert [
+        one.ename for cell in made.cells for one in cell.get("outputs", []) if one.output_type == "error"
+    ] == []
+
+
+@pytest.mark.slow
+def test_an_answer_that_python_cannot_read_did_not_run_and_nothing_else_is_said(course: Course) -> None:
+    torn = "# exercise: 1.1\ndef double(x):\n    return x +* x\n"
+    found, made = ran(
+        course, {}, tiny.DOUBLE, torn, 'check("1.1")\nassert False', tiny.DOUBLE, 'check("1.1")'
+    )
+    assert found[-2] == (
+        "1.1 did not run: SyntaxError in line 3: invalid syntax\nMend its cell and run it, then this one."
+    )
+    assert [one.output_type for one in made.cells[-3].outputs] == ["display_data"]
+    assert found[-1] == "1.1 passed: 2 of 2 points"
+
+
+@pytest.mark.slow
+def test_progress_counts_what_check_saw_in_a_notebook_saved_or_not(tmp_path: Path) -> None:
+    course = made_course(tmp_path)
+    notebooks.write(course.chapters / f"{tiny.NAME}.ipynb", tiny.exercise_notebook())
+    notebooks.write(course.exercise("01"), tiny.exercise_notebook())
+    notebooks.write(course.own("01"), tiny.exercise_notebook())
+    answers = {"1.1": tiny.DOUBLE, "1.2": SAME}
+    ran(course, answers)
+
+    def row() -> tuple[str, ...]:
+        return progress.table(course).rows[0].cells[2:]
+
+    assert row() == ("2 of 3", "1 of 3", "3 of 7", "save the notebook: 1.1, 1.2")
+    notebooks.write(course.own("01"), tiny.submission(answers))
+    assert row() == ("2 of 3", "1 of 3", "3 of 7", "mend 1.2")
+    notebooks.write(course.own("01"), tiny.submission({"1.1": SQUARED}))
+    assert row() == ("1 of 3", "0 of 3", "0 of 7", "check 1.1: `make check NN=01`")
+
+
+@pytest.mark.slow
+def test_in_a_new_kernel_an_exercise_says_that_the_cells_above_it_have_not_run(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "become", lambda command: None)
+    monkeypatch.setattr(lab, "write_settings", lambda path: None)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.chdir(course.work)
+    lab.open_jupyterlab(course.work, [])
+    made = new_notebook()
+    needs = "# exercise: 1.1\ndef double(x: Callable):\n    return x"
+    before = "[name for name in dir() if not name.startswith('_') and name not in ('In', 'Out')]"
+    sources = [before, needs, 'check("1.1")', "undefined", "check = print", needs]
+    made.cells = [tiny.code(source) for source in sources]
+    NotebookClient(made, timeout=300, allow_errors=True).execute()
+    assert made.cells[0].outputs[0].data["text/plain"] == "['exit', 'get_ipython', 'open', 'quit']"
+    said = [shown(cell) for cell in made.cells[1:]]
+    assert said == [client.NOTHING_RAN, client.NOTHING_RAN, "", "", ""]
+
+
+def test_while_check_waits_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Shown:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            said.append(data["text/plain"])
+
+    def show(text: str) -> Shown:
+        said.append(text)
+        return Shown()
+
+    shell = SimpleNamespace(history_manager=SimpleNamespace(input_hist_raw=[tiny.DOUBLE]))
+    made = client.Check("01")
+    monkeypatch.setattr(client, "_shell", lambda: shell)
+    monkeypatch.setattr(client, "show", show)
+    replies = iter([{"text": "1.1 passed", "goes_on": True}, {"unsolved": True, "goes_on": False}])
+    monkeypatch.setattr(made, "_ask", lambda request: next(replies))
+    made("1.1")
+    with pytest.raises(client.Explained):
+        made("1.1")
+    assert said == ["checking 1.1 ...", "1.1 passed", "checking 1.1 ...", "1.1 is not solved yet"]
+
+
+def test_a_checker_that_nobody_asks_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(live, "here", lambda: Course(tmp_path))
+    live.serve("01", queue.SimpleQueue(), lambda reply: None)  # returns
+
+
+def test_a_checker_that_has_ended_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it ends at the moment in which it is asked."""
+    program = "import sys; sys.stdin.readline()"
+    answers = 'import sys; sys.stdin.readline(); print(\'{"id": 0, "text": "yes"}\')'
+    programs = iter([program, answers])
+    real = subprocess.Popen
+
+    def start(command: list[str], **options: Any) -> Any:
+        return real([sys.executable, "-c", next(programs)], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    made = client.Check("01")
+    assert made._ask({})["text"] == "yes"
+    made._end()
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from thinned import slow_where
 
 from minilib import data
 from minilib.parallel import get_num_threads, set_num_threads
-from minilib.projects import adder, chargpt, sort
+from minilib.projects import adder, chargpt, remember, sort
 from minilib.projects.running import right_answers
 from minilib.tensor import Generator, Tensor
 
@@ -226,6 +226,13 @@ def refused(program, options, capsys):
     assert "\n" not in told and caught.value.code != 0
     assert told.startswith(f"python -m {program.__name__}: ")
     return told
+
+
+@pytest.mark.parametrize("program", [sort, adder, chargpt, remember])
+def test_help_keeps_the_lines_of_the_description(program, capsys):
+    with pytest.raises(SystemExit):
+        program.main(["--help"])
+    assert program.__doc__.strip() in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
