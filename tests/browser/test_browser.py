@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium import webdriver
 from selenium.common import exceptions
 from selenium.webdriver import ActionChains, Keys
 
@@ -49,19 +48,6 @@ NOT_YET = (
     exceptions.StaleElementReferenceException,
     exceptions.TimeoutException,
 )
-CHROMIUM_FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1400,1000",
-]
-
 PICTURES = """
 const outputs = '.jp-Notebook .jp-OutputArea';
 const kinds = ['img', 'svg:not([data-icon])', '[data-picture]'];  // the last: one that moves, made of letters
@@ -285,23 +271,6 @@ def lab() -> Iterator[Lab]:
             yield running
         finally:
             stop(process)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("Chromium or chromedriver is not installed (Debian: chromium, chromium-driver)")
-    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = chromium
-        for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={profile}"]:
-            options.add_argument(flag)
-        opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        opened.set_script_timeout(SECONDS)
-        yield opened
-        opened.quit()
 
 
 @pytest.fixture(autouse=True)
