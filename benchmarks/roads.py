@@ -3,9 +3,9 @@
     python -m benchmarks.roads                    # every notebook, with the oldest and the newest NumPy
     python -m benchmarks.roads 00 01 --numpy 2.0.2
 
-Builds the wheel, makes a new environment for each NumPy from `minilib-course[notebooks]` and nothing else, and runs
-each notebook there from top to bottom, in an empty folder, without the clone: chapters and solved exercises.
-Writes benchmarks/results/roads.json. A failed notebook is named with its error, and the exit code is 1.
+Builds the wheel, makes a new environment for each NumPy from `minilib-course[notebooks]` and nothing else,
+and runs each notebook there from top to bottom, in an empty folder, without the clone: chapters, and solved
+exercises. Writes benchmarks/results/roads.json. A failed notebook is named with its error; then exit code 1.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 
 from timing import machine
 
+from coursekit import notebooks
 from minilib.parallel import set_num_threads
 from minilib.projects.running import Samples
 
@@ -28,6 +29,18 @@ def without_options(description: str | None) -> None:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     set_num_threads(1)
+
+
+def milestone(chapter: str, *, reward: bool = False) -> dict[str, Any]:
+    """What the lesson of a chapter defines for its milestone, without its reward or with it."""
+    names: dict[str, Any] = {}
+    (lesson,) = (Path(__file__).parents[1] / "chapters").glob(f"{chapter}_*.ipynb")
+    for cell in notebooks.read(lesson).cells:
+        if cell.source.startswith("#| milestone\n") or (
+            reward and cell.source.startswith("#| milestone reward")
+        ):
+            exec(cell.source, names)
+    return names
 
 
 def trained(program: Any, options: str, keep: Path | None) -> tuple[argparse.Namespace, Samples, Row]:

@@ -21,6 +21,7 @@ CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begin
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 STUB = 'raise Unsolved("{}")'  # of coursekit.box.check
 CUDA_STUB = "// your code here"
+_STUB_LINE = re.compile(r"\s*(?://|###) STUB:\s*(.*)")  # in a solution: what learners get in its place
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
 _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
@@ -187,21 +188,27 @@ def stubbed(source: str) -> str:
 
 
 def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:
-    """`source` with each region between the two marker lines replaced, indented as its marker was."""
+    """`source` with each region between the two marker lines replaced, indented as its marker was.
+
+    A line `// STUB: text` in a region says what replaces it; without text the region leaves no trace.
+    """
     lines: list[str] = []
     inside = False
     for line in source.split("\n"):
         if line.strip() == markers[0]:
-            inside = True
-            if replacement:
-                lines.append(line[: len(line) - len(line.lstrip())] + replacement)
+            inside, indent, instead = True, line[: len(line) - len(line.lstrip())], replacement
         elif line.strip() == markers[1]:
             inside = False
+            if instead:
+                lines.append(indent + instead)
         elif not inside:
             lines.append(line)
+        elif found := _STUB_LINE.match(line):
+            instead = found[1]
     return "\n".join(lines)
 
 
 def strip_markers(source: str, markers: tuple[str, str]) -> str:
-    """`source` without the two marker lines, the text between them kept."""
-    return "\n".join(line for line in source.split("\n") if line.strip() not in markers)
+    """`source` without the two marker lines and STUB lines, the text between them kept."""
+    lines = source.split("\n")
+    return "\n".join(line for line in lines if line.strip() not in markers and not _STUB_LINE.match(line))

@@ -61,7 +61,7 @@ def bytes_of(tokens: str) -> bytes:
 PIECE = regex.compile(
     r"'s|'t|'re|'ve|'m|'ll|'d"  # what English hangs on to a word
     r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+"  # letters, digits, or neither, with one space before them
-    r"|\s+(?!\S)|\s+"  # white space; its last character goes to the word that follows
+    r"|\s+(?!\S)|\s+"  # white space but its last character: a space goes to the next word, others stay alone
 )
 
 

@@ -26,6 +26,23 @@ from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
 from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad
 
+__all__ = [
+    "GPT",
+    "MLP",
+    "MODELS",
+    "Block",
+    "CausalSelfAttention",
+    "GPTConfig",
+    "LayerCache",
+    "Transformer",
+    "next_token",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__  # what is its own, without what it imports
+
+
 # Sizes
 
 

@@ -38,6 +38,13 @@ from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
 from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones
 
+__all__ = ["Mamba", "MambaBlock", "MambaConfig", "MambaState", "ResidualBlock", "next_token"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # what is its own, without what it imports
+
+
 # Sizes
 
 
@@ -164,7 +171,7 @@ class ResidualBlock(nn.Module):
 
 
 class Mamba(nn.Module):
-    """logits = model(ids): scores (B, T, V) of what comes after each token. The head is the embedding."""
+    """logits = model(ids): (B, T, V), of what comes after each token. The head is the embedding."""
 
     def __init__(self, config: MambaConfig) -> None:
         self.config = config
@@ -193,7 +200,7 @@ class Mamba(nn.Module):
                     p.copy_((steps.exp() - 1).log())  # softplus backwards
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Scores for ids (B, T). Where mask (B, T) is 0, a token is padding, and nothing of it is remembered.
+        """Logits for ids (B, T). Where mask (B, T) is 0, a token is padding, and nothing of it is remembered.
 
         Raises ValueError for another shape or dtype, IndexError for a token that does not exist.
         """

@@ -3,8 +3,8 @@
 config.json     sizes, and which kind of model it is
 model.safetensors, or model.safetensors.index.json and the pieces that it names: the weights
 
-A folder on this machine, or by its name from the hub, which needs huggingface_hub. Weights in .bin are refused:
-they are pickles, and opening one runs whatever it holds.
+A folder on this machine, or by its name from the hub, which needs huggingface_hub. Weights in .bin are
+refused: they are pickles, and opening one runs whatever it holds.
 """
 
 from __future__ import annotations

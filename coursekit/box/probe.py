@@ -9,6 +9,7 @@ import gc
 import math
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 MIME = "application/vnd.coursekit.probe+json"
@@ -66,6 +67,12 @@ def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
 
     data = {MIME: {"name": name, "value": encoded, "tolerance": tolerance}}
     display({**data, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
+
+
+def leaf(array: Any) -> Any:
+    """What a `Function` sees of an input where there is no engine: an array that wants a gradient."""
+    about = {name: getattr(array, name) for name in ("shape", "dtype", "ndim")}
+    return SimpleNamespace(data=array, requires_grad=True, **about)
 
 
 def raised(action: Callable[[], Any]) -> str | None:

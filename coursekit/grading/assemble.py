@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,10 @@ from coursekit.errors import CourseError
 from coursekit.grading.borrowed import ADDED, Loan, loan, without_magics
 from coursekit.notebooks import Cell
 
+FUTURE = "from __future__ import annotations"
 STUBS = "from coursekit.box.check import Unsolved"  # what stubs need, also where set-up cells lack it
+HIDDEN_SET_UP = "hidden-setup"  # the end of the grade_id of what only hidden tests know
+SHARED = ("python", "cuda")  # the kernels of exercises that have no other, by language
 HELPERS = "helpers"  # the key of the answer cell of zero points
 
 _HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.MULTILINE)
@@ -49,6 +52,7 @@ class Exercise:
     stub: str
     tests: tuple[HiddenTest, ...]
     cuda: str | None = None  # the line `%%cuda NAME` of an answer in CUDA C
+    room: str = "python"  # the kernel that it shares with others: "python", "cuda", or that of a `Room`
 
     @property
     def name(self) -> str:
@@ -64,6 +68,20 @@ class Exercise:
 
 
 @dataclass(frozen=True)
+class Room:
+    """A box of their own for exercises whose answer the library of the others could give.
+
+    Its set-up: what the notebook imports from outside the library, its hidden set-up, cells of its set-up
+    that are named, and one hidden cell, whose metadata says all this.
+    """
+
+    name: str  # the grade_id of that cell
+    modules: tuple[str, ...]
+    exercises: frozenset[str]
+    cells: frozenset[str]  # the grade_ids of those that are named
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A chapter's solution notebook (or, in a bundle without solutions, its exercise notebook)."""
 
@@ -75,6 +93,7 @@ class Chapter:
     helpers: str | None  # source of the helpers cell, None where there is none
     helpers_id: str | None
     visible: bool  # tests are the visible checks
+    rooms: tuple[Room, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,6 +102,19 @@ class Chapter:
     @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def libraries(self) -> dict[str, tuple[str, ...]]:
+        """The modules of minilib that the answers in a room may import, by the name of the room."""
+        modules = tuple(self.notebook.metadata.get("coursekit", {}).get("minilib", ()))
+        return dict.fromkeys(SHARED, modules) | {one.name: one.modules for one in self.rooms}
+
+    def rooms_for(self, cell: Cell) -> list[str]:
+        """The rooms in which a cell of the set-up runs."""
+        if own := room_of(cell):
+            return [own.name]
+        found = [room.name for room in self.rooms if cell.is_hidden_test or cell.grade_id in room.cells]
+        return [*SHARED, *found]
 
     @property
     def answer_ids(self) -> dict[str, str]:
@@ -94,7 +126,8 @@ class Chapter:
     def set_up(self) -> tuple[str, ...]:
         """The set-up cells, with what `given` gives."""
         cells = notebooks.cells(self.path, self.notebook)
-        return (STUBS, *(_spelled_out(cell) for cell in cells if role(cell) == "setup"))
+        shared = [cell for cell in cells if role(cell) == "setup" and room_of(cell) is None]
+        return (STUBS, *map(_spelled_out, shared))
 
     @cached_property
     def tests(self) -> dict[str, list[str]]:
@@ -168,6 +201,7 @@ def load_chapter(path: Path, *, visible: bool = False) -> Chapter:
         reader.helpers,
         reader.helpers_id,
         visible,
+        tuple(reader.rooms),
     )
 
 
@@ -185,8 +219,17 @@ def role(cell: Cell) -> str:
     if cell.is_answer:
         return "answer"
     if cell.is_hidden_test:
-        return "setup" if cell.grade_id == "hidden-setup" else "hidden"
+        return "setup" if (cell.grade_id or "").endswith(HIDDEN_SET_UP) else "hidden"
     return "checks" if cell.nbgrader.get("grade") else "setup"
+
+
+def room_of(cell: Cell) -> Room | None:
+    """The room whose set-up a cell is."""
+    about = cell.node.metadata.get("coursekit", {})
+    if role(cell) != "setup" or "exercises" not in about:
+        return None
+    exercises, named = frozenset(about["exercises"]), frozenset(about.get("setup", ()))
+    return Room(cell.grade_id or "", tuple(about["minilib"]), exercises, named)
 
 
 class _Reader:
@@ -198,6 +241,7 @@ class _Reader:
         self.tests: dict[str, list[HiddenTest]] = {}
         self.helpers: str | None = None
         self.helpers_id: str | None = None
+        self.rooms: list[Room] = []
         self._texts: list[str] = []
         self._seen: set[str] = set()
 
@@ -207,15 +251,22 @@ class _Reader:
             self._texts.append(cell.source)
         if kind in ("answer", "hidden", "checks"):
             self._name_once(cell)
-        if kind == "answer":
+        if room := room_of(cell):
+            self.rooms.append(room)
+        elif kind == "answer":
             self._answer(cell)
         elif kind == self.tested:
             self._test(cell)
 
     def finished(self) -> list[Exercise]:
+        rooms = {number: room.name for room in self.rooms for number in room.exercises}
         return [
-            Exercise(**{**vars(exercise), "tests": tuple(self.tests[exercise.number])})
-            for exercise in self.exercises
+            replace(
+                one,
+                tests=tuple(self.tests[one.number]),
+                room="cuda" if one.cuda else rooms.get(one.number, "python"),
+            )
+            for one in self.exercises
         ]
 
     def _name_once(self, cell: Cell) -> None:
@@ -276,10 +327,15 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
 
     Before an answer stands what it needs of the others and of `added` cells.
 
-    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points,
-    language.
+    Code cells alone, without outputs. Each carries `metadata.coursekit`: role, exercise, grade_id, points;
+    a hidden test the `room` that it runs in, a set-up the `rooms` that it is for. The notebook's has the
+    modules of each room, `libraries`.
     """
-    made = [_code(STUBS, "coursekit-stubs", {"role": "setup", "exercise": None, "grade_id": "", "points": 0})]
+    stubs = {"role": "setup", "exercise": None, "grade_id": "", "points": 0, "rooms": [*chapter.libraries]}
+    made = [_code(STUBS, "coursekit-stubs", stubs)]
+    if chapter.rooms:
+        outside = {**stubs, "rooms": [room.name for room in chapter.rooms]}
+        made.append(_code(imports_from_outside(chapter.set_up), "coursekit-imports", outside))
     exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
     by_number = {exercise.number: exercise for exercise in chapter.exercises}
     loans = chapter.loans(answers, added)
@@ -288,6 +344,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
         kind, name = role(cell), cell.grade_id or ""
         if kind == "setup":
             made.append(_cell(cell, _spelled_out(cell), kind))
+            made[-1].metadata["coursekit"]["rooms"] = chapter.rooms_for(cell)
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))
@@ -296,15 +353,15 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
                 made.append(_code(disarm(loans[exercise.number].code), f"borrowed-{len(made)}", borrowed))
             if exercise.cuda:  # the line with the magic is ours: what follows is never Python
                 source = f"{exercise.cuda}\n{notebooks.cuda_text(source)}"
-            made.append(_cell(cell, source, kind, exercise.number, language=language(exercise)))
+            made.append(_cell(cell, source, kind, exercise.number))
             made[-1].metadata["coursekit"]["about"] = sorted(subjects(exercise.reference))
         elif kind == "answer":
             made.append(_cell(cell, disarm(answers.get(HELPERS, "")), kind))
         elif name in tests:
             test = tests[name]
-            spoken = language(by_number[test.exercise])
-            made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points, spoken))
-    return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter.notebook), "cells": made})
+            made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points))
+            made[-1].metadata["coursekit"]["room"] = by_number[test.exercise].room
+    return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter), "cells": made})
 
 
 def _spelled_out(cell: Cell) -> str:
@@ -317,9 +374,21 @@ def _spelled_out(cell: Cell) -> str:
         raise CourseError(f"{cell.where()}: {error}") from None
 
 
-def language(exercise: Exercise) -> str:
-    """In what the answer is written: "python" or "cuda"."""
-    return "cuda" if exercise.cuda else "python"
+def imports_from_outside(set_up: Iterable[str]) -> str:
+    """The imports of set-up cells that are not of the library."""
+    found = {FUTURE: None}
+    for cell in set_up:
+        for node in ast.parse(_plain(cell)).body:
+            line = ast.unparse(node)
+            if isinstance(node, ast.Import | ast.ImportFrom) and not re.match(r"\w+ minilib\b", line):
+                found[line] = None
+    return "\n".join(found)
+
+
+def _plain(cell: str) -> str:
+    """The Python of a cell."""
+    lines = [] if notebooks.cuda_line(cell) else cell.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
 def bound(source: str) -> set[str]:
@@ -357,12 +426,12 @@ def subjects(reference: str) -> set[str]:
     return bound(reference) | extended | changed
 
 
-def _metadata(notebook: NotebookNode) -> dict[str, Any]:
+def _metadata(chapter: Chapter) -> dict[str, Any]:
     """Only what the runner needs, and a fixed kernel: a notebook does not choose what runs it."""
     return {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
-        "coursekit": dict(notebook.metadata.get("coursekit", {})),
+        "coursekit": {**chapter.notebook.metadata.get("coursekit", {}), "libraries": chapter.libraries},
     }
 
 
@@ -372,18 +441,16 @@ def _cell(
     kind: str,
     exercise: str | None = None,
     points: float = 0,
-    language: str = "python",
 ) -> NotebookNode:
     about: dict[str, Any] = {
         "role": kind,
         "exercise": exercise,
         "grade_id": cell.grade_id or "",
         "points": points,
-        "language": language,
     }
     source = notebooks.strip_markers(source, notebooks.HIDDEN)
-    if kind == "hidden" or cell.grade_id == "hidden-setup":
-        about["binds"] = sorted(bound(source))
+    if cell.is_hidden_test:
+        about["binds"] = sorted(bound(cell.source))  # what `given` gives is for answers too
     return _code(source, cell.node.get("id") or f"cell-{cell.number}", about)
 
 

@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -17,13 +16,12 @@ from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, assemble, load_for_learners
-from coursekit.grading.control import REFERENCE, Conditions, measured, misconceptions_of, mistaken
-from coursekit.grading.hints import bundles, known
-from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.control import Conditions
+from coursekit.grading.live import Live
+from coursekit.grading.model import CellRun
 from coursekit.grading.results import UNSOLVED, ExerciseResult, Measure, Result, number
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Refused, Submission, answers_of
-from coursekit.machine import cores
 
 MINE = "yours"
 NO_SOLUTIONS = (
@@ -109,11 +107,12 @@ def examine(
     chapter = load_for_learners(course, number)
     mine = _own(course.own(chapter.number), chapter)
     seed = secrets.randbelow(2**32) if seed is None else seed
-    conditions = Conditions(course, seed, Box.off(), cores())
     if chapter.visible:
-        result = _visible(chapter, mine, conditions)
+        result = _visible(chapter, mine, Conditions(course, seed, Box.off(), workers=1))
     else:
-        result = _hidden(chapter, mine, conditions, hints)
+        with Live.opened(chapter, course, seed) as live:
+            found = [live.examine(one, mine.answers, mine.added, hints=hints) for one in chapter.exercises]
+        result = Result(mine, tuple(found))
     progress.note(course, chapter, mine, result.exercises)
     return result, chapter
 
@@ -141,26 +140,7 @@ def _visible(chapter: Chapter, mine: Submission, conditions: Conditions) -> Resu
         said = cell.error.removeprefix("AssertionError").lstrip(": ")
         return UNSOLVED if unsolved else said or "a visible check fails"
 
-    return _result(Measure(chapter, decide, {}), mine, found)
-
-
-def _hidden(chapter: Chapter, mine: Submission, conditions: Conditions, hints: bool) -> Result:
-    """The hidden tests; where an answer is wrong, the known mistakes too, at the same seed."""
-    own = assemble(chapter, mine.answers, mine.added)
-    runs = conditions.run({REFERENCE: assemble(chapter, chapter.reference()), MINE: own})
-    measure = measured(chapter, runs[REFERENCE], own=True)
-    result = _result(measure, mine, runs[MINE])
-    wrong = {one.exercise.number for one in result.exercises if not (one.passed or one.unsolved or one.hint)}
-    made = bundles(one for one in misconceptions_of(chapter) if one.exercise in wrong)
-    if not (made and hints):
-        return result
-    found = conditions.run({str(place): mistaken(chapter, bundle) for place, bundle in enumerate(made)})
-    mistakes = known(made, [found[str(place)] for place in range(len(made))])
-    return _result(replace(measure, known=mistakes), mine, runs[MINE])
-
-
-def _result(measure: Measure, mine: Submission, found: NotebookRun) -> Result:
-    result = measure.result(mine, found, own=True)
+    result = Measure(chapter, decide, {}, own=True).result(mine, found)
     if result.refused:
         raise CourseError(f"{mine.source}: could not be run; see `python3 -m coursekit doctor`")
     return result

@@ -35,6 +35,7 @@ SEND_TIMEOUT = 5.0
 TICK = 0.05  # seconds between looks at the process
 DELIMITER = b"<IDS|MSG>"
 
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")  # another in each run
 _CELL_FILE = re.compile(r"\d+\.py, line (\d+)")  # the name that IPython gives a cell
 
 
@@ -235,7 +236,7 @@ class Conversation:
             if self.shown.error_type == "CompileError":  # without the line and the caret under it
                 first, *more = message.split("\n")
                 message = "; ".join([first, *(line.strip() for line in more if "hint: " in line)])
-            message = _CELL_FILE.sub(r"line \1 of the cell", message)
+            message = _ADDRESS.sub("0x...", _CELL_FILE.sub(r"line \1 of the cell", message))
             self.shown.error = one_line(message).removesuffix(":")
 
 

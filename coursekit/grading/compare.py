@@ -8,8 +8,9 @@ What counts as equal:
   says so ("float32", "dtypes");
 - what kernels did as `launches` says; text and None exactly; any other object by the name of its type.
 
-Messages go to students. They name probes, never an expected value, and of what the student's process made up
-what `wording` lets pass: for one value a choice of a few hundred texts at most, whatever it shows.
+Messages go to students. They name probes, never an expected value. Where the hidden tests are private, they
+tell of what the student's process made up what `wording` lets pass: for one value a choice of a few hundred
+texts at most, whatever it shows.
 """
 
 from __future__ import annotations

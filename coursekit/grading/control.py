@@ -37,6 +37,7 @@ class Conditions:
     workers: int
     timeout: float | None = None  # seconds for a cell
     budget: float | None = None  # seconds for a notebook
+    public: bool = True  # the hidden tests are, so that everything may be told
 
     def run(
         self,
@@ -92,7 +93,7 @@ def control(
         {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {})}
         | {f"mistakes-{number}": mistaken(chapter, bundle) for number, bundle in enumerate(made, 1)}
     )
-    measure = measured(chapter, runs[REFERENCE])
+    measure = measured(chapter, runs[REFERENCE], own=conditions.public)
     _check_repeats(measure, runs[AGAIN])
     _check_empty(measure, runs[EMPTY])
     shown = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
@@ -107,7 +108,7 @@ def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -
 
 
 def measured(chapter: Chapter, run: NotebookRun, *, own: bool = False) -> Measure:
-    """What answers are measured by, without misconceptions. `own`: a learner's, who is told everything."""
+    """What answers are measured by, without misconceptions. `own`: who is told may know everything."""
     cells, judges = {cell.grade_id: cell for cell in run.cells}, load_judges(judges_of(chapter))
     for test in (test for exercise in chapter.exercises for test in exercise.tests):
         cell = cells.get(test.grade_id) or CellRun(test.grade_id, test.exercise, "missing")
@@ -121,7 +122,7 @@ def measured(chapter: Chapter, run: NotebookRun, *, own: bool = False) -> Measur
                 f'{chapter.path}: {test.grade_id} has a judge and "by_probe" in its metadata, but points '
                 "that go value by value are counted without a judge, so nothing is graded; drop one of them"
             )
-    return Measure(chapter, against(run, judges, own=own), cells, judges=judges)
+    return Measure(chapter, against(run, judges, own=own), cells, judges=judges, own=own)
 
 
 def _why(cell: CellRun) -> str:

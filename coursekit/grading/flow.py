@@ -22,7 +22,6 @@ from coursekit.grading.client import Kernel, Shown
 from coursekit.grading.model import CellRun, NotebookRun
 
 HELPERS = "helpers"
-HIDDEN_SET_UP = "hidden-setup"  # the grade_id of what only hidden tests know
 DEFAULT_TIMEOUT = 30.0
 QUICK = 10.0  # seconds for the grader's own requests
 STUBS_RAISE = ("Unsolved", "NotImplementedError")  # ours, and nbgrader's
@@ -69,8 +68,9 @@ class Budget:
 class Flow:
     """Runs hidden tests of one notebook, one after the other.
 
-    Answers in CUDA C (`python=False`) have a flow and a kernel of their own, in which no Python of a student
-    ever runs, helpers included: what their tests show can be trusted, and the next notebook can use it.
+    Those of one room: its set-up cells alone run in the flow's kernel. Answers in CUDA C (the room "cuda")
+    have one in which no Python of a student ever runs, helpers included: what their tests show can be
+    trusted, and the next notebook can use it.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class Flow:
         seed: int,
         timeout: float | None = None,
         budget: Budget | None = None,
-        python: bool = True,
+        room: str = "python",
         spare: list[Kernel] | None = None,
     ) -> None:
         self.start = start
-        self.python = python
+        self.room = room
         self.spare = spare  # kernels after their set-up cells, from notebooks graded before
         self.seed = seed
         self.timeout = timeout
@@ -148,8 +148,6 @@ class Flow:
         shown = self.set_up()
         if shown.status != "ok":
             return shown
-        for cell in self.of("setup", exercise):
-            self.execute(cell)
         shown = self.answer(exercise)
         self.loaded = exercise
         return shown
@@ -175,10 +173,10 @@ class Flow:
         return Shown()
 
     def helpers(self) -> list[NotebookNode]:
-        left_out = HELPERS in self.verdicts or not self.python
+        left_out = HELPERS in self.verdicts or self.room == "cuda"
         return [] if left_out else [cell for cell in self.cells if is_helper(cell)]
 
-    def of(self, role: str, exercise: str | None) -> list[NotebookNode]:
+    def of(self, role: str, exercise: str) -> list[NotebookNode]:
         wanted = [cell for cell in self.cells if info(cell).get("role") == role and not is_helper(cell)]
         return [cell for cell in wanted if info(cell).get("exercise") == exercise]
 
@@ -206,14 +204,14 @@ class Flow:
         return Shown("died", error=f"the grader's kernel did not get through the set-up cells{why}")
 
     def run_set_up(self) -> Shown:
-        for cell in self.of("setup", None):
+        cells = [cell for cell in self.cells if self.room in info(cell).get("rooms", ())]
+        for cell in cells:
             shown = self.execute(cell, minimum=DEFAULT_TIMEOUT)
             if self.kernel is None:
                 return shown
             if shown.status == "error":
                 self.setup_error = self.setup_error or shown.error
-        unseen = [cell for cell in self.of("setup", None) if info(cell).get("grade_id") == HIDDEN_SET_UP]
-        return self.ask("mark", [name for cell in unseen for name in info(cell).get("binds", ())])
+        return self.ask("mark", [name for cell in cells for name in info(cell).get("binds", ())])
 
     def ask(self, *request: Any) -> Shown:
         """A request of the grader's own."""

@@ -117,7 +117,8 @@ def _grade(
     overrides = Overrides(chapter, _kept(state.overrides(args.overrides)))
     if state.continued:
         _say(f"continuing the run with seed {state.seed} that was interrupted")
-    conditions = Conditions(course, state.seed, box, max(1, args.workers or cores()), args.timeout)
+    workers = max(1, args.workers or cores())
+    conditions = Conditions(course, state.seed, box, workers, args.timeout, public=args.solutions is None)
     _say(f"control: the reference, the empty notebook and the known mistakes of {chapter.path.name}")
     reference, measure = control(chapter, conditions)
     conditions = replace(conditions, budget=budget_of(chapter, reference, args.timeout))

@@ -122,6 +122,18 @@ def helper_hint(error: str, added: Iterable[str]) -> str | None:
     )
 
 
+def library_hint(error: str, set_up: Iterable[str]) -> str | None:
+    """Why an answer misses what the notebook's `set_up` has, where its exercise does without the library."""
+    found = _NAME_ERROR.match(error)
+    gives = found and any(re.search(rf"\b{found[1]}\b", cell) for cell in set_up)
+    if not gives and not re.match(r"(ImportError|ModuleNotFoundError): .*'minilib\b", error):
+        return None
+    return (
+        "What of the library would work this out is not there while it is graded: NumPy is, and what the "
+        "exercise says is given."
+    )
+
+
 def _defines(source: str, name: str) -> bool:
     """Looks at lines, not at a syntax tree: a stranger's cell may hold anything."""
     patterns = (

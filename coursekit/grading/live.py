@@ -12,10 +12,10 @@ import re
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
 from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, Exercise, assemble, language, load_for_learners
+from coursekit.grading.assemble import Chapter, Exercise, assemble, load_for_learners
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import measured, misconceptions_of, mistaken
 from coursekit.grading.flow import Flow, info
@@ -52,8 +52,10 @@ class Live:
         self.chapter = chapter
         self.exercises = {exercise.number: exercise for exercise in chapter.exercises}
         self.launch = Box.off().prepare(folder, hide=[course.root])
-        modules = sorted(chapter.notebook.metadata.get("coursekit", {}).get("minilib", []))
-        self.library = make_library(folder / "library" / "0", course.library, modules)
+        self.libraries = {
+            room: make_library(folder / "library" / room, course.library, sorted(modules))
+            for room, modules in chapter.libraries.items()
+        }
         self.folder = folder
         self.seed = seed
         self.measures: dict[str, Measure] = {}
@@ -69,15 +71,15 @@ class Live:
 
     @cached_property
     def flows(self) -> dict[str, Flow]:
-        """A flow for each language that is spoken here; its kernel stays from answer to answer."""
+        """A flow for each room that has exercises here; its kernel stays from answer to answer."""
         empty = assemble(self.chapter, {})
         return {
-            spoken: Flow(empty, self._start, seed=self.seed, python=spoken == "python")
-            for spoken in sorted({language(exercise) for exercise in self.chapter.exercises})
+            room: Flow(empty, partial(self._start, room), seed=self.seed, room=room)
+            for room in sorted({exercise.room for exercise in self.chapter.exercises})
         }
 
-    def _start(self) -> Kernel:
-        return Kernel(self.launch, self.library, self.folder / "k")
+    def _start(self, room: str) -> Kernel:
+        return Kernel(self.launch, self.libraries[room], self.folder / "k")
 
     def close(self) -> None:
         for flow in self.flows.values():
@@ -105,16 +107,19 @@ class Live:
         result = self.examine(exercise, answers, added)
         return {"unsolved": True} if result.unsolved else {"text": in_words(result)}
 
-    def examine(self, exercise: Exercise, answers: Mapping[str, str], added: list[str]) -> ExerciseResult:
+    def examine(
+        self, exercise: Exercise, answers: Mapping[str, str], added: Sequence[str], *, hints: bool = True
+    ) -> ExerciseResult:
+        """The verdict on one answer; where it is wrong, `hints` runs the known mistakes too."""
         measure = self.measure(exercise)
         cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
         run = self.run(exercise, assemble(self.chapter, answers, own))
-        result = measure.result(mine, run, own=True).exercises[0]
-        if result.passed or result.unsolved or result.hint:
+        result = measure.result(mine, run).exercises[0]
+        if result.passed or result.unsolved or result.hint or not hints:
             return result
-        return replace(measure, known=self.known(exercise)).result(mine, run, own=True).exercises[0]
+        return replace(measure, known=self.known(exercise)).result(mine, run).exercises[0]
 
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:
@@ -138,7 +143,7 @@ class Live:
 
     def run(self, exercise: Exercise, notebook: NotebookNode, seed: int | None = None) -> NotebookRun:
         """Run the hidden tests of one exercise, at `seed` where that is not the one of all."""
-        flow = self.flows[language(exercise)]
+        flow = self.flows[exercise.room]
         flow.take_up(notebook)
         flow.seed = self.seed if seed is None else seed
         tests = [

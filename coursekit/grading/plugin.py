@@ -12,7 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Settings:
         self.timeout: float | None = data["timeout"]
         self.budget: float | None = data["budget"]
         self.grader: int = data["grader"]
-        self.notebooks: dict[str, dict[str, str]] = data["notebooks"]  # file name -> name and library
+        self.notebooks: dict[str, Any] = data["notebooks"]  # file name -> its name, and libraries by room
         self.expected: str | None = data["expected"]
 
     @cached_property
@@ -112,12 +112,13 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
         about: dict[str, Any] = {
             "seed": self.settings.seed,
             "timeout": self.settings.timeout,
-            "budget": Budget(self.settings.budget),  # of both together
+            "budget": Budget(self.settings.budget),  # of all together
         }
         self.flows = {
-            "python": Flow(notebook, self.start, **about),
-            "cuda": Flow(notebook, self.start, **about, python=False, spare=self.spare(notebook)),
+            room: Flow(notebook, partial(self.start, library), **about, room=room)
+            for room, library in self.entry["libraries"].items()
         }
+        self.flows["cuda"].spare = self.spare(notebook)
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
         for number, cell in enumerate(notebook.cells):
             if info(cell).get("role") == "hidden":
@@ -126,14 +127,14 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
 
     def spare(self, notebook: nbformat.NotebookNode) -> list[Kernel]:
         """Kernels for CUDA C that ran the set-up cells of this notebook, and no student's Python."""
-        set_up = [cell.source for cell in notebook.cells if info(cell).get("role") == "setup"]
+        set_up = [cell.source for cell in notebook.cells if "cuda" in info(cell).get("rooms", ())]
         spares: dict[str, list[Kernel]] = self.config.stash[spare_key]
-        return spares.setdefault(json.dumps([self.entry["library"], set_up]), [])
+        return spares.setdefault(json.dumps([self.entry["libraries"]["cuda"], set_up]), [])
 
-    def start(self) -> Kernel:
+    def start(self, library: str) -> Kernel:
         folder = self.settings.folder / "k" / self.path.stem[:8]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Kernel(self.settings.launch, Path(self.entry["library"]), folder)
+        return Kernel(self.settings.launch, Path(library), folder)
 
     def setup(self) -> None:
         """nbval would start a kernel outside the box."""
@@ -153,7 +154,7 @@ class GradedCell(IPyNbCell):  # type: ignore[misc]
         """nbval would expect all cells after a timeout to fail."""
 
     def runtest(self) -> None:
-        run = self.parent.flows[info(self.cell)["language"]].run(self.cell)
+        run = self.parent.flows[info(self.cell)["room"]].run(self.cell)
         self.parent.runs[self.name] = run
         message = self.config.stash[settings_key].verdict(run)
         if message is not None:

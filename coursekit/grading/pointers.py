@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from coursekit.course import Course
@@ -114,13 +114,15 @@ _CALLED = re.compile(r"(?:__import__|import_module)\(\s*[\"']([\w.]+)[\"']")
 
 def hidden_imports(course: Course, chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
     """A line for each student whose answers import what is not there when they are graded."""
-    visible = _Visible(course, chapter)
+    rooms = {room: _Visible(course, modules) for room, modules in chapter.libraries.items()}
+    of = {one.number: rooms[one.room] for one in chapter.exercises}
     remarks = []
     for one in submissions:
         found = []
         loans = chapter.loans(one.answers, one.added)
-        beside = {f"what {key} runs with": loan.code for key, loan in loans.items()}
-        for key, source in {**one.answers, **beside}.items():
+        beside = [(key, f"what {key} runs with", loan.code) for key, loan in loans.items()]
+        for number, key, source in [*((key, key, text) for key, text in one.answers.items()), *beside]:
+            visible = of.get(number, rooms["python"])
             names = {} if cuda_line(source) else dict.fromkeys(imported(source))
             hidden = [f"`{name[:40]}`" for name in names if name not in visible]
             if hidden:
@@ -131,11 +133,11 @@ def hidden_imports(course: Course, chapter: Chapter, submissions: Iterable[Submi
 
 
 class _Visible:
-    """Which modules an answer of this chapter can import."""
+    """Which modules an answer can import where `modules` of minilib are."""
 
-    def __init__(self, course: Course, chapter: Chapter) -> None:
-        modules = chapter.notebook.metadata.get("coursekit", {}).get("minilib", [])
-        self._minilib = {"", *closed_under_imports(course.library, modules)}
+    def __init__(self, course: Course, modules: Sequence[str]) -> None:
+        chosen = closed_under_imports(course.library, modules)
+        self._minilib = {"", *(name.partition(".")[0] for name in chosen)}
         packages = {name.partition(".")[0] for name in installed_parts()}
         self._tops = {*sys.stdlib_module_names, *packages, "warplens"}
 

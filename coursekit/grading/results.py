@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coursekit.grading import wording
-from coursekit.grading.assemble import HELPERS, Chapter, Exercise, HiddenTest
+from coursekit.grading.assemble import HELPERS, SHARED, Chapter, Exercise, HiddenTest
 from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import Judge, share
-from coursekit.grading.hints import Known, helper_hint, hint
+from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.submissions import Submission
 
@@ -79,9 +79,10 @@ class Measure:
     reference: Mapping[str, CellRun]  # by grade_id
     known: Sequence[Known] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)  # by grade_id
+    own: bool = False  # nothing has to be kept from whom it is told: errors are told in full
 
-    def result(self, submission: Submission, run: NotebookRun, *, own: bool = False) -> Result:
-        """The grades of one student. `own`: errors are told in full, for a learner's own notebook."""
+    def result(self, submission: Submission, run: NotebookRun) -> Result:
+        """The grades of one student."""
         if not run.cells or all(cell.status == "missing" for cell in run.cells):
             return Result(submission, refused="it could not be run; grade it again")
         cells = {cell.grade_id: cell for cell in run.cells}
@@ -89,7 +90,7 @@ class Measure:
         return Result(
             submission,
             tuple(
-                self._exercise(exercise, cells, submission, own, loans.get(exercise.number, Loan()))
+                self._exercise(exercise, cells, submission, loans.get(exercise.number, Loan()))
                 for exercise in self.chapter.exercises
             ),
         )
@@ -99,7 +100,6 @@ class Measure:
         exercise: Exercise,
         cells: Mapping[str, CellRun],
         submission: Submission,
-        own: bool,
         borrowed: Loan,
     ) -> ExerciseResult:
         shown = [
@@ -108,7 +108,7 @@ class Measure:
         ]
         sources = [submission.answers.get(key, "") for key in (exercise.number, HELPERS)]
         answer = "\n".join([*sources, borrowed.code])
-        safe = own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
+        safe = self.own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
         public = [cell if safe or cell.status in OURS else _told(cell, answer) for cell in shown]
         messages = [self.decide(cell) for cell in public]
         if exercise.left_alone(submission.answers.get(exercise.number)):
@@ -127,7 +127,7 @@ class Measure:
             exercise,
             points,
             told_once,
-            self._hint(failed, told, submission.added),
+            self._hint(exercise, failed, told, submission.added),
             seconds,
             note=" ".join(filter(None, notes)),
         )
@@ -138,13 +138,18 @@ class Measure:
             return 0 if message else test.points
         return math.floor(2 * test.points * share(self.reference[test.grade_id], cell)) / 2
 
-    def _hint(self, failed: Sequence[CellRun], errors: Sequence[str], added: Iterable[str]) -> str | None:
-        """The hint of the misconception, or where a helper belongs, by the `errors` that may be told."""
+    def _hint(
+        self, exercise: Exercise, failed: Sequence[CellRun], errors: Sequence[str], added: Iterable[str]
+    ) -> str | None:
+        """The hint of the misconception, or what an answer lacks, by the `errors` that may be told."""
         if not failed:
             return None
         helpers = (helper_hint(error, added) for error in errors)
         known = hint(failed, self.known, self.reference, self.judges)
-        return next(filter(None, helpers), None) or known
+        without = (
+            library_hint(error, self.chapter.set_up) for error in errors if exercise.room not in SHARED
+        )
+        return next(filter(None, helpers), None) or known or next(filter(None, without), None)
 
 
 def _told(cell: CellRun, answer: str) -> CellRun:

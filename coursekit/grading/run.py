@@ -138,15 +138,19 @@ def write_notebooks(folder: Path, notebooks: Mapping[str, NotebookNode]) -> dict
 
 def libraries(
     folder: Path, files: Mapping[str, str], notebooks: Mapping[str, NotebookNode], course: Course
-) -> dict[str, dict[str, str]]:
-    """What each notebook may import, written once for each different list."""
+) -> dict[str, dict[str, Any]]:
+    """What each notebook may import in each of its rooms, written once for each different list."""
     made: dict[tuple[str, ...], Path] = {}
     entries = {}
     for file, name in files.items():
-        modules = tuple(sorted(info(notebooks[name]).get("minilib", [])))
-        if modules not in made:
-            made[modules] = make_library(folder / "library" / str(len(made)), course.library, modules)
-        entries[file] = {"name": name, "library": str(made[modules])}
+        rooms = {room: tuple(sorted(some)) for room, some in info(notebooks[name])["libraries"].items()}
+        for modules in rooms.values():
+            if modules not in made:
+                made[modules] = make_library(folder / "library" / str(len(made)), course.library, modules)
+        entries[file] = {
+            "name": name,
+            "libraries": {room: str(made[modules]) for room, modules in rooms.items()},
+        }
     return entries
 
 

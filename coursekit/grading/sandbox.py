@@ -501,11 +501,15 @@ def closure(names: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
                 waiting.append(found[0])
 
 
+OPENING = ".__init__"  # ends the name of a package of which a library has nothing else
+
+
 def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> Path:
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
-    `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it;
-    `warplens` comes with modules that import it.
+    `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it; of
+    `tensor.__init__` that file alone, with those of its imports that the other modules can serve. `warplens`
+    comes with modules that import it.
     """
     source = Path(__file__).parents[1]
     no_bytecode = shutil.ignore_patterns("__pycache__")
@@ -517,7 +521,12 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
     (library / "__init__.py").write_text(opening(course_library / "__init__.py", chosen), encoding="utf-8")
     for name in chosen:
         path = course_library / name
-        if path.is_dir():
+        package, _, opened = name.partition(".")
+        if opened:
+            (library / package).mkdir()
+            text = opening(course_library / package / "__init__.py", chosen)
+            (library / package / "__init__.py").write_text(text, encoding="utf-8")
+        elif path.is_dir():
             shutil.copytree(path, library / name, ignore=no_bytecode)
         else:
             shutil.copyfile(path.with_suffix(".py"), library / f"{name}.py")
@@ -542,6 +551,9 @@ def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
         if name in chosen:
             continue
         path = library / f"{name}.py"
+        if name.endswith(OPENING) and (library / name.removesuffix(OPENING)).is_dir():
+            chosen.add(name)
+            continue
         if not name.isidentifier() or not (path.is_file() or (library / name).is_dir()):
             raise CourseError(
                 f"{library}: has no module {name!r}, which a notebook's metadata lists under "

@@ -3,7 +3,7 @@
 Feedback goes to the student, and the process that made the data has seen the hidden test: a shape, a count, a
 distance or a word of an error that it may choose freely carries the test out. So numbers are rounded, shapes
 are those that honest mistakes make of the expected one, and words come from lists of ours. What nobody has to
-be kept from, on a learner's own machine, is told as it is (`own`).
+be kept from, on a learner's own machine or where the hidden tests are public, is told as it is (`own`).
 """
 
 from __future__ import annotations

@@ -15,11 +15,13 @@ from coursekit.pictures.arrays import (
     draw_views,
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
+from coursekit.pictures.compiled import compiled
 from coursekit.pictures.devices import draw_moved, draw_places, draw_who
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
 from coursekit.pictures.kernels import (
     draw_banks,
     draw_halo,
+    draw_memories,
     draw_orders,
     draw_owners,
     draw_probabilities,
@@ -43,6 +45,7 @@ from coursekit.pictures.mamba import (
     draw_race,
     draw_standstill,
     letters_of,
+    recorded_shares,
     steps_of,
 )
 from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
@@ -76,6 +79,7 @@ from coursekit.pictures.states import (
     draw_answers,
     draw_budget,
     draw_forgetting,
+    draw_recalled,
     draw_responses,
     draw_selection,
     draw_spring,

@@ -89,14 +89,17 @@ def draw_look(words: Sequence[str], weights: Any, start: int = -1) -> Described:
     start %= len(words)
     alt = f"{words[start]!r} looks back. " + _said(words, table[:, start : start + 1], [start])
     still = _still(words, table[:, start], start)
-    data = json.dumps([list(words), table.tolist(), start, [BLUE, GLOW, INK]])
+    data = json.dumps([list(words), table.tolist(), start, [BLUE, GLOW, STRONGEST]])
     data = data.replace("<", "\\u003c")  # no word can end the script
     return moving("look", _SCRIPT, data, still.png(), alt, round(still.width))
 
 
-_SCRIPT = """(id, words, weights, start, [blue, glow, ink]) => {
+STRONGEST = 0.5  # of blue behind a word that is looked at alone: words keep the page's colour, light or dark
+
+_SCRIPT = """(id, words, weights, start, [blue, glow, strongest]) => {
   const place = document.getElementById(id);
   if (!place) return;
+  const edge = "color-mix(in srgb, currentColor 25%, transparent)";
   const make = (kind, style, text, into) => {
     const node = document.createElement(kind);
     node.style.cssText = style;
@@ -121,9 +124,10 @@ _SCRIPT = """(id, words, weights, start, [blue, glow, ink]) => {
   const show = (i) => {
     heads.forEach((cells, h) => cells.forEach(([cell, share], j) => {
       const w = j > i ? 0 : weights[h][i][j];
-      cell.style.background = blue + Math.round(255 * w).toString(16).padStart(2, "0");
-      cell.style.color = w > 0.55 ? "white" : j > i ? "#9aa5b1" : ink;
-      cell.style.outline = j === i ? "2px solid " + glow : "1px solid #d5dade";
+      cell.style.background = blue + Math.round(255 * strongest * w).toString(16).padStart(2, "0");
+      cell.style.boxShadow = "inset 0 " + -4 * w + "px " + blue;
+      cell.style.opacity = j > i ? 0.5 : 1;
+      cell.style.outline = j === i ? "2px solid " + glow : "1px solid " + edge;
       share.textContent = w < 0.05 ? "" : Math.round(100 * w) + "%";
     }));
     const top = weights.map((head) => head[i].indexOf(Math.max(...head[i])));

@@ -11,7 +11,8 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, RED
+from coursekit.pictures.described import Described, described
+from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE, RED
 
 Steps = Sequence[Sequence[tuple[int, int]]]  # in each step the pairs (source, to)
 
@@ -38,6 +39,62 @@ def draw_warps(warp_of: Any) -> None:
         ax.set_ylabel(f"block {b}", rotation=0, ha="right", va="center")
     axes[-1].set_xlabel("threadIdx.x")
     plt.show()
+
+
+def draw_memories(memories: Mapping[str, tuple[float, float]]) -> Described:
+    """The memories of a GPU, nearest first: bytes as areas of one scale, and cycles until a number comes.
+
+    The last one holds all others many times, so these stand beside it once more, enlarged.
+    """
+    *near, far = memories
+    side = {name: float(size) ** 0.5 for name, (size, _) in memories.items()}
+    widths = [1, 1.5, 1.5]
+    figure, (all_, zoom, bars) = plt.subplots(
+        1, 3, figsize=(9, 3.1), width_ratios=widths, layout="constrained"
+    )
+    colours = dict(zip(memories, (ORANGE, BLUE, PALE, LIGHT)))
+    for ax, names, edge in (
+        (all_, [far, *near], side[far]),
+        (zoom, near, 1.12 * sum(side[one] for one in near)),
+    ):
+        x = 0.0
+        for name in names:
+            ax.add_patch(
+                Rectangle((x, 0), side[name], side[name], facecolor=colours[name], edgecolor=INK, lw=0.6)
+            )
+            if ax is zoom:
+                text = f"{name}\n{_bytes(memories[name][0])}"
+                ax.text(x + side[name] / 2, -0.05 * edge, text, ha="center", va="top", fontsize=9, color=INK)
+            x += side[name] * 1.12 if name != far else 0
+        ax.set(xlim=(-0.02 * edge, 1.02 * edge), ylim=(-0.02 * edge, 1.02 * edge), aspect="equal")
+        ax.axis("off")
+    all_.text(side[far] / 2, side[far] / 2, f"{far}\n{_bytes(memories[far][0])}", ha="center", color=INK)
+    zoom.set(
+        ylim=(-0.3 * zoom.get_xlim()[1], 0.5 * zoom.get_xlim()[1]), title="the three in the corner, enlarged"
+    )
+    for y, (name, (_, cycles)) in enumerate(memories.items()):
+        bars.barh(y, cycles, color=colours[name], edgecolor=INK, lw=0.6)
+        bars.text(cycles, y, f" {cycles:,.0f}", va="center", fontsize=9, color=INK)
+    bars.set(
+        yticks=range(len(memories)), yticklabels=[*memories], xticks=[], title="cycles until a number comes"
+    )
+    bars.set_xlim(0, 1.2 * max(cycles for _, cycles in memories.values()))
+    bars.invert_yaxis()
+    bars.spines[["top", "right", "bottom"]].set_visible(False)
+    for ax in (zoom, bars):
+        ax.title.set_fontsize(10)
+    said = "; ".join(
+        f"{name}: {_bytes(size)}, {cycles:,.0f} cycles" for name, (size, cycles) in memories.items()
+    )
+    return described(figure, f"The memories of a GPU, as areas to scale, and how long each takes. {said}")
+
+
+def _bytes(count: float) -> str:
+    unit = next(unit for unit in ("GB", "MB", "KB") if count >= _UNITS[unit])
+    return f"{count / _UNITS[unit]:.0f} {unit}"
+
+
+_UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def draw_owners(owners: Mapping[str, Any]) -> None:
@@ -157,10 +214,10 @@ def _draw_plan(ax: Any, steps: Steps) -> None:
 
 def draw_shuffle(seen: Any, needed: Any) -> None:
     """What each lane holds after each step of a sum by shuffles; shaded where it is still `needed`."""
-    plt.figure(figsize=(10, 2.4))
+    plt.figure(figsize=(12, 2.7))
     plt.imshow(needed, cmap="Blues", vmax=2, aspect="auto")
     for (step, lane), v in np.ndenumerate(seen):
-        plt.text(lane, step, f"{v:.0f}", ha="center", va="center", size=6)
+        plt.text(lane, step, f"{v:.0f}", ha="center", va="center", size=8)
     plt.yticks(range(6), ["start", *(f"offset {16 >> k}" for k in range(5))])
     plt.xlabel("lane")
     plt.show()

@@ -106,17 +106,25 @@ def _block_still(name: str, mine: Any, agreed: Any) -> Described:
 # How many threads
 
 
-def draw_threads(counts: Mapping[int, tuple[float, float]]) -> Described:
-    """For each size of a block: flops for each number of the row, and steps of the longest thread."""
-    figure, axes = plt.subplots(1, 2, figsize=(7.4, 2.4), layout="constrained")
+def draw_threads(counts: Mapping[int, Sequence[float]]) -> Described:
+    """For each size of a block: flops for each number of the row, steps of the longest thread, warps that a
+    multiprocessor has at hand, and KiB on their way to it if all of them load."""
+    figure, axes = plt.subplots(2, 2, figsize=(7.4, 4.4), layout="constrained")
     names, places = [f"{threads}" for threads in counts], range(len(counts))
-    labels = "flops for each number", "steps of the longest thread"
-    for ax, label, values, colour in zip(axes, labels, zip(*counts.values()), (BLUE, ORANGE)):
+    labels = ("flops for each number", "steps of the longest thread", "warps at hand", "KiB on their way")
+    for ax, label, values, colour in zip(
+        axes.flat, labels, zip(*counts.values()), (BLUE, BLUE, ORANGE, ORANGE)
+    ):
         ax.bar(places, values, color=colour, width=0.65)
         for x, value in zip(places, values):
             ax.text(x, value, f"{value:.3g}", ha="center", va="bottom", fontsize=9, color=INK)
         ax.set_xticks(places, names)
-        ax.set(title=label, xlabel="threads of the block", ylim=(0, 1.15 * max(values)), yticks=[])
+        ax.set(title=label, ylim=(0, 1.15 * max(values)), yticks=[])
         ax.title.set_fontsize(10)
-    said = "; ".join(f"{t} threads: {f:.3g} flops, {s:.3g} steps" for t, (f, s) in counts.items())
+    for ax in axes[1]:
+        ax.set_xlabel("threads of the block")
+    said = "; ".join(
+        f"{t} threads: {f:.3g} flops, {s:.3g} steps, {w:.3g} warps, {k:.3g} KiB"
+        for t, (f, s, w, k) in counts.items()
+    )
     return described(figure, f"What a block of each size costs. {said}")

@@ -76,6 +76,19 @@ def draw_budget(shares: Mapping[str, Any], shown: int = 60) -> Described:
     return described(figure, "Curves of how well an input can be recovered. " + "; ".join(told))
 
 
+def draw_recalled(past: Any, recalled: Any) -> Described:
+    """A whole past, and the curve that a few numbers hold of it, both (T,)."""
+    past, recalled = np.asarray(past, float), np.asarray(recalled, float)
+    figure, ax = plt.subplots(figsize=(6.4, 2.8))
+    ax.plot(past, color=GREY, label="what came")
+    ax.plot(recalled, color=BLUE, label="what is held")
+    ax.set(xlabel="t")
+    ax.legend(frameon=False, fontsize=9)
+    away = np.sqrt(((past - recalled) ** 2).mean()) / past.std()
+    alt = f"A curve of {len(past):,} steps, and a smooth one that follows it, {away:.0%} of its spread away"
+    return described(figure, alt)
+
+
 def draw_unrolled(x: Any, kernel: Any) -> Described:
     """Each input leaves a tail of the kernel's shape; stacked, the tails are the output."""
     x, kernel = np.asarray(x, float), np.asarray(kernel, float)
@@ -155,7 +168,7 @@ def draw_spring(friction: float = 0.3, step: float | None = None) -> Described:
     beside the exact path stand the steps of Euler and exact ones.
     """
     still = _still(friction, step)
-    data = json.dumps([friction, step, SECONDS, [BLUE, ORANGE, GREY, INK, LIGHT]])
+    data = json.dumps([friction, step, SECONDS, [BLUE, ORANGE, GREY]])
     return moving("spring", _SCRIPT, data, still.png, still.alt)
 
 
@@ -205,9 +218,10 @@ def _still(friction: float, step: float | None) -> Described:
     return described(figure, alt)
 
 
-_SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey, ink, light]) => {
+_SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey]) => {
   const place = document.getElementById(id);
   if (!place) return;
+  const ink = "currentColor", light = "color-mix(in srgb, currentColor 25%, transparent)";
   const ns = "http://www.w3.org/2000/svg", unit = 120;
   const box = document.createElement("div");
   box.style.cssText = "max-width: 640px; font: 13px sans-serif";

@@ -128,7 +128,8 @@ def _clocks(plans: Mapping[str, Sequence[Span]], end: float) -> Any:
             if stop - start >= 0.0114 * len(what) * end:
                 ink = RED if waits else "white"
                 said = "waits" if waits else what
-                ax.text((start + stop) / 2, y, said, ha="center", va="center", color=ink, size=9)
+                points = 9 if stop - start >= 0.014 * len(said) * end else 7.5  # a small box, a small word
+                ax.text((start + stop) / 2, y, said, ha="center", va="center", color=ink, size=points)
         ax.set_yticks(range(len(rows[name])), rows[name])
         ax.set(xlim=(0, end * 1.02), ylim=(len(rows[name]) - 0.5, -0.5))
         ax.set_title(name, loc="left", fontsize=11, color=INK)

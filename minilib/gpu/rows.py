@@ -1,4 +1,4 @@
-"""Operations on rows: softmax, cross-entropy and the norms; a row stays in the registers of one block.
+"""Operations on rows: softmax, cross-entropy and the norms; a row stays in the registers of its block.
 
 Taught in chapters/05b_rows.ipynb: what it exports is edited there, then `make promote`.
 """
@@ -15,28 +15,30 @@ from minilib.functional.activations import LogSoftmax, Softmax
 from minilib.functional.losses import CrossEntropy
 from minilib.functional.norms import LayerNorm, RMSNorm
 from minilib.gpu.copies import contiguous
-from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
+from minilib.gpu.device import blocks, fits, kernels, launch, pair
 from minilib.gpu.reductions import reduce_columns
 from minilib.tensor import Array, Function
 
-EACH = (1, 2, 4, 8, 16, 32)  # numbers of a row in the registers of a thread
-WIDEST = THREADS * EACH[-1]  # columns
+MOST_THREADS = 1024  # of a block, as rows.cu promises the compiler
+EACH = (1, 2, 4, 8)  # numbers of a row in the registers of a thread
+WIDEST = MOST_THREADS * EACH[-1]  # columns that a block keeps
 BLOCKS = 1024  # at most: each reads weight and bias once
 
 
 @cache
-def row_kernel(name: str, each: int) -> Any:
-    return kernels("rows", f"{name}<{each}>")(f"{name}<{each}>")
+def row_kernel(name: str) -> Any:
+    return kernels("rows", name)(name)
 
 
 def run(name: str, shape: tuple[int, int], *args: Any) -> None:
     """Run a kernel of rows.cu on arrays of `shape`, rows and columns."""
     count, columns = shape
-    threads = min(THREADS, 32 * blocks(columns, 4 * 32))  # four numbers each, where there are not more
+    threads = min(MOST_THREADS, 32 * blocks(columns, 4 * 32))  # four numbers each, while threads are left
     # A template's number: registers need a fixed count.
-    each = next(n for n in EACH if n * threads >= columns)
+    each = next((n for n in EACH if n * threads >= columns), None)
     sizes = np.int32(count), np.int32(columns)
-    launch(row_kernel(name, each), (min(count, BLOCKS),), (threads,), (*args, *sizes))
+    kernel = row_kernel(f"{name}<{each}>" if each else f"{name}_long")
+    launch(kernel, (min(count, BLOCKS),), (threads,), (*args, *sizes))
 
 
 def rows_of(*arrays: Array) -> list[Array]:
@@ -46,7 +48,7 @@ def rows_of(*arrays: Array) -> list[Array]:
 
 def fit(x: Array, *others: Array) -> bool:
     """Whether rows along the last axis of `x` are for these kernels."""
-    return fits(x, *others) and bool(x.ndim and x.size) and x.shape[-1] <= WIDEST
+    return fits(x, *others) and bool(x.ndim and x.size)
 
 
 class OneRowInOneOut:
@@ -103,7 +105,7 @@ class CrossEntropyKernels:
 class LayerNormKernels:
     def forward(self, f: Any, x: Array, weight: Array, bias: Array) -> Array:
         flat = x.reshape(-1, weight.size) if weight.size else x
-        if not fit(flat, weight, bias):
+        if not fit(flat, weight, bias) or weight.size > WIDEST:
             return NotImplemented
         rows, w, b = rows_of(flat, weight.reshape(1, -1), bias.reshape(1, -1))
         out = cp.empty(x.shape, np.float32)
@@ -126,7 +128,7 @@ class LayerNormKernels:
 @pair(RMSNorm)
 class RMSNormKernels:
     def forward(self, f: Any, x: Array, weight: Array) -> Array:
-        if not fit(x, weight):
+        if not fit(x, weight) or weight.size > WIDEST:
             return NotImplemented
         rows, w = rows_of(x, weight)
         out, scale = cp.empty(x.shape, np.float32), cp.empty(len(rows), np.float32)

@@ -40,26 +40,24 @@ __device__ float block_max(float x) {
 
 // This thread's numbers of a row, `beyond` in place of those that the row does not have; and back.
 template <int EACH> __device__ void load(const float* row, float* mine, int columns, float beyond) {
+    const float* at = row + threadIdx.x;  // one address that walks takes fewer registers than EACH addresses
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        int c = threadIdx.x + i * blockDim.x;
-        mine[i] = c < columns ? row[c] : beyond;
-    }
+    for (int i = 0; i < EACH; i++, at += blockDim.x)
+        mine[i] = threadIdx.x + i * blockDim.x < columns ? *at : beyond;
 }
 
 template <int EACH> __device__ void store(float* row, const float* mine, int columns) {
+    float* at = row + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        int c = threadIdx.x + i * blockDim.x;
-        if (c < columns) row[c] = mine[i];
-    }
+    for (int i = 0; i < EACH; i++, at += blockDim.x)
+        if (threadIdx.x + i * blockDim.x < columns) *at = mine[i];
 }
 
 // From here on all kernels: grid (blocks), each with rows blockIdx.x, blockIdx.x + gridDim.x, ...; block (threads)
 // with threads a multiple of 32 and threads * EACH at least `columns`; arrays (rows, columns) if nothing is said.
 
 // y = softmax(x). Moves 2 arrays.
-template <int EACH> __global__ void softmax(const float* x, float* y, int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024) softmax(const float* x, float* y, int rows, int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], top = -INFINITY, sum = 0.0f;
@@ -76,9 +74,31 @@ template <int EACH> __global__ void softmax(const float* x, float* y, int rows, 
     }
 }
 
+// For a row of any length, which is walked along and not kept: its largest number, and the sum of exp(x - largest),
+// known to all. A thread that meets a larger number scales down what it has summed so far.
+__device__ float2 top_and_sum(const float* row, int columns) {
+    float top = -INFINITY, sum = 0.0f;
+    for (int c = threadIdx.x; c < columns; c += blockDim.x) {
+        float x = row[c], most = fmaxf(top, x), from = most == -INFINITY ? 0.0f : most;
+        sum = sum * expf(top - from) + expf(x - from);
+        top = most;
+    }
+    float most = block_max(top);
+    return make_float2(most, block_sum(sum * expf(top - most)));
+}
+
+// y = softmax(x). Moves 3 arrays.
+extern "C" __global__ void __launch_bounds__(1024) softmax_long(const float* x, float* y, int rows, int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float2 all = top_and_sum(x + start, columns);
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) y[start + c] = expf(x[start + c] - all.x) / all.y;
+    }
+}
+
 // dx = y (grad - the row's sum of grad y). Moves 3 arrays.
-template <int EACH> __global__ void softmax_backward(const float* grad, const float* y, float* dx, int rows,
-                                                     int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    softmax_backward(const float* grad, const float* y, float* dx, int rows, int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], slope[EACH], sum = 0.0f;
@@ -91,8 +111,21 @@ template <int EACH> __global__ void softmax_backward(const float* grad, const fl
     }
 }
 
+// The same, a row of any length. Moves 5 arrays.
+extern "C" __global__ void __launch_bounds__(1024)
+    softmax_backward_long(const float* grad, const float* y, float* dx, int rows, int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float sum = 0.0f;
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) sum += grad[start + c] * y[start + c];
+        sum = block_sum(sum);
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[start + c] = y[start + c] * (grad[start + c] - sum);
+    }
+}
+
 // y = log(softmax(x)). Moves 2 arrays.
-template <int EACH> __global__ void log_softmax(const float* x, float* y, int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    log_softmax(const float* x, float* y, int rows, int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], top = -INFINITY, sum = 0.0f;
@@ -109,9 +142,19 @@ template <int EACH> __global__ void log_softmax(const float* x, float* y, int ro
     }
 }
 
+// The same, a row of any length. Moves 3 arrays.
+extern "C" __global__ void __launch_bounds__(1024) log_softmax_long(const float* x, float* y, int rows, int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float2 all = top_and_sum(x + start, columns);
+        float low = logf(all.y);
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) y[start + c] = x[start + c] - all.x - low;
+    }
+}
+
 // dx = grad - exp(y) times the row's sum of grad. Moves 3 arrays.
-template <int EACH> __global__ void log_softmax_backward(const float* grad, const float* y, float* dx, int rows,
-                                                         int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    log_softmax_backward(const float* grad, const float* y, float* dx, int rows, int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns;
         float mine[EACH], slope[EACH], sum = 0.0f;
@@ -124,10 +167,24 @@ template <int EACH> __global__ void log_softmax_backward(const float* grad, cons
     }
 }
 
+// The same, a row of any length. Moves 4 arrays.
+extern "C" __global__ void __launch_bounds__(1024)
+    log_softmax_backward_long(const float* grad, const float* y, float* dx, int rows, int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns;
+        float sum = 0.0f;
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) sum += grad[start + c];
+        sum = block_sum(sum);
+        for (int c = threadIdx.x; c < columns; c += blockDim.x)
+            dx[start + c] = grad[start + c] - expf(y[start + c]) * sum;
+    }
+}
+
 // p = softmax(x); losses = share * -log p at the target, 0 where share is 0. target, share and losses (rows,).
 // Moves 2 arrays.
-template <int EACH> __global__ void cross_entropy(const float* x, const long long* target, const float* share,
-                                                  float* p, float* losses, int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    cross_entropy(const float* x, const long long* target, const float* share, float* p, float* losses, int rows,
+                  int columns) {
     __shared__ float at_target;
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns, wanted = target[row];
@@ -147,10 +204,26 @@ template <int EACH> __global__ void cross_entropy(const float* x, const long lon
     }
 }
 
+// The same, a row of any length. Moves 3 arrays.
+extern "C" __global__ void __launch_bounds__(1024)
+    cross_entropy_long(const float* x, const long long* target, const float* share, float* p, float* losses, int rows,
+                       int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns, wanted = target[row];
+        float2 all = top_and_sum(x + start, columns);
+        if (threadIdx.x == 0 && share[row] == 0.0f) losses[row] = 0.0f;
+        for (int c = threadIdx.x; c < columns; c += blockDim.x) {
+            float below = x[start + c] - all.x;
+            if (c == wanted && share[row] != 0.0f) losses[row] = share[row] * (logf(all.y) - below);
+            p[start + c] = expf(below) / all.y;
+        }
+    }
+}
+
 // dx = grad share (p - 1 at the target). grad (rows,). Moves 2 arrays.
-template <int EACH> __global__ void cross_entropy_backward(const float* grad, const long long* target,
-                                                           const float* share, const float* p, float* dx, int rows,
-                                                           int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    cross_entropy_backward(const float* grad, const long long* target, const float* share, const float* p, float* dx,
+                           int rows, int columns) {
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         long long start = (long long)row * columns, wanted = target[row];
         float mine[EACH], scale = grad[row] * share[row];
@@ -163,10 +236,23 @@ template <int EACH> __global__ void cross_entropy_backward(const float* grad, co
     }
 }
 
+// The same, a row of any length. Moves 2 arrays.
+extern "C" __global__ void __launch_bounds__(1024)
+    cross_entropy_backward_long(const float* grad, const long long* target, const float* share, const float* p,
+                                float* dx, int rows, int columns) {
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        long long start = (long long)row * columns, wanted = target[row];
+        float scale = grad[row] * share[row];
+        for (int c = threadIdx.x; c < columns; c += blockDim.x)
+            dx[start + c] = scale * p[start + c] - (c == wanted ? scale : 0.0f);
+    }
+}
+
 // out = (x - mean) scale weight + bias, scale = 1 / sqrt(variance + eps). weight and bias (columns,), which each
 // block reads once; mean and scale (rows,), the mean less the row's first number. Moves 2 arrays.
-template <int EACH> __global__ void layer_norm(const float* x, const float* weight, const float* bias, float* out,
-                                               float* mean, float* scale, float eps, int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    layer_norm(const float* x, const float* weight, const float* bias, float* out, float* mean, float* scale,
+               float eps, int rows, int columns) {
     float w[EACH], b[EACH];
     load<EACH>(weight, w, columns, 0.0f);
     load<EACH>(bias, b, columns, 0.0f);
@@ -180,17 +266,16 @@ template <int EACH> __global__ void layer_norm(const float* x, const float* weig
         for (int i = 0; i < EACH; i++) mine[i] -= sum;
         for (int i = 0; i < EACH; i++) square += threadIdx.x + i * blockDim.x < columns ? mine[i] * mine[i] : 0.0f;
         float by = rsqrtf(block_sum(square) / columns + eps);
-        if (threadIdx.x == 0) mean[row] = sum;
-        if (threadIdx.x == 0) scale[row] = by;
+        if (threadIdx.x == 0) mean[row] = sum, scale[row] = by;
         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by * w[i] + b[i];
         store<EACH>(out + start, mine, columns);
     }
 }
 
 // dx, and what this block's rows add to dw and db: both (gridDim.x, columns). Moves 3 arrays.
-template <int EACH> __global__ void layer_norm_backward(const float* grad, const float* x, const float* weight,
-                                                        const float* mean, const float* scale, float* dx, float* dw,
-                                                        float* db, int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    layer_norm_backward(const float* grad, const float* x, const float* weight, const float* mean, const float* scale,
+                        float* dx, float* dw, float* db, int rows, int columns) {
     float w[EACH], dws[EACH] = {}, dbs[EACH] = {};
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -216,8 +301,8 @@ template <int EACH> __global__ void layer_norm_backward(const float* grad, const
 }
 
 // out = x scale weight, scale = 1 / sqrt(mean of squares + eps). scale (rows,), weight (columns,). Moves 2 arrays.
-template <int EACH> __global__ void rms_norm(const float* x, const float* weight, float* out, float* scale, float eps,
-                                             int rows, int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    rms_norm(const float* x, const float* weight, float* out, float* scale, float eps, int rows, int columns) {
     float w[EACH];
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -233,9 +318,9 @@ template <int EACH> __global__ void rms_norm(const float* x, const float* weight
 }
 
 // dx, and what this block's rows add to dw, (gridDim.x, columns). Moves 3 arrays.
-template <int EACH> __global__ void rms_norm_backward(const float* grad, const float* x, const float* weight,
-                                                      const float* scale, float* dx, float* dw, int rows,
-                                                      int columns) {
+template <int EACH> __global__ void __launch_bounds__(1024)
+    rms_norm_backward(const float* grad, const float* x, const float* weight, const float* scale, float* dx, float* dw,
+                      int rows, int columns) {
     float w[EACH], dws[EACH] = {};
     load<EACH>(weight, w, columns, 0.0f);
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {

@@ -14,46 +14,13 @@ import argparse
 import itertools
 from pathlib import Path
 
-import numpy as np
-
-from minilib.data import DataLoader, TensorDataset, shakespeare, topics
+from minilib.data import CharDataset, DataLoader, shakespeare, topics
 from minilib.gpt import GPT, next_token
 from minilib.nn import evaluating
 from minilib.projects.running import Parser, Samples, at_least_one, options, started, trained
 from minilib.tensor import Generator, Tensor
 
 # Text as samples
-
-
-class CharDataset(TensorDataset):
-    """Each stretch of `block_size` characters of a text, and the same one place on, as their numbers.
-
-    A character's number is its place in `characters`, sorted. The first `context` targets of a stretch are
-    -1: they are not asked. Raises ValueError for a text that is too short.
-    """
-
-    def __init__(
-        self, text: str, block_size: int, characters: str | None = None, stride: int = 1, context: int = 0
-    ) -> None:
-        self.characters = "".join(sorted(set(text if characters is None else characters)))
-        if len(text) <= block_size:
-            raise ValueError(f"a text of {len(text)} characters is too short for a block of {block_size}")
-        stretches = np.lib.stride_tricks.sliding_window_view(self.encode(text), block_size + 1)[::stride]
-        targets = stretches[:, 1:]
-        if context:
-            targets = np.where(np.arange(block_size) < context, -1, targets)
-        super().__init__(Tensor(stretches[:, :-1]), Tensor(targets))  # views, where nothing is left out
-
-    def encode(self, text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The numbers of a text's characters. Raises ValueError for a character that has none."""
-        numbers = {c: i for i, c in enumerate(self.characters)}
-        if strange := sorted(set(text) - set(numbers)):
-            raise ValueError(f"the character {strange[0]!r} does not occur in the text that was read")
-        return np.array([numbers[c] for c in text], np.int64)
-
-    def decode(self, tokens: Tensor) -> str:
-        """The text that these numbers (T,) stand for."""
-        return "".join(self.characters[int(i)] for i in tokens.numpy())
 
 
 def split(text: str, block_size: int, context: int = 0) -> tuple[CharDataset, CharDataset]:

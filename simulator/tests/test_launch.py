@@ -35,7 +35,7 @@ from warplens.language.types import (
     Record,
     Type,
 )
-from warplens.launch import check_limits
+from warplens.launch_limits import check_limits
 from warplens.parameters import check_arguments, record_dtype
 
 

@@ -66,13 +66,19 @@ def test_each_class_has_a_name_of_its_own() -> None:
     assert [name for name, count in classes.items() if count > 1] == []
 
 
+def test_each_module_has_a_name_of_its_own() -> None:
+    names = Counter(module.rpartition(".")[2] for module, path in FILES.items() if path.stem[0] != "_")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 # Rooms of the package, and whose modules each may use: what is imported within functions counts too, and what
 # only type checkers read. Below them stand backend.py and errors.py, above them the modules at the top.
 ROOMS = {
     "language": {"errors"},
     "report": {"errors"},
     "detect": {"errors", "report"},
-    "engine": {"errors", "device", "language", "report", "detect"},
+    "analysis": {"errors", "language", "report"},
+    "engine": {"errors", "device", "language", "report", "detect", "analysis"},
     "device": {"errors", "backend"},
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import warnings
@@ -593,25 +592,6 @@ def test_a_fault_of_our_front_end_blocks_nobody_with_a_gpu(
 def test_without_a_gpu_what_is_outside_of_the_language_is_an_error() -> None:
     with installed(wanted="simulate"), pytest.raises(CompileError, match="unsupported"):
         RawKernel(TENSOR_CORES, "sync")
-
-
-@pytest.mark.thorough
-def test_what_a_gpu_is_tested_with_passes_on_the_fake() -> None:
-    """Part of tests/gpu: so that it runs when there is a GPU at last."""
-    root = Path(__file__).parents[2]
-    code = (
-        "import sys, fake_cupy, pytest; fake_cupy.CHUNK <<= 5; sys.modules['cupy'] = fake_cupy.Fake();"
-        "sys.exit(pytest.main(sys.argv[1:]))"
-    )
-    words = ["-q", "-p", "no:cacheprovider", "tests/gpu/test_kernels.py", "tests/gpu/test_facade.py"]
-    chosen = "facade or vector_add or saxpy or histogram or flip or 3]"
-    env = os.environ | {
-        "PYTHONPATH": f"{root / 'simulator/tests/helpers'}:{root / 'simulator'}:{root}",
-        "GPU_RANDOM_KERNELS": "12",
-    }
-    command = [sys.executable, "-c", code, *words, "-k", chosen]
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
-    assert done.returncode == 0 and " 3 skipped" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_heap_of_the_fake_is_what_the_tests_think() -> None:

@@ -16,8 +16,8 @@ import pytest
 from key_words import says
 
 from warplens import CompileError, KernelFault, RawKernel, RawModule, cp, profile, simulate
+from warplens.analysis.traversal import BARRIERS
 from warplens.engine.run import SCHEDULES, chunks
-from warplens.engine.survey import BARRIERS
 
 ROOT = Path(__file__).parents[2]
 
@@ -495,13 +495,19 @@ def test_a_barrier_that_counts_is_named_where_threads_miss_it() -> None:
 
 
 def test_every_intrinsic_has_an_implementation() -> None:
-    from warplens.engine import intrinsics, mathematics
+    from warplens.engine import intrinsic_calls, mathematics
     from warplens.engine.atomics import CHANGES
     from warplens.language.intrinsics import INTRINSICS
 
-    there = {*mathematics.FUNCTIONS, *CHANGES, *intrinsics.SHUFFLES, *intrinsics.VOTES, *intrinsics.FENCES}
+    there = {
+        *mathematics.FUNCTIONS,
+        *CHANGES,
+        *intrinsic_calls.SHUFFLES,
+        *intrinsic_calls.VOTES,
+        *intrinsic_calls.FENCES,
+    }
     # the front end makes two calls of sincos
-    there |= {*BARRIERS, *intrinsics.NO_EFFECT, "__syncwarp", "sincos"}
+    there |= {*BARRIERS, *intrinsic_calls.NO_EFFECT, "__syncwarp", "sincos"}
     assert {signature.name for overloads in INTRINSICS.values() for signature in overloads} <= there
 
 

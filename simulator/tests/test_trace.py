@@ -207,6 +207,22 @@ def test_it_shows_the_launch_as_it_was_and_changes_nothing() -> None:
     assert x.get().tolist() == [105] * 4
 
 
+def test_an_access_is_told_once() -> None:
+    """Of bfloat16, whose bits lie in memory, and of a vector behind a pointer into two arrays."""
+    source = """#include <cuda_bf16.h>
+extern "C" __global__ void k(__nv_bfloat16* b, float4* x, float4* y) {
+    b[1] = b[0];
+    atomicAdd(&b[1], b[0]);
+    float4 v = (threadIdx.x ? y : x)[0];
+}"""
+    args = (cp.asarray(np.array([0x3F80, 0], np.uint16)), cp.ones(4, np.float32), cp.ones(4, np.float32))
+    report = profile(RawKernel(source, "k"), (1,), (2,), args)
+    done = [what for _, what in told(report.trace(0, 1))]
+    assert done[1:3] == ["reads b[0] = 1.0; writes b[1] = 1.0", "reads b[0] = 1.0; atomicAdd b[1], 1.0"]
+    assert done[3].startswith("reads y[0] = {") and done[3].count("reads") == 1
+    assert (report.lines[5].global_load_requests, report.lines[5].global_load_sectors) == (2, 2)
+
+
 def test_device_variables_are_as_they_were() -> None:
     source = """__device__ int total = 7;
 extern "C" __global__ void k(int* x) { x[0] = total; total = 1; }"""
@@ -256,7 +272,7 @@ def test_without_a_launch_and_with_too_much_memory(report: Report, monkeypatch: 
     bare = Report(program="k.cu", source="", grid=(1, 1, 1), block=(1, 1, 1))
     with pytest.raises(ValueError, match="`profile`"):
         bare.trace(0, 0)
-    monkeypatch.setattr("warplens.again.KEPT_BYTES", 100)
+    monkeypatch.setattr("warplens.replay.KEPT_BYTES", 100)
     big = profile(
         RawKernel('extern "C" __global__ void k(char* x) { x[0] = 1; }', "k"),
         (1,),

@@ -89,10 +89,14 @@ class KernelFault(LaunchError):
 
 
 class EndlessLoop(KernelFault):
-    """A loop that was stopped, for the reason `why`; `live` (warps, 32) are the lanes in it, of `warps`."""
+    """A loop that was stopped, for the reason `why`; `live` (warps, 32) are the lanes in it, of `warps`.
 
-    def __init__(self, message: str, line: int, why: str, live: Any, warps: Any) -> None:
-        self.line, self.why, self.live, self.warps = line, why, live, warps
+    `limit` names the setting of the launch that stopped it, "max_steps" or "patience"; it is "" where the
+    loop surely never ends.
+    """
+
+    def __init__(self, message: str, line: int, why: str, live: Any, warps: Any, limit: str = "") -> None:
+        self.line, self.why, self.live, self.warps, self.limit = line, why, live, warps, limit
         super().__init__(message)
 
 

@@ -10,16 +10,16 @@ from functools import cached_property
 from typing import Any
 
 from warplens import through_cupy
+from warplens.analysis.facts import Facts, facts_of
 from warplens.arguments import Arguments
 from warplens.backend import GPU, SIMULATE, backend
 from warplens.device.allocation import Allocation
 from warplens.engine.generate import Code
 from warplens.engine.launch import Launch
 from warplens.engine.run import SCHEDULES
-from warplens.engine.survey import shared_variables
 from warplens.errors import CompileError, LaunchTypeError
 from warplens.language.tree import Function, Program, Variable
-from warplens.launch import (
+from warplens.launch_limits import (
     MAX_SHARED,
     MAX_THREADS,
     Dim3,
@@ -49,15 +49,13 @@ class Kernel:
         self._known_as = name  # to CuPy
         self._codes: dict[str, Code] = {}
         self._carveout = -1
-        self.shared_size_bytes, self.dynamic = 0, None
+        self.shared_size_bytes = 0
         self._allowed_shared: int | None = None  # dynamic shared memory, where somebody has set it
         self.refusal = unit.refusal
         if self.refusal is None:
             self._function = _found(unit.program, name, (*unit.expressions, *unit.unmarked))
             self.name = self._function.name
-            shared = shared_variables(self._function)
-            self.shared_size_bytes = sum(v.type.size for v in shared if v.storage == "shared")
-            self.dynamic = next((v.name for v in shared if v.storage == "dynamic"), None)
+            self.shared_size_bytes = self.facts.static_shared_bytes
             try:
                 self.code("lockstep")  # what is not supported shows here
             except CompileError as error:
@@ -66,7 +64,7 @@ class Kernel:
             _ = self.on_gpu  # NVRTC is the only judge: what it says shows here
 
     def __reduce__(self) -> Any:
-        return _kernel_again, (type(self), self.unit, self._known_as, self._allowed_shared)
+        return _unpickled_kernel, (type(self), self.unit, self._known_as, self._allowed_shared)
 
     @property
     def program(self) -> Program:
@@ -85,6 +83,11 @@ class Kernel:
         return self._function
 
     @property
+    def facts(self) -> Facts:
+        """What its tree tells before it runs."""
+        return facts_of(self.function)
+
+    @property
     def source(self) -> str:
         """The CUDA C that it was made of."""
         return self.unit.source
@@ -100,7 +103,7 @@ class Kernel:
     def code(self, mode: str) -> Code:
         """The kernel as Python, made at first use."""
         if mode not in self._codes:
-            self._codes[mode] = Code(self.program, self.function, mode)
+            self._codes[mode] = Code(self.program, self.facts, mode)
         return self._codes[mode]
 
     @property
@@ -213,7 +216,7 @@ class Kernel:
             block,
             shared_mem,
             self.shared_size_bytes,
-            dynamic=self.dynamic,
+            dynamic=self.facts.dynamic_shared_array,
             max_threads=self.function.max_threads,
             allowed=self._allowed_shared,
             name=self.name,
@@ -233,7 +236,8 @@ class Kernel:
         program = self.program
         checked_patience(patience)
         shape = grid3, block3, int(shared_mem)
-        return Launch(program.name, program.source, *shape, max_steps, reverse, patience)
+        waits = bool(self.facts.spin_waits)
+        return Launch(program.name, program.source, *shape, max_steps, reverse, patience, waits)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -264,7 +268,7 @@ class RawKernel(Kernel):
         super().__init__(Unit(code, f"{name.partition('<')[0]}.cu", options, (), **settings), name)
 
 
-def _kernel_again(kind: type[Kernel], unit: Unit, name: str, allowed_shared: int | None) -> Kernel:
+def _unpickled_kernel(kind: type[Kernel], unit: Unit, name: str, allowed_shared: int | None) -> Kernel:
     """What a pickled kernel is made of."""
     made = kind.__new__(kind)
     Kernel.__init__(made, unit, name)

@@ -45,7 +45,7 @@ class RawModule:
         self.file_path = path
 
     def __reduce__(self) -> Any:
-        return _module_again, (self.unit, self.file_path)
+        return _unpickled_module, (self.unit, self.file_path)
 
     @property
     def program(self) -> Program:
@@ -100,7 +100,7 @@ class RawModule:
         raise ValueError(f"{self.program.name} has no variable {name!r} at file scope; there is: {known}")
 
 
-def _module_again(unit: Unit, path: str | None) -> RawModule:
+def _unpickled_module(unit: Unit, path: str | None) -> RawModule:
     made = RawModule.__new__(RawModule)
     made.unit, made.file_path = unit, path
     return made

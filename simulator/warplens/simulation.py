@@ -10,23 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warplens import through_cupy
-from warplens.again import Again
+from warplens.analysis.explain import explain
 from warplens.arguments import Arguments
 from warplens.backend import SIMULATE
-from warplens.detect.alike_blocks import AlikeRecorder, WrittenError
-from warplens.detect.hints import note_guesses, tell_rounds
 from warplens.detect.recorder import Recorder
+from warplens.detect.uniform_blocks import UniformRecorder, WrittenError
 from warplens.engine.file_scope import pointers
-from warplens.engine.guards import guards
-from warplens.engine.guesses import guesses
 from warplens.engine.printing import MOST_PRINTED
-from warplens.engine.rounds import rounds
 from warplens.engine.run import run_lockstep, run_warps, run_watched
-from warplens.engine.survey import reachable
-from warplens.engine.tickets import tickets
-from warplens.engine.waits import waits
-from warplens.engine.writes import written_through
 from warplens.errors import Deadlock, EndlessLoop, KernelFault
+from warplens.replay import Replay
 from warplens.report import messages
 from warplens.report.findings import Limit
 from warplens.report.report import Report
@@ -67,7 +60,7 @@ def _recursion_named(kernel: Kernel) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        names = ", ".join(f.name for f in reachable(kernel.function)[1:])
+        names = ", ".join(f.name for f in kernel.facts.functions[1:])
         raise KernelFault(
             f"{kernel.program.name}: a function called itself too often: {names}. "
             "Does every call come closer to the end?"
@@ -88,10 +81,9 @@ def run(
     """A simulation of arguments that are there where `machine` has found them."""
     launch = kernel.prepare(grid, block, shared_mem, max_steps, schedule == "reverse", patience)
     with simulated(kernel, Arguments(kernel.function, args), where, keep=True) as arguments:
-        together = schedule == "lockstep" and not waits(kernel.function)
+        together = schedule == "lockstep" and not kernel.facts.spin_waits
         code = kernel.code("lockstep" if together else "warps")
         code.variables.update(pointers(kernel.variables))
-        launch.waits = code.waits
         in_order = run_lockstep if together else run_warps
         try:
             with _recursion_named(kernel):
@@ -108,19 +100,20 @@ def recorded(
     """The report of a run on copies, of arguments that are there where `machine` has found them."""
     launch = kernel.prepare(grid, block, shared_mem, max_steps, patience=patience)
     with simulated(kernel, Arguments(kernel.function, args), where, keep=False) as arguments:
-        only_read = arguments.only_read(written_through(kernel.function))
+        only_read = arguments.only_read(kernel.facts.written_variables)
     code = kernel.code("watched")
     while True:
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values = arguments.values(copies)
         code.variables.update(pointers(kernel.variables, copies))
         known = launch.name, launch.source, launch.grid, launch.block, max_span
-        signs = tickets(kernel.function)
+        tickets = kernel.facts.ticket_lines
         recorder = (
-            Recorder(*known, signs) if code.waits else AlikeRecorder(*known, signs, only_read=only_read)
+            Recorder(*known, tickets)
+            if launch.waits
+            else UniformRecorder(*known, tickets, only_read=only_read)
         )
-        launch.waits = code.waits
-        again = Again(
+        replay = Replay(
             kernel.code,
             lambda: kernel.prepare(grid, block, shared_mem, max_steps),
             arguments,
@@ -133,7 +126,7 @@ def recorded(
             break
         except EndlessLoop as loop:
             if code.by_warp or not isinstance(loop, Deadlock):
-                recorder.endless(loop.line, loop.why, loop.live, loop.warps)
+                recorder.endless(loop.line, loop.why, loop.live, loop.warps, loop.limit)
                 break
             code = kernel.code("watched warps")  # threads of one block may wait for each other
         except WrittenError as error:  # a pointer has come there by another way
@@ -144,22 +137,16 @@ def recorded(
     if launch.printed.room < 0:
         report.met.append(Limit("printed", messages.PRINTED.format(MOST_PRINTED)))
     report.shared_bytes = kernel.shared_size_bytes + int(shared_mem)
-    report.rerun = again
+    report.rerun = replay
     if report.barrier_divergence:
-        _show_block(report, again)
-    if report.out_of_bounds:
-        standing = guards(kernel.function)
-        for finding in report.out_of_bounds:
-            if finding.array != kernel.dynamic:  # of which the launch may have given too little
-                finding.guards = standing.get(finding.line, ())
-    note_guesses(report, guesses(kernel.function))
-    tell_rounds(report, rounds(kernel.function))
+        _show_block(report, replay)
+    explain(report, kernel.facts)
     return report
 
 
-def _show_block(report: Report, again: Again) -> None:
+def _show_block(report: Report, replay: Replay) -> None:
     """Keep what happened in the block whose threads miss a barrier, in place of the first block's."""
     x, y, z = block = report.barrier_divergence[0].block or (0, 0, 0)
-    events = again.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
+    events = replay.events(x + report.grid[0] * (y + report.grid[1] * z)) if any(block) else []
     if events:
         report.seen.events, report.seen.block = events, block

@@ -11,7 +11,7 @@ from warplens.device.allocation import ALIGNMENT, Allocation, MemoryPointer
 from warplens.device.array import ndarray
 from warplens.errors import LaunchValueError
 from warplens.language import headers
-from warplens.launch import Dim3
+from warplens.launch_limits import Dim3
 from warplens.parameters import is_device_array, is_pointer
 
 STANDARD = "--std=c++17"  # what the front end reads; CuPy's own default is older

@@ -68,7 +68,7 @@ class Unit:
         vars(self).pop("on_gpu", None)
 
     def __reduce__(self) -> Any:
-        return _again, (self.source, self.name, self.options, self.expressions, self.settings)
+        return _unpickled_unit, (self.source, self.name, self.options, self.expressions, self.settings)
 
     @property
     def program(self) -> Program:
@@ -133,7 +133,7 @@ def _host_alone(error: Exception) -> Exception:
     return CompileError(error.kind, error.message, error.at, error.name, error.source, told)
 
 
-def _again(
+def _unpickled_unit(
     code: str, name: str, options: Sequence[str], expressions: Sequence[str], settings: dict[str, Any]
 ) -> Unit:
     """What a pickled unit is made of: its variables begin anew, as CuPy's do."""

@@ -17,7 +17,7 @@
 +     return 4 * (2 * rows * columns + min(blocks, rows) * columns)
 
 # %% exercise=5.11 hint="A block of 256 threads for a row of a few numbers: most of its warps only wait. Let the block grow with the row."
--         threads = min(256, 32 * -(-columns // 128))
+-         threads = min(1024, 32 * -(-columns // 128))
 +         threads = 256
 
 # %% exercise=5.11 hint="One block walks through all rows while the rest of the GPU looks on. Launch as many blocks as there are rows, up to some thousand."

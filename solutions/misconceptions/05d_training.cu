@@ -39,11 +39,11 @@
 -     x[i] = now * shrink - scale * (m / (sqrtf(s) + eps));
 +     x[i] = x[i] * shrink - scale * (mean[i] / (sqrtf(square[i]) + eps));
 
-// %% exercise=5.19 hint="The window is turned once too often, as in forward: the weight at (i, j) meets dy at r - i + 1, q - j + 1."
+// %% exercise=5.19 hint="Your dx is a forward convolution of dy. Forward takes x at r + i - 1 to y at r: to which row of y, then, goes x at r?"
 -                 int row = r - i + 1, col = q - j + 1;
 +                 int row = r + i - 1, col = q + j - 1;
 
-// %% exercise=5.19 hint="Only one axis is turned: the column is q - j + 1 as the row is r - i + 1."
+// %% exercise=5.19 hint="Only one axis is turned: solve for the column of y as you did for its row."
 -                 int row = r - i + 1, col = q - j + 1;
 +                 int row = r - i + 1, col = q + j - 1;
 

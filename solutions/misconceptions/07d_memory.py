@@ -1,20 +1,20 @@
 """Plausible wrong answers to the exercises of chapter 07d, each with the hint that it earns."""
 
 # %% exercise=7.16 hint="A GPT keeps two vectors a token in each layer: a key and a value."
--     each = 2 * gpt_layers * C
-+     each = gpt_layers * C
+-     each = 2 * gpt_layers * width
++     each = gpt_layers * width
 
-# %% exercise=7.16 hint="The block is twice as wide inside: E = 2 C numbers for each column of its window and its state."
--     mamba = mamba_layers * 2 * C * (N + K - 1)
-+     mamba = mamba_layers * C * (N + K - 1)
+# %% exercise=7.16 hint="The block is twice as wide inside: each column of its window and of its state has E numbers, twice the width."
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     mamba = mamba_layers * width * (N + K - 1)
 
 # %% exercise=7.16 hint="The window is missing: K - 1 columns beside the N of the state."
--     mamba = mamba_layers * 2 * C * (N + K - 1)
-+     mamba = mamba_layers * 2 * C * N
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     mamba = mamba_layers * 2 * width * N
 
 # %% exercise=7.16 hint="A window holds K - 1 columns: the K-th is the token that has come in."
--     mamba = mamba_layers * 2 * C * (N + K - 1)
-+     mamba = mamba_layers * 2 * C * (N + K)
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     mamba = mamba_layers * 2 * width * (N + K)
 
 # %% exercise=7.16 hint="There both may keep as much as the other. More is one token later, wherever they are even."
 -     return tokens * each, mamba, mamba // each + 1
@@ -29,16 +29,16 @@
 +     return tokens * each, mamba, mamba // each
 
 # %% exercise=7.16 hint="Numbers are asked for, not bytes."
--     each = 2 * gpt_layers * C
--     mamba = mamba_layers * 2 * C * (N + K - 1)
-+     each = 4 * 2 * gpt_layers * C
-+     mamba = 4 * mamba_layers * 2 * C * (N + K - 1)
+-     each = 2 * gpt_layers * width
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     each = 4 * 2 * gpt_layers * width
++     mamba = 4 * mamba_layers * 2 * width * (N + K - 1)
 
 # %% exercise=7.16 hint="That is one layer. Each layer keeps a cache, or a window and a state, of its own."
--     each = 2 * gpt_layers * C
--     mamba = mamba_layers * 2 * C * (N + K - 1)
-+     each = 2 * C
-+     mamba = 2 * C * (N + K - 1)
+-     each = 2 * gpt_layers * width
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     each = 2 * width
++     mamba = 2 * width * (N + K - 1)
 
 # %% exercise=7.17 hint="A new list of the same arrays is no copy: `step` writes into the arrays, and all endings share them. Copy each array."
 -         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])

@@ -30,8 +30,8 @@ def test_values_that_are_right_earn_their_part_where_another_overflows():
     made = {"reference": exercises.chapter.reference()}
     made["wrong"] = made["reference"] | {"1.4": TANH_THAT_OVERFLOWS}
     runs = conditions.run({name: assemble(exercises.chapter, answers) for name, answers in made.items()})
-    result = measured(exercises.chapter, runs["reference"]).result(
-        Submission("x", "x", "x", made["wrong"], {}), runs["wrong"], own=True
+    result = measured(exercises.chapter, runs["reference"], own=True).result(
+        Submission("x", "x", "x", made["wrong"], {}), runs["wrong"]
     )
     tanh = next(one for one in result.exercises if one.exercise.number == "1.4")
     assert (tanh.points, tanh.exercise.points) == (2, 3)

@@ -7,6 +7,7 @@ import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
+from coursekit.pictures import draw_memories
 from minilib.cuda import cp, profile
 
 
@@ -87,6 +88,14 @@ def test_structs_load_four_times_the_sectors_of_arrays(kernel, shape, sectors):
 def test_add_does_one_operation_for_twelve_bytes():
     report = profile(KERNELS["add"], (1,), (8,), (floats(8), floats(8), floats(8)))
     assert report.flops_per_byte == 1 / 12
+
+
+def test_memories_are_drawn_to_scale_and_told_in_words():
+    picture = draw_memories({"registers": (35e6, 1), "L2": (50e6, 270), "device memory": (80e9, 600)})
+    assert (
+        "registers: 35 MB, 1 cycles; L2: 50 MB, 270 cycles; device memory: 80 GB, 600 cycles" in picture.alt
+    )
+    assert picture.png.startswith(b"\x89PNG")
 
 
 def test_the_fractal_is_the_one_that_numpy_draws():

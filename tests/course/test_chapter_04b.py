@@ -9,6 +9,7 @@ import pytest
 from graded import Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
+from coursekit.pictures import compiled
 from minilib.cuda import RawKernel, cp, profile, simulate
 from warplens.report.pictures import POOR, WRONG
 
@@ -167,6 +168,10 @@ def test_the_last_block_races_without_its_fences():
     args = zeros(100), zeros(16), zeros(1), zeros(1, np.uint32), np.int32(100)
     races = profile(RawKernel(source, "add_up_last"), (16,), (1,), args).races
     assert races and {race.kind for race in races} == {"global"}
+
+
+def test_the_compiler_makes_one_load_of_what_both_arms_load():
+    assert compiled()["kernels"]["by_lane"]["of"]["LDG.E"] == 1
 
 
 def test_warps_divide_by_lane_and_not_by_warp():

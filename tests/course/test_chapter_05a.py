@@ -12,7 +12,7 @@ from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
 from coursekit import notebooks
-from coursekit.pictures import draw_moved, draw_places, draw_who
+from coursekit.pictures import compiled, draw_moved, draw_places, draw_who
 from coursekit.pictures.devices import place
 from minilib import gpu
 from minilib.cuda import cp, profile
@@ -97,6 +97,11 @@ def test_an_axis_costs_four_integer_operations_as_the_judge_of_5_2_counts(axes):
 
 
 # Pictures
+
+
+def test_three_axes_cost_82_instructions_of_the_compiler():
+    in_order, axes = (compiled()["kernels"][f"elementwise, {n} axes"]["instructions"] for n in (0, 3))
+    assert axes - in_order == 82
 
 
 def test_places_are_those_of_numpys_strides():

@@ -9,7 +9,7 @@ import pytest
 from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import cuda_cells
 
-from coursekit.pictures import draw_block, draw_moves, draw_threads
+from coursekit.pictures import compiled, draw_block, draw_moves, draw_threads
 from coursekit.pictures.rows import _block_frames
 from minilib.cuda import RawModule, cp, profile
 from minilib.gpu import rows
@@ -100,6 +100,24 @@ def test_more_threads_shuffle_more_and_fewer_take_more_steps(threads, flops, spa
     assert report.flops / 8000 == pytest.approx(flops, abs=0.05) and report.span == span
 
 
+@pytest.mark.parametrize(("threads", "warps"), [(1024, 64), (256, 64), (128, 64), (32, 25)])
+def test_occupancy_of_softmax_is_what_its_registers_leave(threads, warps):
+    registers = compiled()["kernels"][f"softmax, {threads} threads"]["registers"]
+    assert min(65_536 // (registers * threads), 2048 // threads, 32) * threads // 32 == warps
+
+
+def test_more_threads_and_not_more_numbers_hold_the_longest_row():
+    few, many = (
+        compiled()["kernels"][f"layer_norm_backward<{each}>, {8192 // each} threads"] for each in (32, 8)
+    )
+    assert few["registers"] > 128 and many == many | {"registers": 64, "local": 0}
+
+
+def test_as_many_bytes_are_on_their_way_as_the_lesson_says():
+    cycle = 3.35e12 / 1.98e9
+    assert round(cycle, -1) == 1690 and 0.95e6 < 600 * cycle < 1.05e6 and round(600 * cycle / 132 / 1000) == 8
+
+
 def test_a_row_may_have_as_many_numbers_as_the_lesson_says():
     assert rows.WIDEST == 8192 and rows.WIDEST < 50_257 and 4 * 50_257 // 1024 == 196
 
@@ -138,4 +156,5 @@ def test_pictures_say_in_words_what_they_show():
     kernel = lesson_kernel("softmax", "softmax<1>")
     report = profile(kernel, (2,), (64,), (x, cp.zeros_like(x), np.int32(2), np.int32(64)))
     assert "one walk: 1 read, 1 written" in draw_moves({"one walk": [report]}, 512, 2).alt
-    assert "32 threads: 4.42 flops, 573 steps" in draw_threads({32: (4.42, 573), 64: (6, 300)}).alt
+    threads = draw_threads({32: (4.42, 573, 16, 64), 64: (6, 300, 28, 56)})
+    assert "32 threads: 4.42 flops, 573 steps, 16 warps, 64 KiB" in threads.alt

@@ -8,7 +8,7 @@ from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
 from coursekit import notebooks
-from coursekit.pictures import draw_columns, draw_limits, draw_registers
+from coursekit.pictures import compiled, draw_columns, draw_limits, draw_registers
 from minilib.cuda import RawKernel, cp, profile, simulate
 
 # One thread of each block makes the whole tile.
@@ -98,6 +98,26 @@ def test_fours_load_a_quarter_as_often_and_padding_keeps_them_apart(kernels):
     # In each of two tiles, 64 * 8 numbers are stored by 16 warps, each in 8 turns in place of one.
     assert (report.bank_conflicts, bad.bank_conflicts) == (0, 2 * 16 * 7)
     assert np.array_equal(report.outputs[2], bad.outputs[2])
+
+
+def test_the_compiler_reads_the_tile_of_04c_by_fours_and_one_result_as_written():
+    kinds = {name: kernel["of"] for name, kernel in compiled()["kernels"].items()}
+    assert [kinds["matmul_tiled"][kind] for kind in ("LDS", "LDS.128", "FFMA")] == [
+        16,
+        4,
+        16,
+    ]  # 1.25 loads each
+    one = kinds["registers, R = 1"]
+    assert one["LDS"] == 2 * one["FFMA"] and "LDS.128" not in one
+    for side in (2, 4, 8):
+        tile = kinds[f"registers, R = {side}"]
+        assert tile["LDS"] / tile["FFMA"] == 2 / side
+    assert kinds["fours"]["LDS.128"] / kinds["fours"]["FFMA"] == 1 / 8
+
+
+def test_a_block_of_the_largest_tile_is_alone_on_its_multiprocessor():
+    registers = compiled()["kernels"]["matmul_128"]["registers"]
+    assert 65_536 // (256 * registers) == 1
 
 
 def test_the_table_of_the_recap_is_what_the_lesson_counted():

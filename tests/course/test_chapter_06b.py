@@ -11,6 +11,7 @@ from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
+from benchmarks import reader
 from coursekit import notebooks
 from coursekit.pictures import draw_look, draw_losses, draw_maps, draw_masks
 from minilib.cuda import cp, profile, simulate
@@ -54,7 +55,48 @@ def test_the_kernel_has_no_finding_and_moves_fewer_bytes_than_three_kernels():
     assert tells(text, f"{moved / 1e3:.0f} kB", "131 kB")
 
 
-# The reader's sentences
+def test_at_many_words_traffic_falls_with_the_tile_and_memory_always():
+    words, d = 1024, 64
+    array, matrix = 4 * words * d, 4 * words * words
+
+    def flash(tile):  # queries and outputs once; keys and values up to each tile's last query
+        return 2 * array + sum(2 * 4 * d * seen for seen in range(tile, words + 1, tile))
+
+    three = 4 * array + 4 * matrix
+    assert flash(64) < flash(16) < three and flash(16) / three > 0.98
+    text = "\n".join(cell.source for cell in notebooks.read(COURSE.chapters / "06b_attention.ipynb").cells)
+    assert tells(text, *(f"{moved / 1e6:.1f} MB" for moved in (flash(16), three, flash(128), matrix)))
+
+
+# The reader
+
+
+def lesson():
+    return notebooks.read(COURSE.chapters / "06b_attention.ipynb").cells
+
+
+def test_all_nine_starts_are_told():
+    rows = json.loads(reader.RESULTS.read_text(encoding="utf-8"))["rows"]
+    assert [(row["seed"], row["heads"]) for row in rows] == [
+        (s, h) for s in reader.SEEDS for h in reader.HEADS
+    ]
+    text = "\n".join(cell.source for cell in lesson())
+    for heads in reader.HEADS:
+        for key, digits in (("loss", 2), ("right", 1)):
+            shown = [100 * row[key] if key == "right" else row[key] for row in rows if row["heads"] == heads]
+            assert " | ".join(f"{one:.{digits}f}" for one in shown) in text
+    (live,) = [row["right"] for row in rows if (row["seed"], row["heads"]) == (6, 2)]
+    (cell,) = [cell for cell in lesson() if cell.source.startswith("#| milestone reward")]
+    assert abs(100 * live - float(re.search(r"([\d.]+)% of the", cell.outputs[0].text)[1])) < 1
+
+
+def test_the_places_at_which_head_2_looks_one_word_back_are_counted():
+    (cell,) = [c for c in lesson() if c.cell_type == "code" and "draw_maps(line, maps)" in c.source]
+    told = cell.outputs[0]["data"]["text/plain"].split("head 2: ")[1]
+    pairs = re.findall(r"(\w+) at (\w+) \(", told)
+    back = sum(pairs[i][1] == pairs[i - 1][0] for i in range(1, len(pairs)))
+    prose = "\n".join(c.source for c in lesson() if c.cell_type == "markdown")
+    assert tells(prose, f"{back} of the {len(pairs) - 1}")
 
 
 def test_the_500_sentences_are_new_to_the_reader():

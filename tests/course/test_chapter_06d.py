@@ -95,3 +95,14 @@ def test_the_recorded_cost_of_a_token_is_told():
     path = COURSE.root / "chapters" / "06d_generating.ipynb"
     told = " ".join(cell.source for cell in notebooks.cells(path, notebooks.read(path)) if not cell.is_code)
     assert tells(told, ours, theirs)
+
+
+def test_what_the_lens_shows_is_told():
+    (cell,) = [c for c in LESSON.cells if c.cell_type == "code" and c.source.startswith("draw_lens(")]
+    line = "the target of the assignment"
+    *_, before, last = re.findall(r"block \d (\S+?)(?:;|$)", cell.outputs[0]["data"]["text/plain"])
+    begins = [i for i, character in enumerate(line) if character == " "]
+    assert [last[i] == line[i + 1] for i in begins] == [False, False, True, False]
+    assert [before[i] == line[i + 1] for i in begins] == [False, True, False, True]  # given up again
+    inside = [i for i in range(len(line) - 1) if i not in begins]
+    assert sum(last[i].replace("␣", " ") == line[i + 1] for i in inside) > 0.8 * len(inside)

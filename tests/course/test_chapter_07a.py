@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
@@ -10,6 +11,8 @@ import pytest
 from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
+from benchmarks import door
+from benchmarks.trainings import milestone
 from coursekit import notebooks
 from coursekit.pictures import (
     draw_answers,
@@ -45,11 +48,84 @@ class Lesson:
         (cell,) = [c for c in cls.cells if c.cell_type == "code" and text in c.source]
         return "".join(output.get("text", "") for output in cell.outputs)
 
+    @classmethod
+    def shown(cls, text: str) -> str:
+        """What the only cell with this text shows, in words."""
+        (cell,) = [c for c in cls.cells if c.cell_type == "code" and text in c.source]
+        return "".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs)
 
-@pytest.mark.parametrize(("row", "code"), [("recurrent network", "rnn = {}"), ("state space", "spaced = {}")])
-def test_the_table_at_the_beginning_is_what_the_lesson_trains(row, code):
-    (told,) = re.findall(rf"\| {row} \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", Lesson.prose)
-    assert list(told) == re.findall(r"steps: (\S+) recovered", Lesson.printed(code))
+
+OPENING = {"as it comes": "as it comes", "tuned by hand": "tuned", "state space": "state space"}
+
+
+def test_the_table_at_the_beginning_is_the_record():
+    runs = {run["length"]: run for run in json.loads(door.RESULTS.read_text(encoding="utf-8"))["runs"]}
+    assert [*runs] == door.LENGTHS
+    assert "| steps since the door | " + " | ".join(runs) + " |" in Lesson.prose
+    for row, network in OPENING.items():
+        (told,) = re.findall(rf"\| [^|]*{row}[^|]* \| ([-\d., |]+) \|", Lesson.prose)
+        for cell, run in zip(told.strip(" |").split(" | "), runs.values(), strict=True):
+            shares = run["figures"][network]["shares"]
+            assert [float(one) for one in cell.split(", ")] == pytest.approx(shares, abs=0.0051)
+
+
+@pytest.mark.thorough
+def test_a_share_of_that_record_is_found_by_the_program():
+    names = milestone("07a")
+    for network, scale in (("as it comes", None), ("tuned", 0.03), ("state space", None)):
+        chosen = {"network": network, "scale": scale, "rate": 0.01}
+        assert door.share(names, chosen, 5, 0, steps=1) < door.share(names, chosen, 5, 0, steps=60)
+
+
+def test_the_rival_was_tuned_more_than_the_model_that_beats_it():
+    for run in json.loads(door.RESULTS.read_text(encoding="utf-8"))["runs"]:
+        tried = [(one["scale"], one["rate"]) for one in run["tried"]]
+        assert tried == [*itertools.product(door.SCALES, door.RATES)]
+        tuned, plain, ours = (run["figures"][name] for name in ("tuned", "as it comes", "state space"))
+        best = max(run["tried"], key=lambda one: (one["scale"] is not None, one["share"]))
+        assert (tuned["scale"], tuned["rate"]) == (best["scale"], best["rate"])
+        assert ours["rate"] == door.ONE_RATE
+        assert min(ours["shares"]) > max(tuned["shares"] + plain["shares"]) - 0.001
+
+
+def test_the_lesson_s_own_runs_are_of_that_kind():
+    assert re.findall(r"steps: (\S+) recovered", Lesson.printed("spaced = {}")) == ["1.00"] * 3
+    _, _, plain = (float(one) for one in re.findall(r"steps: (\S+) recovered", Lesson.printed("rnn = {}")))
+    for small in re.findall(r"steps: (\S+) recovered", Lesson.printed("share = trained(begun_small")):
+        assert float(small) > max(0.95, plain + 0.1)
+
+
+def test_noise_in_the_state_takes_its_part_of_what_it_holds():
+    """Without QR: the best guess from a noisy state, by the covariances of state and noise."""
+    a = np.exp(-0.1 * np.arange(1.0, 9.0))
+    tails = a ** np.arange(2000)[:, None] * (1 - a) / np.arange(1.0, 9.0)
+    swing = tails.T @ tails
+    noisy = np.linalg.inv(swing + np.diag(1e-4 * np.diag(swing)))
+    left = np.einsum("kn,nm,km->", tails, noisy, tails)
+    (told,) = re.findall(r"1% noise: .*?([\d.]+) in all", Lesson.shown("noise=0.01"))
+    assert abs(left - float(told)) < 0.02 and abs(left - 4.5) < 0.05
+
+
+def test_what_hippo_s_numbers_hold_is_the_best_polynomial_but_for_the_steps():
+    late = np.linspace(0, 1, 1000)
+    past = np.sin(12 * late**1.3) + 0.6 * np.cos(5 * late)
+    fit = np.polynomial.legendre.Legendre.fit(late, past, 7)
+    away = np.sqrt(((past - fit(late)) ** 2).mean()) / past.std()
+    (told,) = re.findall(r"follows it, (\d+)% of", Lesson.shown("draw_recalled("))
+    assert 0 <= int(told) / 100 - away < 0.02
+
+
+def test_a_fixed_kernel_recovers_what_theory_says():
+    x, both = map(float, re.findall(r"([\d.]+) (?:with|if)", Lesson.shown("fixed, share = best(")))
+    assert abs(x - 0.1 / 1.9) < 0.01 and abs(both - 1 / 1.9) < 0.03
+    assert tells(Lesson.prose, f"{0.1 / 1.9:.3f}", f"{1 / 1.9:.3f}")
+
+
+def test_a_kernel_pays_from_some_samples_on():
+    text = Lesson.printed("by_step, by_fft, making")
+    by_step, by_fft, making, samples = map(float, re.findall(r"([\d.]+) (?:ms|samples)", text))
+    assert samples == pytest.approx(making / (by_step - by_fft), rel=0.1)
+    assert round(samples) == 5 and round((making + by_fft) / by_step) == 4  # as the lesson tells
 
 
 def test_a_state_of_n_numbers_holds_n_inputs_worth():

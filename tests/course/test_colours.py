@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from coursekit.pictures import plots
+from coursekit.pictures import draw_look, draw_spring, plots
+from coursekit.pictures.attention import STRONGEST
 from minilib.draw import palette
 from warplens.report import page, pictures
 
@@ -68,3 +69,22 @@ def test_what_is_wrong_is_red_and_what_could_be_better_is_orange() -> None:
     assert contrast(pictures.INK, pictures.POOR) > 4.5 < contrast(pictures.WRONG, "#ffffff")
     slow = css.partition("p.slow {color: ")[2].partition("}")[0]
     assert contrast(slow, "#ffffff") > 4.5
+
+
+@pytest.mark.parametrize(
+    ("ground", "text"), [("#ffffff", "#212121"), ("#111111", "#ffffff")], ids=["light", "dark"]
+)
+def test_a_word_that_is_looked_at_can_be_read_in_both_of_jupyterlabs_themes(ground: str, text: str) -> None:
+    for weight in np.linspace(0, 1, 11):
+        share = weight * STRONGEST
+        parts = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (plots.BLUE, ground)]
+        mixed = share * np.array(parts[0]) + (1 - share) * np.array(parts[1])
+        behind = "#" + "".join(f"{round(part):02x}" for part in mixed)
+        assert contrast(behind, text) >= 4.5
+
+
+def test_scripts_of_lessons_draw_words_and_axes_in_the_pages_own_colour() -> None:
+    look = draw_look(["a", "b"], np.tril(np.ones((1, 2, 2)) / 2)).html()
+    for script in (look, draw_spring().html(), draw_spring(step=0.5).html()):
+        assert plots.INK not in script and plots.LIGHT not in script
+        assert "currentColor" in script

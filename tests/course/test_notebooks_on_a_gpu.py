@@ -1,8 +1,10 @@
-"""The lessons on CUDA where `backend()` says "gpu": the same outputs, by launches through a kind of CuPy."""
+"""What is for a GPU, tried without one: the lessons on CUDA and tests/gpu, through a kind of CuPy."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import cupy_of_stand_in
@@ -63,3 +65,21 @@ def test_a_lesson_prints_the_same_on_a_gpu(
         assert texts(notebook.cells[1 : count + 1]) == recorded
     where, is_cupy, launches = notebook.cells[-1].outputs[0].text.split()
     assert (where, is_cupy) == ("gpu", "True") and int(launches) > 5
+
+
+@pytest.mark.thorough
+def test_what_a_gpu_is_tested_with_passes_on_the_fake() -> None:
+    """Part of tests/gpu, on a CuPy without a GPU: so that it runs when there is one at last."""
+    code = (
+        "import sys, fake_cupy, pytest; fake_cupy.CHUNK <<= 5; sys.modules['cupy'] = fake_cupy.Fake();"
+        "sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    words = ["-q", "-p", "no:cacheprovider", "tests/gpu/test_kernels.py", "tests/gpu/test_facade.py"]
+    chosen = "facade or vector_add or saxpy or histogram or flip or 3]"
+    env = os.environ | {
+        "PYTHONPATH": f"{ROOT / 'simulator/tests/helpers'}:{ROOT / 'simulator'}:{ROOT}",
+        "GPU_RANDOM_KERNELS": "12",
+    }
+    command = [sys.executable, "-c", code, *words, "-k", chosen]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and " 3 skipped" in done.stdout, done.stdout + done.stderr

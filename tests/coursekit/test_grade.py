@@ -224,9 +224,10 @@ class Graded:
         _refused(self.submissions)
         self.out = root / "out"
 
-    def grade(self, out: Path, *more: str) -> int:
+    def grade(self, out: Path, *more: str, private: bool = True) -> int:
         where = ["--course", str(self.course.root), "grade", "01", str(self.submissions)]
-        return command.main([*where, "--out", str(out), "--sandbox", SANDBOX, *more])
+        solutions = ["--solutions", str(self.course.solutions)] if private else []
+        return command.main([*where, "--out", str(out), "--sandbox", SANDBOX, *solutions, *more])
 
     def rows(self) -> list[dict[str, str]]:
         return list(csv.DictReader(io.StringIO((self.out / "grades_long.csv").read_text(encoding="utf-8"))))
@@ -420,6 +421,18 @@ def test_feedback_shows_no_hidden_source_input_or_output(graded: Graded) -> None
         "same: expected an array of shape (2, 5), got an object of another type",
         "stopped with an exception that is not one of Python's usual ones",
     ]
+
+
+def test_with_public_solutions_feedback_says_what_errors_and_shapes_say(
+    graded: Graded, tmp_path: Path
+) -> None:
+    graded.grade(tmp_path / "out", "--seed", str(SEED), private=False)
+    said = (tmp_path / "out" / "grades_long.csv").read_text(encoding="utf-8")
+    rows = {(row["student"], row["exercise"]): row for row in csv.DictReader(io.StringIO(said))}
+    assert rows["leaks", "1.1"]["verdict"].startswith("stopped with ValueError: {'")
+    assert rows["leaks", "1.3"]["verdict"].startswith("stopped with probe_order: ")
+    points = {(row["student"], row["exercise"]): row["points"] for row in graded.rows()}
+    assert {key: row["points"] for key, row in rows.items()} == points
 
 
 def test_feedback_shows_the_task_and_the_answer(graded: Graded) -> None:

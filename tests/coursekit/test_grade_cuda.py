@@ -160,7 +160,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def results(course, chapter):
-    conditions = Conditions(course, seed=7, box=Box.off(), workers=1)
+    conditions = Conditions(course, seed=7, box=Box.off(), workers=1, public=False)
     _, measure = control(chapter, conditions)
     made = {
         name: assemble(chapter, {"4.2": chapter.exercises[1].reference} | own)
@@ -393,7 +393,7 @@ class FakeKernel:
 @pytest.mark.parametrize("trouble", [False, True])
 def test_a_kernel_in_which_something_failed_does_not_serve_the_next_notebook(chapter, trouble):
     kernel, spare = FakeKernel(), []
-    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, python=False, spare=spare)
+    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, room="cuda", spare=spare)
     flow.kernel, flow.trouble = kernel, trouble
     flow.end()
     assert (spare, kernel.closed) == (([], True) if trouble else ([kernel], False))

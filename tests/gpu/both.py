@@ -17,7 +17,7 @@ from minilib.cuda import profile, simulate
 from warplens.arguments import Arguments
 from warplens.backend import GPU
 from warplens.kernel import Kernel
-from warplens.launch import machine
+from warplens.launch_limits import machine
 from warplens.parameters import is_device_array
 from warplens.simulation import simulated
 

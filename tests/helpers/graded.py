@@ -81,8 +81,8 @@ class Kept(Conditions):
 
     def cell(self, notebook: NotebookNode, test: NotebookNode) -> CellRun:
         about = info(test)
-        flow = self.live.flows[about["language"]]
-        if about["language"] != "cuda":
+        flow = self.live.flows[about["room"]]
+        if about["room"] != "cuda":
             return flow.run(test)
         same = [one for one in notebook.cells if info(one)["exercise"] == about["exercise"]]
         key = (about["grade_id"], *(one.source for one in same))
@@ -160,7 +160,7 @@ class Exercises:
     def _points(self, live: Live, number: str, source: str) -> float:
         run = live.run(live.exercises[number], assemble(self.chapter, {number: source}))
         one = Submission("one", "one", "one", {number: source}, {})
-        return live.measure(live.exercises[number]).result(one, run, own=True).exercises[0].points
+        return live.measure(live.exercises[number]).result(one, run).exercises[0].points
 
 
 class ExerciseTests:

@@ -19,7 +19,8 @@ from minilib.tensor import Tensor, tensor
 
 pytestmark = pytest.mark.filterwarnings("ignore:there is no GPU here")
 
-WIDTHS = [1, 2, 31, 32, 33, 48, 255, 256, 257, 1000, 4096, 5000, 8192]
+WIDTHS = [1, 2, 31, 32, 33, 48, 255, 256, 257, 1000, 4096, 4097, 8192]
+LONG = [8193, 50_257]  # wider than a block keeps: GPT-2 has 50,257 words
 
 
 def losses(x: Tensor, target: Any) -> Tensor:
@@ -55,8 +56,14 @@ def test_more_rows_than_a_grid_has_blocks_along_an_axis(name: str) -> None:
     agree(ROWS[name], inputs(name, 65_537, 3))
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_rows_that_are_too_wide_go_to_the_array_module(name: str) -> None:
+@pytest.mark.parametrize("width", slow_where(LONG, lambda width: True))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cross_entropy"])
+def test_rows_that_no_block_can_keep(name: str, width: int) -> None:
+    agree(ROWS[name], inputs(name, 2, width))
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+def test_norms_of_rows_that_no_block_can_keep_go_to_the_array_module(name: str) -> None:
     agree(ROWS[name], inputs(name, 2, rows.WIDEST + 1))
 
 
@@ -68,9 +75,12 @@ def test_rows_along_another_axis(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("width", [3, rows.WIDEST + 3])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
-def test_scores_without_a_bound(name: str) -> None:
-    x = np.array([[1e30, 0.0, -1e30], [-np.inf, 0.0, 1.0], [80.0, 90.0, 100.0]], np.float32)
+def test_scores_without_a_bound(name: str, width: int) -> None:
+    x = np.full((7, width), -np.inf, np.float32)  # masked, as far as nothing else is said
+    x[:4, -3:] = [[1e30, 0, -1e30], [-np.inf, 0, 1], [80, 90, 100], [np.nan, 0, 1]]
+    x[4:6, -1], x[5, 0] = [np.inf, 3], 1  # the last row has nothing but masks
     here, away = (getattr(F, name)(tensor(x, device=device), 1) for device in ("cpu", "cuda"))
     near(away.data, here.data)
 
@@ -174,6 +184,8 @@ def reported(name: str, count: int, width: int) -> tuple[Any, Any]:
 
 
 # Arrays that go in and out, which the kernel's comment says; beside them numbers of a row and of a block.
+# Forward and backward; those of rows that are walked along again; a walk more is an array more.
+MOVED_BY_LONG = {"softmax": (3, 5), "log_softmax": (3, 4), "cross_entropy": (3, 2)}
 MOVED = {
     "softmax": (2, 3),
     "log_softmax": (2, 3),
@@ -198,6 +210,16 @@ def test_each_number_is_moved_once(name: str, width: int) -> None:
         assert report.ok and not report.races and report.bank_conflicts == 0
         ideal = 4 * arrays * count * width + 4 * blocks * width * PARTS.get(name, (0, 0))[way]
         assert ideal <= report.bytes_moved + 64 * count and report.bytes_moved <= 1.1 * ideal
+
+
+@pytest.mark.parametrize("name", MOVED_BY_LONG)
+def test_a_row_that_no_block_can_keep_is_moved_once_more_for_each_walk(name: str) -> None:
+    count, width = 2, 12_000
+    for report, arrays in zip(reported(name, count, width), MOVED_BY_LONG[name], strict=True):
+        assert report.ok and not report.races and report.bank_conflicts == 0
+        ideal = 4 * arrays * count * width
+        # Numbers of which a row has one are fetched by each of 32 warps.
+        assert ideal <= report.bytes_moved <= 1.1 * ideal
 
 
 @pytest.mark.parametrize("shape", [(64, 2048), (32, 4096), (1024, 40)])

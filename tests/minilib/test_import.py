@@ -56,3 +56,13 @@ def test_importing_the_library_costs_no_second_numpy() -> None:
     """NumPy's own submodules that load late (random, linalg, ...) may come; testing and f2py may not."""
     loaded = json.loads(run("import json, sys, minilib.tensor; print(json.dumps(sorted(sys.modules)))"))
     assert [name for name in loaded if name in ("numpy.testing", "numpy.f2py", "unittest", "asyncio")] == []
+
+
+def test_minilib_says_its_version_and_what_a_module_has_of_its_own() -> None:
+    import minilib
+    import minilib.gpt
+
+    assert minilib.__version__[0].isdigit()
+    assert "GPT" in dir(minilib.gpt) and "cat" not in dir(minilib.gpt)
+    with pytest.raises(AttributeError, match="nonsense"):
+        minilib.nonsense  # noqa: B018

@@ -105,7 +105,7 @@ def test_all_sums_are_in_one_split_and_right(ndigit):
 
 
 def test_a_stretch_of_text_is_followed_by_the_same_one_place_on():
-    made = chargpt.CharDataset("hello world", 4)
+    made = data.CharDataset("hello world", 4)
     assert made.characters == " dehlorw" and len(made) == 7
     idx, targets = made[2]
     assert (made.decode(idx), made.decode(targets)) == ("llo ", "lo w")

@@ -18,15 +18,43 @@ pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
 
 FOLDER = Path(minilib.__file__).parent / "kernels"
 NUMBERS = {"rows": rows.EACH, "reductions": (reductions.ADD, reductions.LARGEST, reductions.SMALLEST)}
-_TEMPLATE = re.compile(r"template <int \w+> __global__ void (\w+)")
+_TEMPLATE = re.compile(r"template <int \w+> __global__ void (?:__launch_bounds__\(\d+\)\s+)?(\w+)")
+REGISTERS = 65_536  # of a multiprocessor
+
+
+def instances(file: Path) -> list[str]:
+    names = _TEMPLATE.findall(file.read_text(encoding="utf-8"))
+    return [f"{name}<{n}>" for name in names for n in NUMBERS[file.stem]]
+
+
+def threads(kernel: str) -> int:
+    """Of the largest block with which the library launches a kernel."""
+    if any(name in kernel for name in _ROWS):
+        return rows.MOST_THREADS
+    return 128 if "matmul_64" in kernel else 256
+
+
+_ROWS = _TEMPLATE.findall((FOLDER / "rows.cu").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("architecture", [75, 80, 90])
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.cu")), ids=lambda path: path.stem)
-def test_nvrtc_compiles_a_file_of_kernels(file: Path, architecture: int) -> None:
-    source = file.read_text(encoding="utf-8")
-    names = [f"{name}<{n}>" for name in _TEMPLATE.findall(source) for n in NUMBERS[file.stem]]
-    assert nvrtc.compile_ptx(source, architecture, names) is None
+def test_no_kernel_spills_and_a_block_of_each_finds_registers(file: Path, architecture: int) -> None:
+    _, used = nvrtc.compile_cubin(file.read_text(encoding="utf-8"), architecture, instances(file))
+    assert len(used) >= len(instances(file)) and used
+    assert {name: one for name, one in used.items() if one.local} == {}
+    # A multiprocessor hands out registers to warps by eights for a thread.
+    too_many = {
+        name: n for name, one in used.items() if (n := -(-one.registers // 8) * 8 * threads(name)) > REGISTERS
+    }
+    assert too_many == {}
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 90])
+def test_rows_leave_half_of_the_warps_their_registers(architecture: int) -> None:
+    file = FOLDER / "rows.cu"
+    _, used = nvrtc.compile_cubin(file.read_text(encoding="utf-8"), architecture, instances(file))
+    assert max(one.registers for one in used.values()) <= 64
 
 
 @pytest.fixture(scope="module")

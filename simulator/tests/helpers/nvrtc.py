@@ -8,9 +8,12 @@ import functools
 import importlib.util
 import multiprocessing
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 LIBRARY = "libnvrtc.so.12"
@@ -65,6 +68,47 @@ def compile_ptx(
     source: str, architecture: int = 75, name_expressions: Sequence[str] = (), options: Sequence[str] = ()
 ) -> str | None:
     """None where NVRTC accepts the source, else its log."""
+    with _compiled(source, f"compute_{architecture}", name_expressions, options) as (program, error):
+        return _text(program, "ProgramLog") if error else None
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a compiled kernel takes: registers of a thread, and its bytes of local memory."""
+
+    registers: int
+    local: int
+
+
+def compile_cubin(
+    source: str, architecture: int, name_expressions: Sequence[str] = (), options: Sequence[str] = ()
+) -> tuple[bytes, dict[str, Used]]:
+    """Machine code, and what each kernel takes, by its mangled name. Raises ValueError with NVRTC's log."""
+    options = ["--ptxas-options=-v", *options]
+    with _compiled(source, f"sm_{architecture}", name_expressions, options) as (program, error):
+        log = _text(program, "ProgramLog")
+        if error:
+            raise ValueError(log)
+        used = {name: Used(int(registers), int(local)) for name, local, registers in _USED.findall(log)}
+        return _bytes(program, "CUBIN"), used
+
+
+_USED = re.compile(r"entry function '(\w+)'(?:.*\n){2}.*?(\d+) bytes stack frame.*\n.*?Used (\d+) registers")
+
+
+def version() -> str:
+    """NVRTC's version, such as 12.9."""
+    nvrtc, major, minor = library(), ctypes.c_int(), ctypes.c_int()
+    assert nvrtc is not None
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return f"{major.value}.{minor.value}"
+
+
+@contextmanager
+def _compiled(
+    source: str, architecture: str, name_expressions: Sequence[str], options: Sequence[str]
+) -> Iterator[tuple[ctypes.c_void_p, int]]:
+    """A program, and 0 where NVRTC accepts it."""
     nvrtc = library()
     assert nvrtc is not None
     program = ctypes.c_void_p()
@@ -72,20 +116,27 @@ def compile_ptx(
     try:
         for expression in name_expressions:
             nvrtc.nvrtcAddNameExpression(program, expression.encode())
-        flags = ["--std=c++17", f"--gpu-architecture=compute_{architecture}", *options]
+        flags = ["--std=c++17", f"--gpu-architecture={architecture}", *options]
         if place := headers():
             flags.append(f"--include-path={place}")
         flags += [f"--include-path={place}" for place in (OF_C, of_cccl()) if place]
         array = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
-        if nvrtc.nvrtcCompileProgram(program, len(flags), array) == 0:
-            return None
-        size = ctypes.c_size_t()
-        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetProgramLog(program, log)
-        return log.value.decode()
+        yield program, nvrtc.nvrtcCompileProgram(program, len(flags), array)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _bytes(program: ctypes.c_void_p, what: str) -> bytes:
+    nvrtc, size = library(), ctypes.c_size_t()
+    assert nvrtc is not None
+    getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    found = ctypes.create_string_buffer(size.value)
+    getattr(nvrtc, f"nvrtcGet{what}")(program, found)
+    return found.raw
+
+
+def _text(program: ctypes.c_void_p, what: str) -> str:
+    return _bytes(program, what).rstrip(b"\0").decode()
 
 
 class Apart:

@@ -1,4 +1,4 @@
-"""Two reports, field by field: the one that counts alike blocks once, and the plain recorder's."""
+"""Two reports, field by field: the one that counts uniform blocks once, and the plain recorder's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plainly(*args: Any, only_read: object = None, **more: Any) -> Recorder:
 @contextmanager
 def every_lane() -> Iterator[None]:
     """`profile` as it is without short cuts."""
-    with mock.patch.object(warplens.simulation, "AlikeRecorder", plainly):
+    with mock.patch.object(warplens.simulation, "UniformRecorder", plainly):
         yield
 
 

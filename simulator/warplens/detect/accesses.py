@@ -52,7 +52,7 @@ class State:
     written: NDArray[np.uint8] | None
     key: Hashable  # its name to those who tell cells apart
     size: int  # of all copies
-    alike: bool = False  # one copy stands for all: see `alike`
+    uniform: bool = False  # one copy stands for all blocks: see `uniform_blocks`
     flags: Bools | None = None  # where somebody polls, or updates by an atomic
 
     def flag(self, position: Ints) -> None:
@@ -207,7 +207,8 @@ class Accesses:
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, lanes: Ints, instant: int,
         found: Conflicts, times: int = 1, flags: Bools | None = None,
     ) -> None:  # fmt: skip
-        """Report what races with an access, which `times` blocks make alike; `flags`: which are to flags."""
+        """Report what races with an access that `times` blocks make in the same way; `flags`: which are to
+        flags."""
         racing = np.flatnonzero(found.marks)
         marks, mine, same_value = found.marks[racing], lanes[racing], found.same_value[racing]
         others = lane_of(marks)
@@ -251,7 +252,7 @@ class Accesses:
         if key not in self._states:
             self._states[key] = self._new(memory, self._copies(memory))
         state = self._states[key]
-        if state.alike:
+        if state.uniform:
             self._copy_out(memory, state)
         return state
 
@@ -260,13 +261,13 @@ class Accesses:
         key = (memory.space, id(memory))
         if key not in self._states:
             state = self._states[key] = self._new(memory, 1)
-            state.alike = True
+            state.uniform = True
             if state.shadow is not None:
                 state.shadow.stands_for_all = True
         return self._states[key]
 
     def _copy_out(self, memory: MemoryLike, state: State) -> None:
-        state.alike = False
+        state.uniform = False
         copies = self._copies(memory)
         state.size = state.stride * copies
         if state.written is not None:

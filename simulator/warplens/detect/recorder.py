@@ -224,14 +224,14 @@ class Recorder:
         at = int(by.flat[i])
         self._found.find("notes", "shift", line, messages.shift(who, at, bits), who, bad, index=at)
 
-    def endless(self, line: int, why: str, live: Bools, warps: Ints) -> None:
-        """A loop in which the lanes `live` are caught was stopped; nothing comes after that."""
+    def endless(self, line: int, why: str, live: Bools, warps: Ints, limit: str = "") -> None:
+        """A loop in which the lanes `live` are caught was stopped, by `limit` where there is no proof that it
+        never ends; nothing comes after that."""
         _, who = self._found.example(live, warps)
         text = f"{who} does not come out of this loop: {why}. The report shows what ran until then."
         self._found.find("endless", "endless", line, text, who, live)
-        for kind, told in messages.STOPPED.items():
-            if f"({kind})" in why:
-                self._met.append(Limit(kind, told.format(line)))
+        if limit:
+            self._met.append(Limit(limit, messages.STOPPED[limit].format(line)))
 
     def assertion(self, line: int, condition: str, bad: Bools, warps: Ints) -> Finding:
         """An assert whose condition does not hold in the lanes `bad`; its finding."""

@@ -256,7 +256,7 @@ class ReleaseAcquire:
         """Whether accesses of `others` at `instants` happened before `lanes` now. `atomics`: the cells, where
         they are atomics. `tickets`: also what is known by tickets alone, with no fence behind them."""
         result = np.zeros(len(lanes), dtype=bool)
-        for who, known in self._alike(np.unique(lanes).tolist(), tickets):
+        for who, known in self._by_knowledge(np.unique(lanes).tolist(), tickets):
             mine = lanes == who[0] if len(who) == 1 else np.isin(lanes, who)
             for cell, count in known.items():
                 releases = self._releases[cell]
@@ -271,7 +271,7 @@ class ReleaseAcquire:
                     result[here] |= instants[here] < own[others[here] - releases.first]
         return result
 
-    def _alike(self, lanes: list[int], tickets: bool) -> list[tuple[list[int], Known]]:
+    def _by_knowledge(self, lanes: list[int], tickets: bool) -> list[tuple[list[int], Known]]:
         """Lanes one after the other that know the same, as they do behind a barrier, and what that is."""
         found: list[tuple[list[int], Known]] = []
         for lane in lanes:

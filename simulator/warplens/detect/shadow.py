@@ -65,7 +65,7 @@ class Shadow:
         self._tables: dict[str, Ints] = {}
         self._values: Bytes | None = None
         self._values_known = True
-        self.stands_for_all = False  # one copy, in place of many that are alike: see `alike`
+        self.stands_for_all = False  # one copy, in place of those of all blocks: see `uniform_blocks`
 
     def copied_out(self, copies: int, lanes: int, values: Bytes) -> None:
         """The one copy that stood for all becomes `copies`; each block has `lanes` more than the one before.

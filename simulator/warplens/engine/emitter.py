@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from warplens.analysis.facts import Facts
+from warplens.analysis.traversal import has_barriers
 from warplens.device.allocation import poison
 from warplens.engine import values
-from warplens.engine.survey import suspends
-from warplens.engine.waits import waits
 from warplens.errors import CompileError
 from warplens.language.tree import (
     Expression,
@@ -28,9 +28,9 @@ WRAPS = {("i", 4): "i32", ("u", 4): "u32", ("i", 8): "i64", ("u", 8): "u64"}
 class Emitter:
     """Lines of Python: names, constants, indentation, and the mask under which a line stands."""
 
-    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
-        self.program, self.kernel, self.mode = program, kernel, mode
-        self.function = kernel  # the one that is being written
+    def __init__(self, program: Program, facts: Facts, mode: str) -> None:
+        self.program, self.facts, self.mode = program, facts, mode
+        self.function = facts.kernel  # the one that is being written
         self.traced = mode == "traced"
         self.watched = self.traced or mode in ("watched", "watched warps")
         self.lines: list[str] = []
@@ -46,12 +46,11 @@ class Emitter:
         self.loop = {"done": "", "continued": ""}
         self.methods = False  # whether objects are given to methods that may change them
         self.local_bytes = 0  # of the variables that are memory, in all functions
-        self.waits = waits(kernel)
         self.by_warp = mode in ("warps", "watched warps")  # one by one, from barrier to barrier
 
     def suspends(self, function: Function) -> bool:
         """Whether a function gives way to other threads: it is a generator."""
-        return function in self.waits.functions or (self.by_warp and suspends(function))
+        return function in self.facts.spin_waits.functions or (self.by_warp and has_barriers(function))
 
     # ----------------------------------------------------------------------------------------------- tools
 

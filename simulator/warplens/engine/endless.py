@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from warplens.analysis.traversal import BARRIERS, has_barriers, own, walk
 from warplens.engine.memory import LanePointer, Value
 from warplens.engine.places import PlaceWriter, in_memory
-from warplens.engine.survey import BARRIERS, own, suspends, walk
 from warplens.language.tree import (
     AddressOf,
     Assign,
@@ -153,7 +153,7 @@ def _expressions(part: Any) -> Iterable[Any]:
 
 def _waits(node: Any) -> bool:
     return (isinstance(node, Intrinsic) and node.name in BARRIERS) or (
-        isinstance(node, Call) and suspends(node.function)
+        isinstance(node, Call) and has_barriers(node.function)
     )
 
 
@@ -193,6 +193,15 @@ class Look:
     changes: int
     distance: Any = None  # from the end, of each lane, and when that was
     measured: int = 0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a loop is stopped. `limit` names the setting that does it, "max_steps" or "patience"; it is ""
+    where the loop surely never ends."""
+
+    why: str
+    limit: str = ""
 
 
 def next_look(steps: int, max_steps: int) -> int:
@@ -239,8 +248,8 @@ def hopeful(before: Look, apart: Any, steps: int, live: Any, max_steps: int) -> 
 def look(
     seen: Look | None, steps: int, live: Any, state: Any, test: Any, changes: int, max_steps: int,
     patience: float | None,
-) -> tuple[Look, str]:  # fmt: skip
-    """A look at a loop: what to remember of it, and why it has to be stopped ("": it goes on).
+) -> tuple[Look, Stop | None]:  # fmt: skip
+    """A look at a loop: what to remember of it, and why it has to be stopped (None: it goes on).
 
     `state` are its registers (`Decisions`), None where nothing can be proved; `changes` how often memory was
     changed that it depends on; `test` the two sides of its test; `patience` are seconds (None: no end).
@@ -250,14 +259,15 @@ def look(
     elif steps == seen.steps + 1:
         hope = True
         if state is not None and seen.changes == changes and same((seen.live, seen.state), (live, state)):
-            return seen, "nothing that its end depends on changes any more: it seems never to end"
+            return seen, Stop("nothing that its end depends on changes any more: it seems never to end")
     else:
         apart = distance(test)
         hope = hopeful(seen, apart, steps, live, max_steps)
         seen = Look(seen.begun, steps, live, state, changes, apart, steps)
     if steps >= max_steps:
-        return seen, f"it has run {max_steps:,} times (max_steps): it seems never to end"
+        why = f"it has run {max_steps:,} times (max_steps): it seems never to end"
+        return seen, Stop(why, "max_steps")
     if patience is None or hope or steps < UNHURRIED or time.perf_counter() - seen.begun < patience:
-        return seen, ""
-    told = f"it has run {steps:,} times in more than {patience:g} s (patience)"
-    return seen, f"{told}: it seems never to end"
+        return seen, None
+    why = f"it has run {steps:,} times in more than {patience:g} s (patience): it seems never to end"
+    return seen, Stop(why, "patience")

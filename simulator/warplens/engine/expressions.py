@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from warplens.analysis.traversal import walk
 from warplens.engine import values
 from warplens.engine.emitter import Emitter
-from warplens.engine.intrinsics import IntrinsicWriter
+from warplens.engine.intrinsic_calls import IntrinsicWriter
 from warplens.engine.memory import element_of
 from warplens.engine.places import PlaceWriter, in_memory
-from warplens.engine.survey import walk
 from warplens.language.tree import (
     AddressOf,
     Assign,

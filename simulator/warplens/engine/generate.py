@@ -12,6 +12,8 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from warplens.analysis.facts import Facts
+from warplens.analysis.traversal import shared_in
 from warplens.engine import values
 from warplens.engine.emitter import Emitter
 from warplens.engine.endless import same
@@ -19,7 +21,6 @@ from warplens.engine.memory import NULL, LanePointer, element_of
 from warplens.engine.places import in_memory
 from warplens.engine.pointers import load_pointer, store_pointer
 from warplens.engine.statements import StatementWriter
-from warplens.engine.survey import calls, reachable, shared_in, shared_variables
 from warplens.language.tree import Function, Program, Variable, VariablePlace
 from warplens.language.types import Pointer, Record, Void
 
@@ -29,8 +30,8 @@ TOO_DEEP = "the source is nested too deeply"
 class Generator:
     """Makes the source of one program: a kernel and what it calls."""
 
-    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
-        self.code = Emitter(program, kernel, mode)
+    def __init__(self, program: Program, facts: Facts, mode: str) -> None:
+        self.code = Emitter(program, facts, mode)
         self.statements = StatementWriter(self.code)
 
     def define(self, function: Function) -> None:
@@ -86,9 +87,9 @@ class Generator:
 
     def source(self) -> str:
         self.code.methods = any(
-            function.this is not None and not function.this.const for function in reachable(self.code.kernel)
+            function.this is not None and not function.this.const for function in self.code.facts.functions
         )
-        for function in reachable(self.code.kernel):
+        for function in self.code.facts.functions:
             self.define(function)
         return "\n".join(self.code.lines) + "\n"
 
@@ -96,21 +97,16 @@ class Generator:
 class Code:
     """A kernel as Python: `run(L, mask, *arguments)`; a generator where it `suspends`."""
 
-    def __init__(self, program: Program, kernel: Function, mode: str) -> None:
-        generator = Generator(program, kernel, mode)
+    def __init__(self, program: Program, facts: Facts, mode: str) -> None:
+        self.facts, kernel = facts, facts.kernel
+        generator = Generator(program, facts, mode)
         made = generator.code
         try:
             self.text = generator.source()
         except RecursionError:
             raise made.unsupported(TOO_DEEP, kernel) from None
         self.suspends, self.by_warp = made.suspends(kernel), made.by_warp
-        shared = shared_variables(kernel)
-        self.sharing, self.shared_bytes = (
-            bool(shared),
-            sum(v.type.size for v in shared if v.storage == "shared"),
-        )
-        self.prints = "printf" in calls(kernel)
-        self.waits, self.local_bytes = bool(made.waits), made.local_bytes
+        self.local_bytes = made.local_bytes
         self.variables: dict[Variable, LanePointer] = {}  # at file scope; filled before a run
         namespace: dict[str, Any] = {
             **{name: item for name, item in vars(values).items() if not name.startswith("_")},

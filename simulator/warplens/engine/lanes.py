@@ -6,21 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from warplens.detect.recorder import Recorder
 from warplens.engine import endless
+from warplens.engine.access import Access
 from warplens.engine.atomics import atomic
 from warplens.engine.axes import BOOLEAN, Axes
 from warplens.engine.elements import read, write
 from warplens.engine.launch import Launch
 from warplens.engine.memory import Choice, Index, LanePointer, Local, Shared, Value
 from warplens.engine.printing import Format
-from warplens.engine.turns import Wait
+from warplens.engine.scheduler import Wait
 from warplens.engine.values import Mask, lnot, select, wide
-from warplens.engine.warps import outcome, source_of, voted
+from warplens.engine.warp_functions import outcome, source_of, voted
 from warplens.errors import EndlessLoop, KernelFault
 from warplens.language.bfloat import bits_of, of_bits
 from warplens.language.tree import Variable
@@ -90,113 +91,115 @@ class Lanes:
         """The lanes of `mask` leave the kernel."""
         self.exited = True if mask is True else mask if self.exited is False else self.exited | mask
 
-    # --------------------------------------------------------------------------------------------- reading
+    # --------------------------------------------------------------------------------------------- memory
 
-    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        """The element `index` from p, counted in elements of `kind`."""
-        if kind is BFLOAT:
-            return of_bits(Lanes.load(self, p, index, USHORT, mask, line))
+    def load(self, p: LanePointer, index: Value, kind: Scalar | Record, mask: Mask, line: int) -> Value:
+        """The element `index` from p, counted in elements of `kind`: a scalar, or a vector in one access."""
         if type(p) is not LanePointer:
-            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
-        index = self._element(p, index, kind.size, mask, line, "load")
-        return read(self.axes, p.memory, index, kind.dtype)
+            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind)
+        return self.access(Access("load", p, index, kind, mask, line))
 
-    def load_vector(
-        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        """All fields of a vector such as float4, in one access."""
-        if type(p) is not LanePointer:
-            kind: Any = record.fields[0].type
-
-            def part(i: int) -> Callable[[LanePointer, Mask], Value]:
-                return lambda q, m: self.load_vector(q, index, record, m, line)[i]
-
-            return tuple([self._each(p, part(i), mask, kind.dtype) for i in range(len(record.fields))])
-        self._element(p, index, record.size, mask, line, "load", record.align)
-        return tuple([self._part(p, index, record, i, mask, line) for i in range(len(record.fields))])
-
-    def _part(self, p: LanePointer, index: Value, record: Record, i: int, mask: Mask, line: int) -> Value:
-        """One field of a vector whose bounds have been checked."""
-        kind: Any = record.fields[i].type
-        count = record.size // kind.size
-        step = wide(index) * count + i
-        return Lanes.load(self, p, step, kind, mask, line)
-
-    # --------------------------------------------------------------------------------------------- writing
-
-    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
+    def store(
+        self, p: LanePointer, index: Value, value: Value, kind: Scalar | Record, mask: Mask, line: int
+    ) -> None:
         """Write `value` into the element `index` from p. Of several lanes the last one wins."""
-        if kind is BFLOAT:
-            Lanes.store(self, p, index, bits_of(value), USHORT, mask, line)
-            return
         if type(p) is not LanePointer:
             self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
             return
-        index = self._element(p, index, kind.size, mask, line, "store")
-        self.launch.changes += 1
-        self._write(p.memory, index, value, kind.dtype, mask)
+        self.access(Access("store", p, index, kind, mask, line, (value,)))
 
-    def _write(self, memory: Any, index: Index, value: Value, dtype: np.dtype[Any], mask: Mask) -> None:
-        write(self.axes, memory, index, value, dtype, mask, self.launch.reverse)
-
-    def store_vector(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
+    def atomic(
+        self, name: str, p: LanePointer, index: Value, values: tuple[Value, ...], kind: Scalar, mask: Mask,
+        wanted: bool, line: int,
+    ) -> Value:  # fmt: skip
+        """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
         if type(p) is not LanePointer:
-            self._each(p, lambda q, m: self.store_vector(q, index, value, record, m, line), mask, None)
-            return
-        self._element(p, index, record.size, mask, line, "store", record.align)
-        self._store_parts(p, index, value, record, mask, line)
+            return self._each(
+                p, lambda q, m: self.atomic(name, q, index, values, kind, m, True, line), mask, kind
+            )
+        return self.access(Access("atomic", p, index, kind, mask, line, values, name, wanted))
 
-    def _store_parts(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        for i, field in enumerate(record.fields):
-            kind: Any = field.type
-            Lanes.store(self, p, wide(index) * (record.size // kind.size) + i, value[i], kind, mask, line)
+    def access(self, access: Access) -> Value:
+        """All loads, stores and atomics come through here; gives what was in memory, where somebody asks."""
+        element, lanes = self._locate(access)
+        if access.action == "load":
+            return self._read(access, element, lanes)
+        if lanes is False:
+            return 0
+        if access.action == "atomic":
+            return self._update(access, element, lanes)
+        self.launch.changes += 1
+        self._write(access, element, lanes)
+        return None
 
-    # -------------------------------------------------------------------------------------------- checking
-
-    def _element(
-        self, p: LanePointer, index: Value, size: int, mask: Mask, line: int, kind: str, align: int = 0
-    ) -> Index:
-        """The number of an element in memory: checked in the lanes of `mask`, some valid one elsewhere."""
-        memory: Any = p.memory
-        index = wide(index)
-        offset = p.offset
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        """The number of the element in memory, some valid one in lanes that take no part; and the lanes that
+        may go on. Raises where a lane of the mask may not."""
+        pointer, mask, size = access.pointer, access.mask, access.kind.size
+        index, offset = wide(access.index), pointer.offset
+        memory: Any = pointer.memory
         if type(offset) is int and not offset % size:
             if offset:
                 index = index + offset // size
         else:
             offset = offset + index * size
-            odd = offset & (align or size) - 1  # sizes are powers of two
+            odd = offset & size - 1  # sizes are powers of two
             if self._any(odd != 0, mask):
-                self._fault(p, offset, size, mask, line, kind)
+                self._fault(access, offset)
             index = offset >> size.bit_length() - 1
         low, high = -(-memory.low // size), memory.high // size
         if type(index) is int:
             if not low <= index < high:
-                self._fault(p, index * size, size, mask, line, kind)
-            return index
+                self._fault(access, index * size)
+            return index, mask
         if not index.size:
-            return index
+            return index, mask
         if index.min() >= low and index.max() < high:
-            return index
+            return index, mask
         if mask is not True:
             index = np.where(mask, index, low)
             if low < high and index.min() >= low and index.max() < high:
-                return index
-        self._fault(p, index * size, size, mask, line, kind)
+                return index, mask
+        self._fault(access, index * size)
+
+    def _read(self, access: Access, element: Index, lanes: Mask) -> Value:
+        axes, memory, kind = self.axes, access.pointer.memory, access.kind
+        if kind is BFLOAT:
+            return of_bits(read(axes, memory, element, USHORT.dtype))
+        if isinstance(kind, Scalar):
+            return read(axes, memory, element, kind.dtype)
+        parts = enumerate(access.parts)
+        values = [(part, read(axes, memory, access.part(element, i), part.stored)) for i, part in parts]
+        return tuple([of_bits(value) if part is BFLOAT else value for part, value in values])
+
+    def _write(self, access: Access, element: Index, lanes: Mask) -> None:
+        memory, reverse = access.pointer.memory, self.launch.reverse
+        for i, (value, dtype) in enumerate(access.stored):
+            write(self.axes, memory, access.part(element, i), value, dtype, lanes, reverse)
+
+    def _update(self, access: Access, element: Index, lanes: Mask) -> Value:
+        """An atomic operation; those of bfloat16 work on its bits."""
+        (kind,), name, values = access.parts, access.operation, access.values
+        if kind is BFLOAT:
+            name, values = f"{name} bf16", tuple([bits_of(value) for value in values])
+        old = atomic(
+            self.axes, self.launch, name, access.memory, element, values, kind.stored, lanes, access.wanted
+        )
+        return of_bits(old) if kind is BFLOAT and old is not None else old
+
+    # -------------------------------------------------------------------------------------------- checking
 
     def _any(self, condition: Any, mask: Mask) -> bool:
         return bool(np.any(condition if mask is True else condition & mask))
 
-    def _fault(self, p: LanePointer, offset: Index, size: int, mask: Mask, line: int, kind: str) -> Any:
+    def _fault(self, access: Access, offset: Index) -> NoReturn:
         """Raise for the first access that is out of bounds or misaligned, in the words of the report."""
-        launch, recorder = self.launch, self._new_recorder()
+        launch, recorder, line = self.launch, self._new_recorder(), access.line
+        active = self.axes.active(access.mask)
         recorder.access(
-            line, kind, p.memory, self.axes.rows(offset), size, self.axes.active(mask), self.warp_numbers()
-        )
+            line, access.action, access.memory, self.axes.rows(offset), access.kind.size, active,
+            self.warp_numbers(),
+        )  # fmt: skip
         found = recorder.report([])
         for finding in [*found.out_of_bounds, *found.misaligned]:
             raise KernelFault(f"{launch.name}:{line}: {finding.message}", finding)
@@ -214,9 +217,9 @@ class Lanes:
         p: LanePointer,
         act: Callable[[LanePointer, Mask], Value],
         mask: Mask,
-        dtype: np.dtype[Any] | None,
+        kind: Scalar | Record | None,
     ) -> Value:
-        """`act` for each memory that the lanes point into."""
+        """`act` for each memory that the lanes point into; it gives values of `kind` (None: nothing)."""
         assert isinstance(p, Choice)
         value: Value = None
         for i, memory in enumerate(p.memories):
@@ -226,8 +229,8 @@ class Lanes:
                 continue
             chosen = True if chosen.all() else chosen
             part = act(LanePointer(memory, p.offset), chosen)
-            if dtype is not None:
-                value = part if value is None else select(chosen, part, value, dtype)
+            if kind is not None:
+                value = part if value is None else merged(chosen, part, value, kind)
         return value
 
     # -------------------------------------------------------------------------------- lanes as warps of 32
@@ -326,43 +329,6 @@ class Lanes:
         bad = self.axes.rows(wrong, BOOLEAN) & self.axes.active(mask)
         return recorder.assertion(line, told[1], bad, self.warp_numbers())
 
-    # --------------------------------------------------------------------------------------------- atomics
-
-    def atomic(
-        self,
-        name: str,
-        p: LanePointer,
-        index: Value,
-        values: tuple[Value, ...],
-        kind: Scalar,
-        mask: Mask,
-        wanted: bool,
-        line: int,
-    ) -> Value:
-        """Each lane in turn changes its element; the old ones are returned where they are `wanted`."""
-        if kind is BFLOAT:
-            given = tuple([bits_of(value) for value in values])
-            old = self.atomic(f"{name} bf16", p, index, given, USHORT, mask, wanted, line)
-            return None if old is None else of_bits(old)
-        if type(p) is not LanePointer:
-            return self._each(
-                p, lambda q, m: self.atomic(name, q, index, values, kind, m, True, line), mask, kind.dtype
-            )
-        index = self._element(p, index, kind.size, mask, line, "atomic")
-        return self._atomic(name, p.memory, index, values, kind.dtype, mask, wanted)
-
-    def _atomic(
-        self,
-        name: str,
-        memory: Any,
-        index: Index,
-        values: Any,
-        dtype: np.dtype[Any],
-        mask: Mask,
-        wanted: bool,
-    ) -> Value:
-        return atomic(self.axes, self.launch, name, memory, index, values, dtype, mask, wanted)
-
     # ----------------------------------------------------------------------------------------------- loops
 
     def look(
@@ -372,28 +338,37 @@ class Lanes:
         kept for it. Raises where the loop has to be stopped."""
         launch = self.launch
         most, patience = launch.max_steps, launch.patience
-        seen, why = endless.look(seen, steps, live, state, test, changes, most, patience)
-        if why:
-            self.endless(line, live, why)
+        seen, stop = endless.look(seen, steps, live, state, test, changes, most, patience)
+        if stop:
+            self.stop_loop(line, live, stop.why, limit=stop.limit)
         return endless.next_look(steps, most), seen
 
     def waits(self, line: int, live: Mask, still: bool) -> Wait:
         """What a loop gives to others that it has gone round in for nothing."""
         return Wait(self, line, live, still, self.launch.changes)
 
-    def endless(
+    def stop_loop(
         self,
         line: int,
         live: Mask,
         why: str = "an iteration changes nothing, so it never ends",
         error: type[EndlessLoop] = EndlessLoop,
+        limit: str = "",
     ) -> None:
         """Raise for a loop that never ends, in which the lanes `live` are."""
         launch = self.launch
         text = launch.source.splitlines()[line - 1].strip() if launch.source else ""
         told = f"{launch.name}:{line}: this loop was stopped, {why}: {text}"
-        raise error(told, line, why, self.axes.active(live), self.warp_numbers())
+        raise error(told, line, why, self.axes.active(live), self.warp_numbers(), limit)
 
 
 def _scalar(dtype: np.dtype[Any]) -> Scalar:
     return Scalar(dtype.name, dtype, 0)
+
+
+def merged(mask: Mask, new: Value, old: Value, kind: Scalar | Record) -> Value:
+    """Values of a scalar or of a vector: the new ones in the lanes of a mask."""
+    if isinstance(kind, Scalar):
+        return select(mask, new, old, kind.dtype)
+    kinds: list[Any] = [field.type for field in kind.fields]
+    return tuple([select(mask, a, b, part.dtype) for a, b, part in zip(new, old, kinds)])

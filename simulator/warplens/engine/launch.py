@@ -23,6 +23,7 @@ class Launch:
         max_steps: int = 1_000_000,
         reverse: bool = False,
         patience: float | None = None,
+        waits: bool = False,
     ) -> None:
         self.name, self.source = name, source
         self.grid, self.block = grid, block
@@ -32,5 +33,5 @@ class Launch:
         self.warps = -(-self.threads // 32)  # of a block
         self.recorder: Recorder | None = None
         self.changes = 0  # how often memory was changed: a loop that changes nothing never ends
-        self.waits = False  # whether a loop of atomics asks for that
+        self.waits = waits  # whether a thread may wait for what an atomic changes
         self.printed = Printed()

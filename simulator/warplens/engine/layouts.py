@@ -10,7 +10,7 @@ from warplens.engine.lanes import Lanes
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.memory import LanePointer, Value
 from warplens.engine.values import Mask
-from warplens.engine.warps import outcome
+from warplens.engine.warp_functions import outcome
 
 ndarray = np.ndarray
 

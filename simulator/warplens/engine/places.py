@@ -196,7 +196,7 @@ class PlaceWriter:
             base, index = self.access(place, at, kind)
             if kind.vector and kind.size == kind.align:
                 record = code.constant(kind, "r")
-                return code.temp(f"L.load_vector({base}, {index}, {record}, {code.mask}, {line})")
+                return code.temp(f"L.load({base}, {index}, {record}, {code.mask}, {line})")
             self.no_pointer(place)
             pointer = code.temp(f"advance({base}, wide({index}) * {kind.size})" if index != "0" else base)
             return self.load_field(pointer, kind, 0, line)
@@ -214,7 +214,7 @@ class PlaceWriter:
     def _marked(self, place: Place) -> Iterator[None]:
         """An access, which is marked where it is recorded and volatile: whether it polls."""
         code = self.code
-        marked = f"with L.volatile({id(place) in code.waits.polls}):"
+        marked = f"with L.volatile({id(place) in code.facts.spin_waits.polls}):"
         with code.indented(marked) if code.watched and place.volatile else nullcontext():
             yield
 
@@ -250,7 +250,7 @@ class PlaceWriter:
         if isinstance(kind, Record):
             if kind.vector and kind.size == kind.align:
                 record = code.constant(kind, "r")
-                code.emit(f"L.store_vector({base}, {index}, {value}, {record}, {code.mask}, {line})")
+                code.emit(f"L.store({base}, {index}, {value}, {record}, {code.mask}, {line})")
                 return
             self.no_pointer(place)
         if isinstance(kind, Record | Array):

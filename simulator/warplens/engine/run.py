@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from warplens.detect.recorder import Recorder
+from warplens.engine.batched_blocks import FirstWarp, boxes, most_blocks, run_box
 from warplens.engine.generate import Code
 from warplens.engine.lanes import Lanes
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.layouts import Blocks, Warp
 from warplens.engine.memory import LanePointer
-from warplens.engine.side_by_side import FirstWarp, boxes, most_blocks, run_box
-from warplens.engine.turns import Resident, take_turns
+from warplens.engine.scheduler import ResidentBlock, run_cooperatively
 from warplens.engine.watched import Watched, WatchedWarp
 
 LANES = 65_536  # how many threads run together in lockstep, at least one block
@@ -53,18 +53,18 @@ def run_lockstep(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """All threads of many blocks together."""
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
-            code.run(Blocks(launch, first, count, code.sharing), True, *arguments)
+            code.run(Blocks(launch, first, count, code.facts.shares), True, *arguments)
 
 
 def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: Recorder) -> None:
     """The same, with every access recorded."""
     launch.recorder = recorder
-    if code.waits:
-        run_in_turns(code, launch, arguments)
+    if code.facts.spin_waits:
+        run_spinning_blocks(code, launch, arguments)
         return
     with np.errstate(all="ignore"):
         for first, count in chunks(launch.grid, launch.threads, lanes_of(code)):
-            lanes = Watched(launch, first, count, code.sharing)
+            lanes = Watched(launch, first, count, code.facts.shares)
             recorder.chunk(lanes.first_block, lanes.axes.blocks)
             code.run(lanes, True, *arguments)
 
@@ -72,12 +72,12 @@ def run_watched(code: Code, launch: Launch, arguments: Sequence[Any], recorder: 
 def run_alone(code: Code, launch: Launch, arguments: Sequence[Any], at: Triple) -> None:
     """One block, watched by a recorder of a grid of one block."""
     assert launch.recorder is not None
-    if code.waits:
+    if code.facts.spin_waits:
         with np.errstate(all="ignore"):
-            take_turns(launch, [_waiting(code, launch, at, arguments, alone=True)])
+            run_cooperatively(launch, [_resident_block(code, launch, at, arguments, alone=True)])
         return
     launch.recorder.chunk(0, 1)
-    lanes = Watched(launch, at, (1, 1, 1), code.sharing)
+    lanes = Watched(launch, at, (1, 1, 1), code.facts.shares)
     lanes.first_block = 0
     with np.errstate(all="ignore"):
         code.run(lanes, True, *arguments)
@@ -86,13 +86,15 @@ def run_alone(code: Code, launch: Launch, arguments: Sequence[Any], at: Triple) 
 def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """One block after the other; in each, one warp after the other from barrier to barrier.
 
-    Blocks that do not touch each other's global memory run side by side: see `side_by_side`.
+    Blocks that do not touch each other's global memory run side by side: see `batched_blocks`.
     """
-    if code.waits:
-        run_in_turns(code, launch, arguments)
+    if code.facts.spin_waits:
+        run_spinning_blocks(code, launch, arguments)
         return
-    together = not code.prints
-    most = most_blocks(code.shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
+    together = not code.facts.prints
+    most = (
+        most_blocks(code.facts.static_shared_bytes + launch.shared_bytes, code.local_bytes) if together else 1
+    )
     written: set[int] = set()
     with np.errstate(all="ignore"):
         for number, box in enumerate(boxes(launch.grid, most, launch.reverse)):
@@ -104,18 +106,18 @@ def run_warps(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
                 run_block(code, launch, block, arguments, None if number else written)
 
 
-def run_in_turns(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
+def run_spinning_blocks(code: Code, launch: Launch, arguments: Sequence[Any]) -> None:
     """Where threads wait for others: who waits lets all others go on."""
     blocks = (
         block for box in boxes(launch.grid, 1, launch.reverse) for block in blocks_of(box, launch.reverse)
     )
     with np.errstate(all="ignore"):
-        take_turns(launch, (_waiting(code, launch, block, arguments) for block in blocks))
+        run_cooperatively(launch, (_resident_block(code, launch, block, arguments) for block in blocks))
 
 
-def _waiting(
+def _resident_block(
     code: Code, launch: Launch, at: Triple, arguments: Sequence[Any], alone: bool = False
-) -> Resident:
+) -> ResidentBlock:
     """A block that has not begun; `alone`: its recorder knows of one block."""
     memories: dict[int, LanePointer] = {}
     ballots: list[Any] = []
@@ -125,10 +127,10 @@ def _waiting(
         numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
         parts = [make(launch, at, number, memories, ballots) for number in numbers]
     else:
-        parts = [Watched(launch, at, (1, 1, 1), code.sharing)]
+        parts = [Watched(launch, at, (1, 1, 1), code.facts.shares)]
     for part in parts if alone else ():
         part.first_block = 0
-    return Resident(launch, [(part, code.run(part, True, *arguments)) for part in parts])
+    return ResidentBlock(launch, [(part, code.run(part, True, *arguments)) for part in parts])
 
 
 def blocks_of(box: tuple[Triple, Triple], reverse: bool) -> list[Triple]:

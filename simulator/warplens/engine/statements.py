@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from warplens.analysis.spin_waits import hoistable_loads
+from warplens.analysis.traversal import BARRIERS, has_barriers, leaves, leaves_loop, own, walk
 from warplens.engine.emitter import Emitter
 from warplens.engine.endless import READ_ONCE, compared, decisions
 from warplens.engine.expressions import ExpressionWriter
 from warplens.engine.memory import element_of
 from warplens.engine.places import in_memory
-from warplens.engine.survey import BARRIERS, leaves, leaves_loop, own, suspends, walk
-from warplens.engine.waits import reads_once
 from warplens.language.tree import (
     Assign,
     Block,
@@ -203,7 +203,7 @@ class StatementWriter:
         outer = code.loop
         code.loop = {"done": done if returns else "", "continued": ""}
         still = not self.changes(node)
-        gives_way = id(node) in code.waits.loops
+        gives_way = id(node) in code.facts.spin_waits.loops
         found = decisions(node, self.places) if gives_way and not still else None
         registers = ", ".join([live, *(code.name(v) for v in found.registers)]) if found else ""
         code.region, code.mask = inside, live
@@ -246,9 +246,9 @@ class StatementWriter:
                         code.emit("continue")
             code.emit(f"{steps} += 1")
             if still and not gives_way:
-                why = f", {code.constant(READ_ONCE, 's')}" if reads_once(node) else ""
+                why = f", {code.constant(READ_ONCE, 's')}" if hoistable_loads(node) else ""
                 with code.indented(f"if L.launch.changes == {changes}:"):
-                    code.emit(f"L.endless({node.at.line}, {live}{why})")
+                    code.emit(f"L.stop_loop({node.at.line}, {live}{why})")
             with code.indented(f"if {steps} >= {next_look}:"):
                 looked = self.looked_at(node)
                 if gives_way:  # its registers prove nothing
@@ -283,7 +283,7 @@ class StatementWriter:
                 found = self.places.register(n.place)
                 if found and found[0] not in inner:
                     return True
-            if isinstance(n, Call) and (n.object is not None or suspends(n.function)):
+            if isinstance(n, Call) and (n.object is not None or has_barriers(n.function)):
                 return True
             if isinstance(n, Intrinsic) and n.name in BARRIERS:
                 return True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warplens.detect.recorder import Recorder
+from warplens.engine.access import Access
 from warplens.engine.generate import Code
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.memory import LanePointer, Value
@@ -32,7 +33,7 @@ def run_traced(
     """The steps of some threads of block `at`, which runs alone; and why these are not all, or ""."""
     launch.recorder = Recorder(launch.name, launch.source, (1, 1, 1), launch.block)
     launch.recorder.chunk(0, 1)
-    lanes = Traced(launch, at, code.sharing, threads, most)
+    lanes = Traced(launch, at, code.facts.shares, threads, most)
     try:
         with np.errstate(all="ignore"):
             run = code.run(lanes, True, *arguments)
@@ -84,41 +85,15 @@ class Traced(Watched):
 
     # ------------------------------------------------------------------------------------------- what happens
 
-    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        value = super().load(p, index, kind, mask, line)
-        if type(p) is LanePointer:
-            self._access("read", p, index, kind.size, value, kind, mask)
-        return value
-
-    def load_vector(
-        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        value = super().load_vector(p, index, record, mask, line)
-        if type(p) is LanePointer:
-            self._access("read", p, index, record.size, value, record, mask)
-        return value
-
-    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        super().store(p, index, value, kind, mask, line)
-        if type(p) is LanePointer:
-            self._access("write", p, index, kind.size, value, kind, mask)
-
-    def store_vector(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        super().store_vector(p, index, value, record, mask, line)
-        if type(p) is LanePointer:
-            self._access("write", p, index, record.size, value, record, mask)
-
-    def atomic(
-        self, name: str, p: LanePointer, index: Value, values: tuple[Value, ...], kind: Scalar, mask: Mask,
-        wanted: bool, line: int,
-    ) -> Value:  # fmt: skip
-        old = super().atomic(name, p, index, values, kind, mask, wanted, line)
-        if type(p) is LanePointer:
-            given = values[0] if len(values) == 1 else values
-            self._access(name, p, index, kind.size, given, kind, mask, old)
-        return old
+    def access(self, access: Access) -> Value:
+        found = super().access(access)
+        kind = {"load": "read", "store": "write", "atomic": access.operation}[access.action]
+        if access.action == "load":
+            self._note_access(kind, access, found)
+        else:
+            values, old = access.values, found if access.action == "atomic" else None
+            self._note_access(kind, access, values[0] if len(values) == 1 else values, old)
+        return found
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
         super().branch(condition, mask, line)
@@ -179,17 +154,13 @@ class Traced(Watched):
             return list(self._places) if mask else []
         return [t for t, place in self._places.items() if self._value(place)(mask)]
 
-    def _access(
-        self, kind: str, p: LanePointer, index: Value, size: int, value: Value, of: Type, mask: Mask,
-        old: Value = None,
-    ) -> None:  # fmt: skip
-        memory: Any = p.memory
-        item = memory.dtype.itemsize
-        name, atomic = memory.name, kind not in ("read", "write")
+    def _note_access(self, kind: str, access: Access, value: Value, old: Value = None) -> None:
+        memory, of, size = access.memory, access.kind, access.kind.size
+        item, name, atomic = memory.dtype.itemsize, memory.name, access.action == "atomic"
 
         def there(place: tuple[int, ...]) -> tuple[Any, ...]:
             pick = self._value(place)
-            offset = int(pick(p.offset)) + int(pick(index)) * size
+            offset = int(pick(access.pointer.offset)) + int(pick(access.index)) * size
             wrong = ""
             if not memory.low <= offset <= memory.high - size:
                 wrong = "a null pointer" if memory.space == "null" else "out of bounds"
@@ -201,7 +172,7 @@ class Traced(Watched):
             told = _plain(pick(value)) if atomic and type(value) is not tuple else _of(value, of, pick)
             return where, number, told, None if old is None else _plain(pick(old)), wrong
 
-        self._note(mask, there, "atomic" if atomic else kind, kind if atomic else name)
+        self._note(access.mask, there, "atomic" if atomic else kind, kind if atomic else name)
 
     def _note(
         self,

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from warplens.detect.alike_blocks import AlikeRecorder, Rows
 from warplens.detect.recorder import Recorder
+from warplens.detect.uniform_blocks import Rows, UniformRecorder
+from warplens.engine.access import Access
 from warplens.engine.axes import BOOLEAN, INT64, Axes
-from warplens.engine.elements import read
-from warplens.engine.lanes import Lanes
+from warplens.engine.lanes import Lanes, merged
 from warplens.engine.layouts import Blocks, Warp
 from warplens.engine.memory import Index, LanePointer, Value
-from warplens.engine.turns import Arrival
-from warplens.engine.values import Mask, select, some, wide
-from warplens.language.bfloat import bits_of, of_bits
-from warplens.language.types import BFLOAT, USHORT, Record, Scalar
+from warplens.engine.scheduler import Arrival
+from warplens.engine.values import Mask, some, wide
+from warplens.language.types import Record
 from warplens.report.transactions import alignment
 
 ndarray = np.ndarray
@@ -34,7 +33,7 @@ class Recording(Lanes):
         super().__init__(*args)
         self._volatile: bool | None = None  # whether a volatile access polls
         self._inside: dict[int, Any] = {}  # of each end, the value last seen to lie before it
-        self._alike = self.recorder if isinstance(self.recorder, AlikeRecorder) else None
+        self._uniform = self.recorder if isinstance(self.recorder, UniformRecorder) else None
         self._boxes: dict[tuple[bool, ...], _Box] = {}
         self._masked: tuple[Any, tuple[bool, ...], Rows | None] = (None, (), None)
 
@@ -54,7 +53,7 @@ class Recording(Lanes):
             self._boxes[key] = _Box(self, key)
         return self._boxes[key]
 
-    def _rows_alike(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
+    def _rows_uniform(self, mask: Mask, *values: Value) -> tuple[_Box, Rows]:
         box = self._box(mask, *values)
         if mask is True:
             return box, box.everybody
@@ -66,11 +65,10 @@ class Recording(Lanes):
         assert found is not None
         return box, found
 
-    def _record_alike(
-        self, memory: Any, offset: Index, size: int, mask: Mask, line: int, kind: str, value: Any
-    ) -> bool:
+    def _record_uniform(self, access: Access, offset: Index, size: int) -> bool:
         """Record an access all of which is in bounds and aligned; False where it must be seen closely."""
-        if self._alike is None or memory.space == "null":
+        memory, mask = access.memory, access.mask
+        if self._uniform is None or memory.space == "null":
             return False
         given = offset
         if not _fine(memory, offset, size):
@@ -81,60 +79,51 @@ class Recording(Lanes):
                 return False
         if memory.space in ("shared", "local") and not self._box(mask, offset).one:
             return False
-        box, rows = self._rows_alike(mask, offset)
+        box, rows = self._rows_uniform(mask, offset)
 
         def all_rows() -> tuple[Any, Any, Any]:
             return self.axes.rows(given), self.axes.active(mask), self.warp_numbers()
 
-        return self._alike.access_alike(
-            line, kind, memory, box.axes.rows(offset, INT64), size, rows, all_rows, value
+        at = box.axes.rows(offset, INT64)
+        return self._uniform.access_uniform(
+            access.line, access.action, memory, at, size, rows, all_rows, lambda: self._stored(access)
         )
 
-    def _record(
-        self,
-        p: LanePointer,
-        index: Value,
-        size: int,
-        mask: Mask,
-        line: int,
-        kind: str,
-        value: Callable[[], Any] | None = None,
-        reads: bool = True,
-    ) -> tuple[Index, Mask]:
-        """Record an access (`value`: what a store writes); gives the element's number (a valid one
-        everywhere) and who may go on."""
-        memory: Any = p.memory
-        index = wide(index)
-        offset = index * size + p.offset
+    def _stored(self, access: Access) -> Any:
+        """What a store writes, as rows: a list of them for a vector."""
+        if access.action != "store":
+            return None
+        rows = [self.axes.rows(value, dtype) for value, dtype in access.stored]
+        return rows if isinstance(access.kind, Record) else rows[0]
+
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        """Record an access; gives the element's number (a valid one everywhere) and who may go on."""
+        memory, mask, size = access.memory, access.mask, access.kind.size
         if mask is False:
             return 0, False
-        volatile = self._volatile
-        if (
-            kind != "atomic"
-            and volatile is None
-            and self._record_alike(memory, offset, size, mask, line, kind, value)
-        ):
-            element = offset // size
-            return (element if mask is True else np.where(mask, element, -(-memory.low // size))), mask
-        rows = self.axes.rows(offset)
-        value = value() if value else None
-        fine = self.recorder.access(
-            line,
-            kind,
-            memory,
-            rows,
-            size,
-            self.axes.active(mask),
-            self.warp_numbers(),
-            value,
-            reads,
-            volatile,
-        )
-        good = self.axes.spread(fine)
-        if mask is True and good.all():
-            return offset // size, True
-        low = -(-memory.low // size)
-        return np.where(good, offset // size, low), good
+        offset, volatile, low = access.offset, self._volatile, -(-memory.low // size)
+        good: Mask
+        if access.action != "atomic" and volatile is None and self._record_uniform(access, offset, size):
+            element, good = offset // size, mask
+        else:
+            reads = access.wanted or access.operation != "atomicExch"
+            rows, active, warps = self.axes.rows(offset), self.axes.active(mask), self.warp_numbers()
+            fine = self.recorder.access(
+                access.line, access.action, memory, rows, size, active, warps, self._stored(access), reads,
+                volatile,
+            )  # fmt: skip
+            element, good = offset // size, self.axes.spread(fine)
+            if mask is True and good.all():
+                good = True
+        if memory.high - memory.low < size or (access.action != "load" and not some(good)):
+            return 0, False
+        return element if good is True else np.where(good, element, low), good
+
+    def _read(self, access: Access, element: Index, lanes: Mask) -> Value:
+        if lanes is False:
+            return access.zero
+        value = super()._read(access, element, lanes)
+        return value if lanes is True else merged(lanes, value, access.zero, access.kind)
 
     @contextmanager
     def volatile(self, polls: bool) -> Iterator[None]:
@@ -143,88 +132,9 @@ class Recording(Lanes):
         yield
         self._volatile = None
 
-    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        if kind is BFLOAT:
-            return of_bits(self.load(p, index, USHORT, mask, line))
-        if type(p) is not LanePointer:
-            return self._each(p, lambda q, m: self.load(q, index, kind, m, line), mask, kind.dtype)
-        memory: Any = p.memory
-        element, good = self._record(p, index, kind.size, mask, line, "load")
-        if memory.high - memory.low < kind.size or good is False:
-            return kind.dtype.type(0) if kind.is_float else 0
-        value = read(self.axes, memory, element, kind.dtype)
-        return value if good is True else select(good, value, kind.dtype.type(0), kind.dtype)
-
-    def load_vector(
-        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        if type(p) is not LanePointer:
-            return super().load_vector(p, index, record, mask, line)
-        memory: Any = p.memory
-        element, good = self._record(p, index, record.size, mask, line, "load")
-        parts = []
-        for i, field in enumerate(record.fields):
-            kind: Any = field.type
-            if memory.high - memory.low < record.size or good is False:
-                parts.append(kind.dtype.type(0) if kind.is_float else 0)
-                continue
-            value = self._part(LanePointer(memory), element, record, i, True, line)
-            parts.append(value if good is True else select(good, value, kind.dtype.type(0), kind.dtype))
-        return tuple(parts)
-
-    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        if kind is BFLOAT:
-            self.store(p, index, bits_of(value), USHORT, mask, line)
-            return
-        if type(p) is not LanePointer:
-            self._each(p, lambda q, m: self.store(q, index, value, kind, m, line), mask, None)
-            return
-        memory: Any = p.memory
-        element, good = self._record(
-            p, index, kind.size, mask, line, "store", lambda: self.axes.rows(value, kind.dtype)
-        )
-        if some(good):
-            self.launch.changes += 1
-            self._write(memory, element, value, kind.dtype, good)
-
-    def store_vector(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        if type(p) is not LanePointer:
-            super().store_vector(p, index, value, record, mask, line)
-            return
-        kinds: list[Any] = [field.type for field in record.fields]
-
-        def seen() -> list[Any]:
-            stored = [bits_of(part) if kind is BFLOAT else part for part, kind in zip(value, kinds)]
-            return [self.axes.rows(part, kind.stored) for part, kind in zip(stored, kinds)]
-
-        element, good = self._record(p, index, record.size, mask, line, "store", seen)
-        if some(good):
-            self._store_parts(LanePointer(p.memory), element, value, record, good, line)
-
-    def atomic(
-        self,
-        name: str,
-        p: LanePointer,
-        index: Value,
-        values: tuple[Value, ...],
-        kind: Scalar,
-        mask: Mask,
-        wanted: bool,
-        line: int,
-    ) -> Value:
-        if kind is BFLOAT or type(p) is not LanePointer:
-            return super().atomic(name, p, index, values, kind, mask, wanted, line)
-        reads = wanted or name != "atomicExch"
-        element, good = self._record(p, index, kind.size, mask, line, "atomic", reads=reads)
-        if not some(good):
-            return 0
-        return self._atomic(name, p.memory, element, values, kind.dtype, good, wanted)
-
     def barrier(self, name: str, mask: Mask, line: int) -> Any:
-        if self._alike and mask is True and self.exited is False:
-            self._alike.barrier_alike(line, self._rows_alike(True)[1])
+        if self._uniform and mask is True and self.exited is False:
+            self._uniform.barrier_uniform(line, self._rows_uniform(True)[1])
             return None
         active, exited = self.axes.active(mask), self.axes.active(self.exited)
         self.recorder.barrier(line, active, self.warp_numbers(), exited, name)
@@ -244,12 +154,12 @@ class Recording(Lanes):
         self.recorder.fence(line, self.axes.active(mask), self.warp_numbers(), within_block)
 
     def branch(self, condition: Value, mask: Mask, line: int) -> None:
-        if self._alike and mask is not False:
-            box, rows = self._rows_alike(mask, condition)
+        if self._uniform and mask is not False:
+            box, rows = self._rows_uniform(mask, condition)
             if type(condition) is ndarray:
-                self._alike.branch_alike(line, box.axes.active(condition), rows)
+                self._uniform.branch_uniform(line, box.axes.active(condition), rows)
             else:
-                self._alike.come_alike(line, rows)
+                self._uniform.come_uniform(line, rows)
             return
         self.recorder.branch(
             line, self.axes.rows(condition, BOOLEAN), self.axes.active(mask), self.warp_numbers()
@@ -307,7 +217,7 @@ class Watched(Recording, Blocks):
     """Blocks in lockstep.
 
     What does not depend on a block's number along an axis is recorded once for the blocks along it: see
-    `detect.alike_blocks`.
+    `detect.uniform_blocks`.
     """
 
 

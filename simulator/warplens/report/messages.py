@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 Triple = tuple[int, int, int]
-GUESS = (
+SPECULATIVE = (
     ". It is the first guess of a loop that tries atomicCAS until it succeeds: a wrong guess is tried again."
 )
 GUARD = " Guard the access with an if that keeps it inside."
@@ -19,11 +19,13 @@ LAST_BLOCK = (
 UPDATE = " Reading, adding and writing back are three steps; {} does them as one."
 IN_PLACE = " All must have read before anyone writes: read into a variable, wait, and then write."
 HALF_VOLATILE = " One of the two is volatile, and the other is not: for a flag both must be."
-PLAIN_WAIT = (
+UNMARKED_WAIT = (
     " If the loop at line {} waits for that: the compiler may read it once and not again, so read it through "
     "a volatile pointer, or by an atomic."
 )
-ROUND = " Line {} comes again in the next round of the loop at line {}: wait at the end of its body too."
+LOOP_CARRIED = (
+    " Line {} comes again in the next round of the loop at line {}: wait at the end of its body too."
+)
 OWN = "give each thread an element of its own, let one thread write, or use an atomic"
 GARBAGE = {
     "shared": "Shared memory starts with garbage: write it first, then wait with __syncthreads()",

@@ -1,5 +1,5 @@
-"""First guesses of loops that try atomicCAS until it succeeds: plain reads that a race with atomics does not
-harm.
+"""Speculative reads: the first guess of a loop that tries atomicCAS until it succeeds, a plain read that a
+race with atomics does not harm.
 
 int old = *address, assumed;                                  // the guess, as in NVIDIA's programming guide
 do { assumed = old; old = atomicCAS(address, assumed, ...); } while (assumed != old);
@@ -8,10 +8,9 @@ do { assumed = old; old = atomicCAS(address, assumed, ...); } while (assumed != 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
-from warplens.engine.survey import reachable, walk
+from warplens.analysis.traversal import reachable, walk
 from warplens.language.tree import (
     Assign,
     Convert,
@@ -29,12 +28,11 @@ from warplens.language.tree import (
     VariablePlace,
 )
 
-__all__ = ["guesses"]
+__all__ = ["speculative_reads"]
 
 
-@lru_cache(maxsize=256)
-def guesses(kernel: Function) -> frozenset[tuple[int, int]]:
-    """The lines of each guess and of the atomicCAS that checks it.
+def speculative_reads(kernel: Function) -> frozenset[tuple[int, int]]:
+    """The lines of each speculative read and of the atomicCAS that checks it.
 
     A line that reads or writes other memory as well is left out: a finding there may be about that.
     """
@@ -42,7 +40,7 @@ def guesses(kernel: Function) -> frozenset[tuple[int, int]]:
     busy: list[tuple[int, int]] = []  # the node and the line of all that touches memory
     for function in reachable(kernel):
         nodes = list(walk(function.body))
-        for load, line in _guesses(nodes):
+        for load, line in _read_for_cas(nodes):
             found[id(load)] = load.at.line, line
         for node in nodes:
             if isinstance(node, Load | Assign | Increment) and isinstance(node.place, Deref):
@@ -51,7 +49,7 @@ def guesses(kernel: Function) -> frozenset[tuple[int, int]]:
     return frozenset(lines for lines in found.values() if lines[0] not in others)
 
 
-def _guesses(nodes: list[Any]) -> Iterator[tuple[Load, int]]:
+def _read_for_cas(nodes: list[Any]) -> Iterator[tuple[Load, int]]:
     """Reads whose value an atomicCAS compares with, and its line."""
     given = list(_given(nodes))
     for loop in nodes:

@@ -49,7 +49,7 @@ _once = lru_cache(maxsize=256)
 
 
 @_once
-def calls(function: Function) -> frozenset[str]:
+def used_intrinsics(function: Function) -> frozenset[str]:
     """The names of all intrinsics that a function uses, itself or by what it calls."""
     seen: set[int] = set()
     names: set[str] = set()
@@ -91,17 +91,12 @@ def shared_in(function: Function) -> tuple[Variable, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def shared_variables(kernel: Function) -> list[Variable]:
-    """Those of a kernel and of all functions that it calls."""
-    return list(dict.fromkeys(v for f in reachable(kernel) for v in shared_in(f)))
-
-
 BARRIERS = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"}
 
 
-def suspends(f: Function) -> bool:
+def has_barriers(f: Function) -> bool:
     """Whether its warps wait for each other."""
-    return not BARRIERS.isdisjoint(calls(f))
+    return not BARRIERS.isdisjoint(used_intrinsics(f))
 
 
 def leaves(node: Any) -> bool:

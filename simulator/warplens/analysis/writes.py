@@ -5,10 +5,9 @@ Who skips work for arrays that are only read must still look: a pointer may take
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from warplens.engine.survey import reachable, walk
+from warplens.analysis.traversal import reachable, walk
 from warplens.language.tree import (
     AddressOf,
     Assign,
@@ -61,8 +60,7 @@ def _behind_pointer(place: Any) -> bool:
     return isinstance(place, Deref)
 
 
-@lru_cache(maxsize=256)
-def written_through(kernel: Function) -> frozenset[Variable]:
+def written_variables(kernel: Function) -> frozenset[Variable]:
     """The variables through which a kernel, or what it calls, writes to memory."""
     written: set[Variable] = set()
     sources: list[tuple[Variable, set[Variable]]] = []

@@ -2,9 +2,9 @@
 
 A schedule says in which order the warps of a block run, and that its blocks come one after the other. Blocks
 that do not touch each other's global memory give the same bits side by side, and far sooner. Whether they do
-is watched, never guessed: `Touched` knows of each cell that is written which block touched it. Where blocks
-meet (or one of them fails, or they part at a barrier), memory becomes what it was, and the blocks run one by
-one, those after them as well. Only these meetings are harmless:
+is watched, never guessed: `ConflictDetector` knows of each cell that is written which block touched it. Where
+blocks meet (or one of them fails, or they part at a barrier), memory is rolled back, and the blocks run one
+by one, those after them as well. Only these meetings are harmless:
 
 - integer atomics whose old value nobody wants, all of one sort, commute;
 - atomics of one instruction come in the order of the blocks, as they do one by one.
@@ -21,35 +21,38 @@ from typing import Any
 
 import numpy as np
 
+from warplens.engine.access import Access
 from warplens.engine.axes import INT64, Axes
 from warplens.engine.generate import Code
 from warplens.engine.lanes import Lanes
 from warplens.engine.launch import Launch, Triple
 from warplens.engine.layouts import Warp
 from warplens.engine.memory import Global, Index, LanePointer, Value
-from warplens.engine.values import Mask, wide
-from warplens.engine.warps import outcome
-from warplens.language.types import Record, Scalar
+from warplens.engine.values import Mask
+from warplens.engine.warp_functions import outcome
 from warplens.report.transactions import alignment
 
 MOST_BLOCKS = 2048  # of a box; a block's number fits 16 bits
 MOST_SHARED = MOST_LOCAL = 1 << 26  # bytes of all blocks of a box
 MOST_BYTES = 1 << 27
-SEVERAL, ATOMIC = -32768, 32767  # what `Touched` says of a cell: several blocks read it; only atomics came
+SEVERAL, ATOMIC = (
+    -32768,
+    32767,
+)  # what `ConflictDetector` says of a cell: several blocks read it; only atomics came
 COMMUTE = {"atomicAdd": 1, "atomicSub": 1, "atomicMax": 2, "atomicMin": 3, "atomicAnd": 4, "atomicOr": 5,
            "atomicXor": 6}  # fmt: skip
 ndarray = np.ndarray
 
 
-class InterfereError(Exception):
-    """Blocks cannot run side by side; `again`: they may, now that it is known what is written."""
+class ConflictError(Exception):
+    """Blocks cannot run side by side; `retry`: they may, now that it is known what is written."""
 
-    def __init__(self, again: bool = False) -> None:
+    def __init__(self, retry: bool = False) -> None:
         super().__init__()
-        self.again = again
+        self.retry = retry
 
 
-class Touched:
+class ConflictDetector:
     """Who touches which global memory in one box of blocks. `written`: the bases of what any box writes."""
 
     def __init__(self, written: set[int]) -> None:
@@ -61,61 +64,70 @@ class Touched:
         self._units: dict[int, int] = {}
         self._bytes = self._instructions = 0
 
-    def restore(self) -> None:
+    def roll_back(self) -> None:
         """Memory as it was before the box."""
         for memory, before in self._before.values():
             memory[...] = before
 
     # ----------------------------------------------------------------------------------------------- accesses
 
-    def load(self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes) -> None:
+    def access(self, access: Access, lanes: Lanes) -> None:
+        """Raises where blocks meet in an access."""
+        if access.action == "load":
+            self._load(access, lanes)
+        elif access.action == "store":
+            self._store(access, lanes)
+        else:
+            self._atomic(access, lanes)
+
+    def _load(self, access: Access, lanes: Lanes) -> None:
+        memory = access.memory
         if memory.base not in self.written:
             self._loaded.add(memory.base)
             return
-        table, cells, block = self._cells(memory, offset, size, mask, lanes)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
         others = (kept != block) & (kept != -block)
         if not others.any():
             return
         if (kept[others] > 0).any():
-            raise InterfereError()
+            raise ConflictError()
         table[cells[others & (kept != 0)]] = SEVERAL
         fresh = kept == 0
         cells, block = cells[fresh], block[fresh]
         table[cells] = -block
         table[cells[table[cells] != -block]] = SEVERAL
 
-    def store(self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes) -> None:
-        self._writes(memory)
-        table, cells, block = self._cells(memory, offset, size, mask, lanes)
+    def _store(self, access: Access, lanes: Lanes) -> None:
+        self._writes(access.memory)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
         if not ((kept == 0) | (kept == block) | (kept == -block)).all():
-            raise InterfereError()
+            raise ConflictError()
         table[cells] = block
         if (table[cells] != block).any():  # two blocks in this very instruction
-            raise InterfereError()
+            raise ConflictError()
 
-    def atomic(
-        self, name: str, memory: Global, offset: Index, kind: Scalar, mask: Mask, wanted: bool, lanes: Lanes
-    ) -> None:
-        self._writes(memory)
-        table, cells, block = self._cells(memory, offset, kind.size, mask, lanes)
+    def _atomic(self, access: Access, lanes: Lanes) -> None:
+        (kind,), base = access.parts, access.memory.base
+        self._writes(access.memory)
+        table, cells, block = self._cells(access, lanes)
         kept = table[cells]
-        tag = 0 if wanted or kind.is_float else COMMUTE.get(name, 0)
+        tag = 0 if access.wanted or kind.is_float else COMMUTE.get(access.operation, 0)
         if tag:
-            tags = self._tags_of(memory.base)
+            tags = self._tags_of(base)
             if not ((kept == 0) | (kept == ATOMIC) & (tags[cells] == tag)).all():
-                raise InterfereError()
+                raise ConflictError()
             table[cells], tags[cells] = ATOMIC, tag
             return
         if not ((kept == 0) | (kept == block) | (kept == -block)).all():
-            raise InterfereError()
+            raise ConflictError()
         table[cells] = block
         met = table[cells] != block
         if met.any():
             self._instructions += 1
             table[cells[met]] = ATOMIC
-            self._tags_of(memory.base)[cells[met]] = -self._instructions  # equal to no other instruction's
+            self._tags_of(base)[cells[met]] = -self._instructions  # equal to no other instruction's
 
     # --------------------------------------------------------------------------------------------- the tables
 
@@ -124,7 +136,7 @@ class Touched:
         if base not in self.written:
             self.written.add(base)
             if base in self._loaded:  # by whom, nobody has watched
-                raise InterfereError(again=True)
+                raise ConflictError(retry=True)
         if base not in self._before:
             self._take(memory.bytes.nbytes)
             self._before[base] = memory.bytes, memory.bytes.copy()
@@ -132,22 +144,23 @@ class Touched:
     def _take(self, nbytes: int) -> None:
         self._bytes += nbytes
         if self._bytes > MOST_BYTES:
-            raise InterfereError()
+            raise ConflictError()
 
     def _cells(
-        self, memory: Global, offset: Index, size: int, mask: Mask, lanes: Lanes
+        self, access: Access, lanes: Lanes
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The table of a memory, and each cell that is touched with the number of the block, from 1 on."""
-        spread = np.broadcast_arrays(np.asarray(offset, INT64), lanes.axes.slots, np.asarray(mask))
+        memory, size, mask = access.memory, access.kind.size, access.mask
+        spread = np.broadcast_arrays(np.asarray(access.offset, INT64), lanes.axes.slots, np.asarray(mask))
         at, slots = spread[0].reshape(-1), spread[1].reshape(-1)
         if mask is not True:
             chosen = spread[2].reshape(-1)
             at, slots = at[chosen], slots[chosen]
         if not at.size or at.min() < memory.low or at.max() > memory.high - size:
-            raise InterfereError()  # one by one it is seen who is first
+            raise ConflictError()  # one by one it is seen who is first
         unit = alignment(size)
         if ((at + memory.base) & (unit - 1)).any():
-            raise InterfereError()
+            raise ConflictError()
         base = memory.base
         table = self._tables.get(base)
         if table is None:
@@ -180,7 +193,7 @@ class Touched:
 # ------------------------------------------------------------------------------------------------ the warps
 
 
-class WarpOfBlocks(Warp):
+class BatchedWarp(Warp):
     """The same warp of each block of a box; the axes are the threads of a warp, and blocks along z, y, x."""
 
     def __init__(
@@ -191,7 +204,7 @@ class WarpOfBlocks(Warp):
         number: int,
         memories: dict[int, LanePointer],
         ballots: list[Any],
-        touched: Touched,
+        touched: ConflictDetector,
     ) -> None:
         super().__init__(launch, first, number, memories, ballots)
         self.touched = touched
@@ -230,49 +243,10 @@ class WarpOfBlocks(Warp):
 
     # ----------------------------------------------------------------------------------- who touches what
 
-    def load(self, p: LanePointer, index: Value, kind: Scalar, mask: Mask, line: int) -> Value:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.load, p, index, kind.size, mask)
-        return super().load(p, index, kind, mask, line)
-
-    def load_vector(
-        self, p: LanePointer, index: Value, record: Record, mask: Mask, line: int
-    ) -> tuple[Value, ...]:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.load, p, index, record.size, mask)
-        return super().load_vector(p, index, record, mask, line)
-
-    def store(self, p: LanePointer, index: Value, value: Value, kind: Scalar, mask: Mask, line: int) -> None:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.store, p, index, kind.size, mask)
-        super().store(p, index, value, kind, mask, line)
-
-    def store_vector(
-        self, p: LanePointer, index: Value, value: tuple[Value, ...], record: Record, mask: Mask, line: int
-    ) -> None:
-        if type(p) is LanePointer and p.memory.space == "global":
-            self._watch(self.touched.store, p, index, record.size, mask)
-        super().store_vector(p, index, value, record, mask, line)
-
-    def _watch(self, touch: Any, p: LanePointer, index: Value, size: int, mask: Mask) -> None:
-        touch(p.memory, wide(index) * size + p.offset, size, mask, self)
-
-    def atomic(
-        self,
-        name: str,
-        p: LanePointer,
-        index: Value,
-        values: tuple[Value, ...],
-        kind: Scalar,
-        mask: Mask,
-        wanted: bool,
-        line: int,
-    ) -> Value:
-        if type(p) is LanePointer and p.memory.space == "global":
-            memory: Any = p.memory
-            offset = wide(index) * kind.size + p.offset
-            self.touched.atomic(name, memory, offset, kind, mask, wanted, self)
-        return super().atomic(name, p, index, values, kind, mask, wanted, line)
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        if access.memory.space == "global":
+            self.touched.access(access, self)
+        return super()._locate(access)
 
 
 class FirstWarp(Warp):
@@ -282,15 +256,10 @@ class FirstWarp(Warp):
         super().__init__(*args)
         self._written = written
 
-    def _write(self, memory: Any, *rest: Any) -> None:
-        if memory.space == "global":
-            self._written.add(memory.base)
-        super()._write(memory, *rest)
-
-    def _atomic(self, name: str, memory: Any, *rest: Any) -> Value:
-        if memory.space == "global":
-            self._written.add(memory.base)
-        return super()._atomic(name, memory, *rest)
+    def _locate(self, access: Access) -> tuple[Index, Mask]:
+        if access.action != "load" and access.memory.space == "global":
+            self._written.add(access.memory.base)
+        return super()._locate(access)
 
 
 # ------------------------------------------------------------------------------------------------- the boxes
@@ -331,26 +300,30 @@ def run_box(
 ) -> bool:
     """Run the blocks of a box side by side. False: memory is as it was, and they must run one by one."""
     while True:
-        touched = Touched(written)
+        touched = ConflictDetector(written)
         try:
             _run(code, launch, box, arguments, touched)
             return True
-        except InterfereError as error:
-            touched.restore()
-            if not error.again:
+        except ConflictError as error:
+            touched.roll_back()
+            if not error.retry:
                 return False
         except Exception:  # which one it is that fails first, one by one will show
-            touched.restore()
+            touched.roll_back()
             return False
 
 
 def _run(
-    code: Code, launch: Launch, box: tuple[Triple, Triple], arguments: Sequence[Any], touched: Touched
+    code: Code,
+    launch: Launch,
+    box: tuple[Triple, Triple],
+    arguments: Sequence[Any],
+    touched: ConflictDetector,
 ) -> None:
     memories: dict[int, LanePointer] = {}
     ballots: list[Any] = []
     numbers = range(launch.warps)[:: -1 if launch.reverse else 1]
-    warps = [WarpOfBlocks(launch, *box, number, memories, ballots, touched) for number in numbers]
+    warps = [BatchedWarp(launch, *box, number, memories, ballots, touched) for number in numbers]
     if not code.suspends:
         for warp in warps:
             code.run(warp, True, *arguments)
@@ -362,6 +335,6 @@ def _run(
             mask = next(steps, StopIteration)
             if mask is not StopIteration:
                 if not warp.all_here(mask):  # blocks that go different ways
-                    raise InterfereError()
+                    raise ConflictError()
                 going.append((warp, steps))
         waiting = going

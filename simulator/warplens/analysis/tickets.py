@@ -8,11 +8,10 @@ An atomic that decides how long a loop runs is none: there somebody tries for a 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from warplens.engine.survey import reachable, walk
-from warplens.engine.waits import behind, deciding
+from warplens.analysis.data_flow import backward_slice, termination_slice
+from warplens.analysis.traversal import reachable, walk
 from warplens.language.tree import (
     Binary,
     Function,
@@ -20,20 +19,19 @@ from warplens.language.tree import (
     Loop,
 )
 
-__all__ = ["tickets"]
+__all__ = ["ticket_lines"]
 
 COMPARES = {"==", "!=", "<", "<=", ">", ">="}
 COUNTS = {"atomicAdd", "atomicSub", "atomicInc", "atomicDec"}
 
 
-@lru_cache(maxsize=256)
-def tickets(kernel: Function) -> frozenset[int]:
+def ticket_lines(kernel: Function) -> frozenset[int]:
     """The lines of all tickets, where nothing else is updated atomically."""
     lines: set[int] = set()
     others: set[int] = set()
     for function in reachable(kernel):
         nodes = list(walk(function.body))
-        waiting = {id(node) for loop in nodes if isinstance(loop, Loop) for node in deciding(loop)}
+        waiting = {id(node) for loop in nodes if isinstance(loop, Loop) for node in termination_slice(loop)}
         compared = {id(node) for node in _compared(nodes)}
         for node in nodes:
             if isinstance(node, Intrinsic) and node.name.startswith("atomic"):
@@ -44,4 +42,4 @@ def tickets(kernel: Function) -> frozenset[int]:
 
 def _compared(nodes: list[Any]) -> list[Any]:
     """What is compared for being equal, or for which is larger."""
-    return behind([n for n in nodes if isinstance(n, Binary) and n.op in COMPARES], nodes)
+    return backward_slice([n for n in nodes if isinstance(n, Binary) and n.op in COMPARES], nodes)

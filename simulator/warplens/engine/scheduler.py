@@ -1,4 +1,4 @@
-"""Blocks whose threads wait for each other take turns: a warp that waits gives way to all others.
+"""Cooperative scheduling of blocks whose threads wait for each other: a warp that waits yields to the others.
 
 Warps run one by one, each until it ends, comes to a barrier or waits. What waits goes on when memory has
 changed. When all that are left wait, and nothing changes any more, they wait for ever. In a report a whole
@@ -20,7 +20,7 @@ from warplens.errors import Deadlock
 if TYPE_CHECKING:
     from warplens.engine.lanes import Lanes
 
-__all__ = ["Arrival", "Resident", "Wait", "take_turns"]
+__all__ = ["Arrival", "ResidentBlock", "Wait", "run_cooperatively"]
 
 FOR_EVER = "every other thread has ended or waits as well, so it never ends"
 IN_WARP = (
@@ -61,7 +61,7 @@ class Arrival:
 _END = object()
 
 
-class _Turn:
+class _RunningWarp:
     """One warp on its way."""
 
     def __init__(self, lanes: Lanes, run: Iterator[Any]) -> None:
@@ -84,22 +84,22 @@ class _Turn:
         self.at = next(self._run, _END)
 
 
-class Resident:
-    """A block of a launch that is on its way; `turns` are its warps, in the order in which they run, or all
-    its threads in lockstep."""
+class ResidentBlock:
+    """A block of a launch that is on its way; `warps` are its warps, in the order in which they run, or all
+    its threads in lockstep, as one."""
 
     def __init__(self, launch: Launch, warps: Iterable[tuple[Lanes, Iterator[Any]]]) -> None:
         self.launch = launch
-        self.turns = [_Turn(*warp) for warp in warps]
+        self.warps = [_RunningWarp(*warp) for warp in warps]
         self._kept: Any = None
 
     @property
     def ended(self) -> bool:
-        return all(turn.ended for turn in self.turns)
+        return all(warp.ended for warp in self.warps)
 
     @property
     def waits(self) -> list[Wait]:
-        return [turn.at for turn in self.turns if turn.waits]
+        return [warp.at for warp in self.warps if warp.waits]
 
     def go_on(self) -> bool:
         """Each warp as far as it comes; whether any came further."""
@@ -107,60 +107,60 @@ class Resident:
         if all(wait.still and wait.changes == self.launch.changes for wait in self.waits) and self.waits:
             return False  # and all others are at a barrier, or have ended
         if recorder is not None:
-            recorder.chunk(self.turns[0].lanes.first_block, 1, self._kept)
+            recorder.chunk(self.warps[0].lanes.first_block, 1, self._kept)
         further = False
-        tried: set[_Turn] = set()
-        while self._round(tried):
+        tried: set[_RunningWarp] = set()
+        while self._run_warps(tried):
             further = True
         if recorder is not None:
             self._kept = None if self.ended else recorder.leave()
         return further
 
-    def _round(self, tried: set[_Turn]) -> bool:
+    def _run_warps(self, tried: set[_RunningWarp]) -> bool:
         launch, further = self.launch, False
-        for turn in self.turns:
-            if turn.ended or turn.at_barrier:
+        for warp in self.warps:
+            if warp.ended or warp.at_barrier:
                 continue
-            if turn.waits:
-                if turn.at.changes == launch.changes if turn.at.still else turn in tried:
+            if warp.waits:
+                if warp.at.changes == launch.changes if warp.at.still else warp in tried:
                     continue
-                tried.add(turn)
+                tried.add(warp)
             before = launch.changes
-            turn.go_on()
-            further |= not turn.waits or launch.changes != before
-        if not self.ended and all(turn.ended or turn.at_barrier for turn in self.turns):
-            self._meet()
+            warp.go_on()
+            further |= not warp.waits or launch.changes != before
+        if not self.ended and all(warp.ended or warp.at_barrier for warp in self.warps):
+            self._release_barrier()
             further = True
         return further
 
-    def _meet(self) -> None:
+    def _release_barrier(self) -> None:
         """All warps that have not ended are at a barrier: they may go on."""
         recorder = self.launch.recorder
         if recorder is not None:
-            warps = np.concatenate([turn.lanes.warp_numbers() for turn in self.turns])
-            arrivals = [turn.at for turn in self.turns if turn.at_barrier]
+            warps = np.concatenate([warp.lanes.warp_numbers() for warp in self.warps])
+            arrivals = [warp.at for warp in self.warps if warp.at_barrier]
             exited = np.concatenate(
-                [np.ones((1, 32), bool) if turn.ended else turn.at.exited for turn in self.turns]
+                [np.ones((1, 32), bool) if warp.ended else warp.at.exited for warp in self.warps]
             )
             for line, name in dict.fromkeys((arrival.line, arrival.name) for arrival in arrivals):
                 active = [
-                    turn.at.active
-                    if turn.at_barrier and (turn.at.line, turn.at.name) == (line, name)
+                    warp.at.active
+                    if warp.at_barrier and (warp.at.line, warp.at.name) == (line, name)
                     else np.zeros((1, 32), bool)
-                    for turn in self.turns
+                    for warp in self.warps
                 ]
                 recorder.barrier(line, np.concatenate(active), warps, exited, name)
-        for turn in self.turns:
-            if turn.at_barrier:
-                turn.at = None
+        for warp in self.warps:
+            if warp.at_barrier:
+                warp.at = None
 
 
-def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
+def run_cooperatively(launch: Launch, blocks: Iterable[ResidentBlock]) -> None:
     """Begin each block in its order, and then let those that wait go on in turn, until all have ended."""
-    held: list[Resident] = []
+    held: list[ResidentBlock] = []
     last = 0
     for block in blocks:
-        last = block.turns[0].lanes.first_block
+        last = block.warps[0].lanes.first_block
         block.go_on()
         if not block.ended:
             held.append(block)
@@ -172,7 +172,7 @@ def take_turns(launch: Launch, blocks: Iterable[Resident]) -> None:
         waiting = [wait for block in held for wait in block.waits]
         if held and not further and all(wait.still for wait in waiting):
             first = min(waiting, key=lambda wait: wait.lanes.first_block)
-            first.lanes.endless(first.line, first.live, FOR_EVER + IN_WARP * first.is_part, Deadlock)
+            first.lanes.stop_loop(first.line, first.live, FOR_EVER + IN_WARP * first.is_part, Deadlock)
     if launch.recorder is not None:
         for wait in early:
             active = wait.lanes.axes.active(wait.live)

@@ -1,4 +1,6 @@
-"""A recorder that counts once what many blocks do alike. Its report is the plain recorder's, bit for bit.
+"""A recorder that counts once what is uniform, the same in many blocks.
+
+Its report is the plain recorder's, bit for bit.
 
 The blocks of a chunk run in lockstep. Where neither the addresses nor the mask of an access depend on a
 block's number along x, y or z, the blocks along that axis touch the same bytes (of shared memory: the same
@@ -6,9 +8,9 @@ bytes of their own copies), so that one of them stands for all and its counts ar
 follow, and each is looked at, never guessed:
 
 - `Rows` has the blocks that stand for the others. It is made of arrays that have length 1 along an axis.
-- As long as all blocks of the chunk met at the same barriers and accessed a shared array alike, one copy of
-  what was written and who came stands for all. At the first access that differs, or where a race depends on
-  the values, it is copied out: the lanes of the next block are so many lanes on.
+- As long as all blocks of the chunk met at the same barriers and accessed a shared array in the same way, one
+  copy of what was written and who came stands for all. At the first access that differs, or where a race
+  depends on the values, it is copied out: the lanes of the next block are so many lanes on.
 - What a kernel only reads cannot race. Which arrays those are is presumed, from the parameters; a write to
   one of them raises `WrittenError`, and who began the run begins it anew without.
 
@@ -71,7 +73,7 @@ class Rows:
         return x * y * z // (a * b * c)
 
 
-class AlikeRecorder(Recorder):
+class UniformRecorder(Recorder):
     """`only_read`: the bases of allocations that the kernel is presumed never to write to."""
 
     def __init__(self, *args: Any, only_read: frozenset[int] = frozenset(), **more: Any) -> None:
@@ -83,7 +85,7 @@ class AlikeRecorder(Recorder):
 
     # ----------------------------------------------------------------------------------------------- accesses
 
-    def access_alike(
+    def access_uniform(
         self, line: int, kind: str, memory: MemoryLike, offset: Ints, size: int, rows: Rows,
         all_rows: Callable[[], tuple[Ints, Bools, Ints]], value: Callable[[], Value],
     ) -> bool:  # fmt: skip
@@ -103,12 +105,12 @@ class AlikeRecorder(Recorder):
         state = None
         if memory.space != "constant":
             state = self._memories.state_for_all(memory) if alone else self._memories.state(memory)
-            if alone and not state.alike:
+            if alone and not state.uniform:
                 return False
             if kind == "load" and state.written is not None and not all_set(state.written, at, size).all():
                 return False
         here = self._tally.line(line, memory)
-        self._come_alike(here, rows)
+        self._come_uniform(here, rows)
         instant = self._order.tick(line)
         if not len(at):
             return True
@@ -117,23 +119,25 @@ class AlikeRecorder(Recorder):
                 self._bytes_together += size
             else:
                 _add_boxed(self._of_chunk(self._tally.bytes, rows), self._boxed(rows), size)
-        conflicts = self._count_alike(here, kind, memory, offset, size, rows)
+        conflicts = self._count_uniform(here, kind, memory, offset, size, rows)
         self._tally.touch(here, kind, memory, at, size)
-        self._draw_alike(line, kind, memory, size, rows, conflicts, all_rows)
+        self._draw_uniform(line, kind, memory, size, rows, conflicts, all_rows)
         if state is None:
             return True
         if memory.space == "global" and memory.base in self._only_read:
             if kind == "store":
                 raise WrittenError(memory.base)
             return True
-        if alone and self._remember_alike(line, kind, memory, state, offset, at, size, rows, chosen, instant):
+        if alone and self._remember_uniform(
+            line, kind, memory, state, offset, at, size, rows, chosen, instant
+        ):
             return True
         offset, active, warps = all_rows()
         given = value() if kind == "store" else None
         self._memories.remember(line, kind, memory, offset, size, active, warps, given, True, instant)
         return True
 
-    def _remember_alike(
+    def _remember_uniform(
         self, line: int, kind: str, memory: MemoryLike, state: State, offset: Ints, at: Ints, size: int,
         rows: Rows, chosen: Bools | None, instant: int,
     ) -> bool:  # fmt: skip
@@ -150,7 +154,7 @@ class AlikeRecorder(Recorder):
             set_bytes(state.written, at, size)
         return True
 
-    def _count_alike(
+    def _count_uniform(
         self, here: Tallied, kind: str, memory: MemoryLike, offset: Ints, size: int, rows: Rows
     ) -> Ints | None:
         """`Tally.count` of these rows, so many times. Blocks that are moved by whole lines of 128 bytes
@@ -204,7 +208,7 @@ class AlikeRecorder(Recorder):
         for name, count in counted:
             setattr(here.counters, name, getattr(here.counters, name) + count * times)
 
-    def _draw_alike(
+    def _draw_uniform(
         self, line: int, kind: str, memory: MemoryLike, size: int, rows: Rows, conflicts: Ints | None,
         all_rows: Callable[[], tuple[Ints, Bools, Ints]],
     ) -> None:  # fmt: skip
@@ -227,20 +231,20 @@ class AlikeRecorder(Recorder):
 
     # --------------------------------------------------------------------------- barriers, warps and branches
 
-    def come_alike(self, line: int, rows: Rows) -> None:
+    def come_uniform(self, line: int, rows: Rows) -> None:
         """The threads of `rows` come to a line, and nothing there is to be counted."""
-        self._come_alike(self._tally.line(line), rows)
+        self._come_uniform(self._tally.line(line), rows)
 
-    def branch_alike(self, line: int, taken: Bools, rows: Rows) -> None:
+    def branch_uniform(self, line: int, taken: Bools, rows: Rows) -> None:
         here = self._tally.line(line)
-        self._come_alike(here, rows)
+        self._come_uniform(here, rows)
         divergent = (rows.active & taken).any(axis=1) & (rows.active & ~taken).any(axis=1)
         here.counters.divergent_branches += rows.times * int(np.count_nonzero(divergent))
 
-    def barrier_alike(self, line: int, rows: Rows) -> None:
+    def barrier_uniform(self, line: int, rows: Rows) -> None:
         """All threads of the chunk meet."""
         here = self._tally.line(line)
-        self._come_alike(here, rows)
+        self._come_uniform(here, rows)
         self._event("barrier", line, rows.active, rows.warps, rows.active)
         here.counters.barriers += self._geometry.count
         self._order.barrier(self._geometry.first + np.arange(self._geometry.count))
@@ -260,7 +264,7 @@ class AlikeRecorder(Recorder):
 
     # -------------------------------------------------------------------------------------- who came, in sums
 
-    def _come_alike(self, here: Tallied, rows: Rows) -> None:
+    def _come_uniform(self, here: Tallied, rows: Rows) -> None:
         if rows.every:
             here.together += 1
         else:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from warplens.engine.survey import leaves, reachable, walk
+from warplens.analysis.traversal import leaves, reachable, walk
 from warplens.language.tree import Binary, Block, Function, If, Loop, Return, Statement, Switch
 
-__all__ = ["guards"]
+__all__ = ["guard_lines"]
 
 Lines = tuple[int, ...]
 
 
-def guards(kernel: Function) -> dict[int, Lines]:
+def guard_lines(kernel: Function) -> dict[int, Lines]:
     """By line, the lines of its guards, the innermost first: `if`, and loops over what they repeat."""
     found: dict[int, Lines] = {}
     for function in reachable(kernel):

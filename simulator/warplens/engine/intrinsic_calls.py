@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warplens.engine import copying, groups, mathematics
+from warplens.analysis.traversal import BARRIERS
+from warplens.engine import copying, group_operations, mathematics
 from warplens.engine.emitter import Emitter
 from warplens.engine.printing import Format
-from warplens.engine.survey import BARRIERS
 from warplens.language import bfloat, half
 from warplens.language.intrinsics import COPIES
 from warplens.language.tree import Function, Intrinsic, TextLiteral
@@ -73,7 +73,7 @@ class IntrinsicWriter:
         if name in VOTES:
             rest = ", ".join(arguments) if arguments else "0xffffffff, True"
             return code.temp(f"L.vote({name!r}, {rest}, {mask}, {line})")
-        if name in groups.FUNCTIONS:
+        if name in group_operations.FUNCTIONS:
             return self.group(node, arguments)
         function = mathematics.FUNCTIONS.get(name)
         if function is None:
@@ -97,14 +97,14 @@ class IntrinsicWriter:
         """What a group works out together; a sum in a tile of 32 is five additions of each lane."""
         code, name = self.code, node.name
         rest = [code.mask, str(node.at.line), *arguments]
-        if name in groups.COMBINED:
+        if name in group_operations.COMBINED:
             assert isinstance(node.type, Scalar)
             how, _, size = node.text.partition(":")
             steps = (int(size) or 32).bit_length() - 1
             flops = 0 if how in ("less", "greater") else steps  # the larger of two is a comparison
             code.tally(node, *((flops, 0) if node.type.is_float else (0, steps)))
             rest += [code.constant(node.text, "s"), code.constant(node.type, "k")]
-        return code.temp(f"{code.constant(groups.FUNCTIONS[name], 'group')}(L, {', '.join(rest)})")
+        return code.temp(f"{code.constant(group_operations.FUNCTIONS[name], 'group')}(L, {', '.join(rest)})")
 
     def barrier(self, node: Intrinsic) -> str:
         """__syncthreads, and its like that count the threads for which something holds."""

@@ -26,7 +26,7 @@ KEPT_BYTES = 64 << 20  # of arguments, that a report keeps at most
 Copies = dict[int, np.ndarray[Any, Any]]
 
 
-class Again:
+class Replay:
     """What a block needs to run as it did the first time: code, launch, and the arguments as they were."""
 
     def __init__(
@@ -84,6 +84,5 @@ class Again:
         launch, code = self._make(), self._code(mode)
         values = self._arguments.values(copies)
         code.variables.update(pointers(self._variables, copies))
-        launch.waits = code.waits
         x, y, _ = launch.grid
         return code, launch, values, (block % x, block // x % y, block // (x * y))

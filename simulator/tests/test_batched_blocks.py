@@ -16,7 +16,7 @@ from tiers import check_each, slow_but
 
 from warplens import KernelFault, RawKernel, RawModule, simulate
 from warplens.engine import run
-from warplens.engine.side_by_side import boxes
+from warplens.engine.batched_blocks import boxes
 
 SCHEDULES = ("forward", "reverse")
 by_schedule = pytest.mark.parametrize("schedule", SCHEDULES)

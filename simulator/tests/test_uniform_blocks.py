@@ -1,4 +1,4 @@
-"""The report that counts alike blocks once is the plain recorder's, with all that is in it."""
+"""The report that counts uniform blocks once is the plain recorder's, with all that is in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tiers import check_each, slow_but
 import warplens.engine.run
 from warplens import CompileError, RawKernel, RawModule, Report, cp, profile
 from warplens.detect.shadow import Shadow
-from warplens.engine.writes import written_through
 
 
 def both(run: Callable[[], Report]) -> Report:
@@ -183,7 +182,7 @@ def test_what_is_only_read_is_followed() -> None:
         c[g[t]] += e[t] + s.u[t];
         atomicAdd(&h[t], 1);
     }"""
-    found = written_through(RawKernel(source, "k").function)
+    found = RawKernel(source, "k").facts.written_variables
     assert sorted(v.name for v in found if v.storage == "param") == ["b", "c", "d", "h", "p"]
 
 

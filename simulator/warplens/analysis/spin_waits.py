@@ -4,26 +4,24 @@ while (*(volatile int*)flag == 0);                  // a volatile load decides w
 while (atomicCAS(lock, 0, 1) != 0);                 // an atomic that would do the same each time
 
 A loop that tries to change a cell from what it has just read, or that takes the next piece of work by adding
-to a counter, waits for nobody: each round brings one thread forward.
+to a counter, waits for nobody: each iteration brings one thread forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from warplens.engine.survey import BARRIERS, leaves, reachable, walk
+from warplens.analysis.data_flow import backward_slice, sets_variable, termination_slice
+from warplens.analysis.traversal import BARRIERS, reachable, walk
 from warplens.language.tree import (
     Assign,
     Call,
     Decay,
-    Declare,
     Deref,
     Expression,
     Function,
-    If,
     Increment,
     Intrinsic,
     Literal,
@@ -32,18 +30,16 @@ from warplens.language.tree import (
     MemberPlace,
     Place,
     PointerAdd,
-    Switch,
-    Variable,
     VariablePlace,
 )
 
-__all__ = ["Waits", "behind", "deciding", "plain_waits", "reads_once", "waits"]
+__all__ = ["SpinWaits", "hoistable_loads", "spin_waits", "unmarked_waits"]
 
 ADDS = ("atomicAdd", "atomicSub", "atomicInc", "atomicDec")
 
 
 @dataclass(frozen=True)
-class Waits:
+class SpinWaits:
     """`loops` (by `id`) in which a thread may wait, `functions` with such a loop in them or in what they
     call: none where no loop waits. `polls`: the places (by `id`) whose volatile loads decide about the end of
     a loop."""
@@ -56,8 +52,8 @@ class Waits:
         return bool(self.loops)
 
 
-@lru_cache(maxsize=256)
-def waits(kernel: Function) -> Waits:
+def spin_waits(kernel: Function) -> SpinWaits:
+    """The loops of a kernel, and of all that it calls, in which a thread waits for another one."""
     loops: set[int] = set()
     holders: set[Function] = set()
     polls: set[int] = set()
@@ -66,36 +62,35 @@ def waits(kernel: Function) -> Waits:
         for loop in walk(function.body):
             if not isinstance(loop, Loop):
                 continue
-            inside, asked = list(_with_calls(walk(loop))), list(_with_calls(deciding(loop)))
+            inside, asked = list(_with_calls(walk(loop))), list(_with_calls(termination_slice(loop)))
             polls |= {id(n.place) for n in asked if _is_volatile(n)}
             found |= _is_wait(asked, inside)
             if any(_is_volatile(n) or _is_atomic(n) for n in inside):
                 loops.add(id(loop))
                 holders.add(function)
     if not found:
-        return Waits(frozenset(), frozenset(), frozenset(polls))
+        return SpinWaits(frozenset(), frozenset(), frozenset(polls))
     callers = [f for f in reachable(kernel) if not holders.isdisjoint(reachable(f))]
-    return Waits(frozenset(loops), frozenset(callers), frozenset(polls))
+    return SpinWaits(frozenset(loops), frozenset(callers), frozenset(polls))
 
 
-def reads_once(loop: Loop) -> list[Load]:
-    """What the end of a loop hangs on in memory, which a compiler may read before it, once."""
-    loads = [n for n in _with_calls(deciding(loop)) if isinstance(n, Load) and not n.place.volatile]
+def hoistable_loads(loop: Loop) -> list[Load]:
+    """What the end of a loop hangs on in memory, and a compiler may read before it, once."""
+    loads = [n for n in _with_calls(termination_slice(loop)) if isinstance(n, Load) and not n.place.volatile]
     return [n for n in loads if _is_memory(_root(n.place))]
 
 
-@lru_cache(maxsize=256)
-def plain_waits(kernel: Function) -> dict[int, int]:
+def unmarked_waits(kernel: Function) -> dict[int, int]:
     """The lines of loads on which the end of a loop hangs, with its line, where it neither changes memory,
-    nor polls, nor reads elsewhere in the next round."""
+    nor polls, nor reads elsewhere in the next iteration: a wait that no atomic or volatile marks."""
     found: dict[int, int] = {}
     for function in reachable(kernel):
         for loop in walk(function.body):
-            if isinstance(loop, Loop) and (loads := reads_once(loop)):
+            if isinstance(loop, Loop) and (loads := hoistable_loads(loop)):
                 inside = list(_with_calls(walk(loop)))
                 if any(_is_volatile(n) or _is_atomic(n) for n in inside):
                     continue
-                changed = {n.place.variable for n in inside if _sets(n)}
+                changed = {n.place.variable for n in inside if sets_variable(n)}
                 if any(_stores(n) or (isinstance(n, Intrinsic) and n.name in BARRIERS) for n in inside):
                     continue
                 for load in loads:
@@ -118,8 +113,8 @@ def _same_each_time(node: Intrinsic, inside: list[Any]) -> bool:
     values = node.arguments[1:]
     if node.name in ADDS and not (isinstance(values[0], Literal) and values[0].value == 0):
         return any(_undoes(n, node) for n in inside)
-    changed = {n.place.variable for n in inside if _sets(n)}
-    for n in behind(list(values), inside):
+    changed = {n.place.variable for n in inside if sets_variable(n)}
+    for n in backward_slice(list(values), inside):
         if isinstance(n, Load) and not isinstance(_root(n.place), VariablePlace):
             return False
         if isinstance(n, Intrinsic | Call) or (isinstance(n, VariablePlace) and n.variable in changed):
@@ -137,10 +132,6 @@ def _undoes(node: Any, other: Intrinsic) -> bool:
 def _names(pointer: Expression) -> list[Any]:
     kinds = {VariablePlace: "variable", Literal: "value", MemberPlace: "field"}
     return [getattr(n, kinds[type(n)]) for n in walk(pointer) if type(n) in kinds]
-
-
-def _sets(node: Any) -> bool:
-    return isinstance(node, Assign | Increment) and isinstance(node.place, VariablePlace)
 
 
 def _stores(node: Any) -> bool:
@@ -186,46 +177,3 @@ def _with_calls(nodes: Iterable[Any]) -> Iterator[Any]:
                 if function not in seen:
                     seen.add(function)
                     yield from walk(function.body)
-
-
-# ---------------------------------------------------------------------------- what the end of a loop hangs on
-
-
-def deciding(loop: Loop) -> list[Any]:
-    """What a loop's tests are made of, what the variables in them are set to within it, and whether."""
-    inside = list(walk(loop.body))
-    branches = [node for node in inside if isinstance(node, If | Switch)]
-    tests = [loop.test] if loop.test is not None else []
-    tests += [_asked(node) for node in branches if leaves(node)]
-    while True:
-        found = behind(list(tests), inside)
-        variables = {node.variable for node in found if isinstance(node, VariablePlace)}
-        more = [_asked(n) for n in branches if _asked(n) not in tests and _set_in(n) & variables]
-        if not more:
-            return found
-        tests += more
-
-
-def _asked(node: If | Switch) -> Expression:
-    return node.test if isinstance(node, If) else node.value
-
-
-def _set_in(node: If | Switch) -> set[Variable]:
-    return {n.place.variable for n in walk(node) if _sets(n)}
-
-
-def behind(todo: list[Any], nodes: list[Any]) -> list[Any]:
-    """What some expressions are made of, and what `nodes` set the variables in them to."""
-    given: dict[Variable, list[Expression]] = {}
-    for node in nodes:
-        if isinstance(node, Declare) and isinstance(node.initial, Expression):
-            given.setdefault(node.variable, []).append(node.initial)
-        elif isinstance(node, Assign) and isinstance(node.place, VariablePlace):
-            given.setdefault(node.place.variable, []).append(node.value)
-    found: list[Any] = []
-    while todo:
-        for node in walk(todo.pop()):
-            found.append(node)
-            if isinstance(node, VariablePlace):
-                todo += given.pop(node.variable, [])
-    return found

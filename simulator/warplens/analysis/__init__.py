@@ -1,0 +1,1 @@
+"""What the source of a kernel tells before it runs: `facts` has it all."""
