@@ -12,7 +12,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-
 # For every slider: the arrow keys move it, and not JupyterLab's selection.
 OWN_KEYS = "data-lm-suppress-shortcuts"
 

@@ -80,6 +80,21 @@ return status ? status.getAttribute('data-status') : '';
 """
 
 
+WITH_SLIDER = "05a_elements.ipynb"
+FOCUS_SLIDER = """
+const slider = document.querySelector('.jp-OutputArea input[type=range]');
+slider.scrollIntoView({block: 'center'});
+slider.closest('.jp-Cell').click();
+slider.focus();
+"""
+# The place of the slider that has the focus, and which cell is selected.
+SLIDER = """
+const slider = document.querySelector('.jp-OutputArea input[type=range]');
+const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
+return document.activeElement === slider
+  ? [+slider.value, cells.findIndex(cell => cell.classList.contains('jp-mod-active'))] : null;
+"""
+
 # The notebook that is seen, of all that are open.
 SEEN = "const seen = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');"
 NAME_SEEN = """
@@ -529,3 +544,16 @@ def test_the_learner_finds_lessons_and_exercises(lab: Lab) -> None:
     assert [path.name for path in sorted((work / "chapters").glob("*.ipynb"))] == CHAPTERS
     exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
     assert [path.name for path in sorted((work / "exercises").glob("*.ipynb"))] == exercises
+
+
+def test_the_arrow_keys_move_a_slider_and_not_the_selected_cell(browser: Any, lab: Lab) -> None:
+    open_chapter(browser, lab, WITH_SLIDER)
+
+    def focus() -> None:
+        browser.execute_script(FOCUS_SLIDER)
+
+    insist("focus the slider", focus, lambda: browser.execute_script(SLIDER) is not None)
+    before = browser.execute_script(SLIDER)
+    for key, by in ((Keys.ARROW_DOWN, -1), (Keys.ARROW_LEFT, -2), (Keys.ARROW_UP, -1)):
+        ActionChains(browser).send_keys(key).perform()
+        assert browser.execute_script(SLIDER) == [before[0] + by, before[1]]

@@ -122,10 +122,16 @@ const loaded = [...document.images].map(image => image.decode().catch(() => {}))
 Promise.all(loaded).then(() => done(seen()));
 """
 
+# Of the page and of the report: how wide it is, and how much of that is seen.
+WIDTHS = """
+return [document.documentElement, document.querySelector(".cuda-report")]
+  .map(node => [node.scrollWidth, node.clientWidth]);
+"""
+
 
 def seen(browser: Any, folder: Path, notebook: Any, theme: str) -> dict[str, Any]:
     """What the browser makes of the outputs of a notebook in JupyterLab's `theme`."""
-    exporter = HTMLExporter(template_name="lab", theme=theme)
+    exporter = HTMLExporter(template_name="lab", theme=theme)  # type: ignore[no-untyped-call]
     exporter.mathjax_url = exporter.require_js_url = exporter.mermaid_js_url = ""  # no network
     page, _ = exporter.from_notebook_node(notebook)
     file = folder / f"{theme}.html"
@@ -167,6 +173,28 @@ def test_what_is_shown_can_be_read(browser: Any, tmp_path: Path, theme: str) -> 
     assert {"Races", "What costs most"} <= {text["text"] for text in found["texts"]}
     assert len(found["texts"]) > 300
     assert_readable(found)
+
+
+def test_a_saved_report_can_be_read_and_scrolls_where_it_is_wide(browser: Any, tmp_path: Path) -> None:
+    x = cp.zeros(64, np.float32)
+    report = profile(RawKernel(KERNEL, "reverse"), (1,), (64,), (x, x))
+    for name, saved in {"report.html": report, "two.html": report | report}.items():
+        saved.save(tmp_path / name)
+        browser.get((tmp_path / name).as_uri())
+        for theme in ("light", "dark"):
+            browser.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia",
+                {"features": [{"name": "prefers-color-scheme", "value": theme}]},
+            )
+            found = browser.execute_async_script(CONTRASTS.replace(".jp-OutputArea-output", "body"))
+            assert len(found["texts"]) > 50
+            assert_readable(found)
+            assert (max(found["texts"][0]["ground"]) < 50) == (theme == "dark")
+        browser.set_window_size(400, 800)
+        page, box = browser.execute_script(WIDTHS)
+        browser.set_window_size(1400, 1000)
+        assert page[0] <= page[1]
+        assert box[0] > box[1]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

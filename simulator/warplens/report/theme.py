@@ -9,32 +9,33 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from warplens.report.pictures import EVENTS, POOR, WRONG
+
 
 def _theme(jupyter: str, code: str, light: str, dark: str) -> str:
     return f"var(--jp-{jupyter}, var(--vscode-{code}, light-dark({light}, {dark})))"
 
 
 def _letters(hue: str) -> str:
-    return f"color-mix(in srgb, {hue} 60%, var(--ink))"
+    return f"color-mix(in srgb, {hue} 66%, var(--ink))"
 
 
 def _ground(hue: str) -> str:
     return f"color-mix(in srgb, {hue} 22%, var(--paper))"
 
 
-RED, ORANGE, GREEN, BLUE, PURPLE = "#c8102e", "#d98f00", "#1c8a4a", "#2b6ca3", "#9b4f96"
 VARIABLES = {
     "paper": _theme("layout-color0", "editor-background", "#fff", "#111"),
     "ink": _theme("content-font-color1", "editor-foreground", "#1f2933", "#e4e7eb"),
     "muted": "color-mix(in srgb, var(--ink) 72%, var(--paper))",
     "line": "color-mix(in srgb, var(--ink) 12%, var(--paper))",
-    "red": _letters(RED),
-    "orange": _letters(ORANGE),
-    "green": _letters(GREEN),
-    "blue": _letters(BLUE),
-    "purple": _letters(PURPLE),
-    "red-ground": _ground(RED),
-    "orange-ground": _ground(ORANGE),
+    "red": _letters(WRONG),
+    "orange": _letters(POOR),
+    "green": _letters("#1c8a4a"),
+    "blue": _letters(EVENTS["load"]),
+    "purple": _letters(EVENTS["atomic"]),
+    "red-ground": _ground(WRONG),
+    "orange-ground": _ground(POOR),
 }
 COLOURS = "".join(f"--{name}: {value}; " for name, value in VARIABLES.items())
 
