@@ -38,7 +38,7 @@ class Cell:
 
     def _repr_html_(self) -> str:
         told = "<br>".join(f"<code>{escape(line)}</code>" for line in self._declarations())
-        told = f"<div>{told}</div>"
+        told = f"<div style='color:#56616c'>{told}</div>"
         return told if self.quiet else listing(self.module.source) + told
 
     def _declarations(self) -> list[str]:
