@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted(path.name for path in (ROOT / "chapters").glob("*.ipynb"))
-FEW = ("04a_threads.ipynb", "06d_generating.ipynb", "07a_state_spaces.ipynb")
+FEW = ("04a_threads.ipynb", "06b_attention.ipynb", "06c_gpt.ipynb", "07a_state_spaces.ipynb")
 LEAST = 4.5
 KERNEL = """
 extern "C" __global__ void reverse(const float* x, float* y) {
