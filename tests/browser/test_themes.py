@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ import pytest
 from nbconvert import HTMLExporter
 
 from coursekit.grading import progress
+from coursekit.grading.assemble import load_chapter
+from coursekit.grading.feedback import feedback
+from coursekit.grading.report import Run, report
+from coursekit.grading.results import UNSOLVED, ExerciseResult, Result
+from coursekit.grading.submissions import Submission
 from coursekit.install import doctor
 from minilib.draw import step_backward
 from minilib.scalar import Value
@@ -152,6 +158,17 @@ def page_of(one: Any) -> str:
     return str(one._repr_mimebundle_()[0]["text/html"])
 
 
+def assert_page_follows_the_system(browser: Any) -> None:
+    for theme in ("light", "dark"):
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        )
+        found = browser.execute_async_script(CONTRASTS.replace(".jp-OutputArea-output", "body"))
+        assert len(found["texts"]) > 30
+        assert_readable(found)
+        assert (max(found["texts"][0]["ground"]) < 50) == (theme == "dark")
+
+
 @cache
 def fresh() -> Any:
     """A notebook of everything that the course and the simulator show as HTML, made now."""
@@ -177,24 +194,33 @@ def test_what_is_shown_can_be_read(browser: Any, tmp_path: Path, theme: str) -> 
 
 def test_a_saved_report_can_be_read_and_scrolls_where_it_is_wide(browser: Any, tmp_path: Path) -> None:
     x = cp.zeros(64, np.float32)
-    report = profile(RawKernel(KERNEL, "reverse"), (1,), (64,), (x, x))
-    for name, saved in {"report.html": report, "two.html": report | report}.items():
+    race = profile(RawKernel(KERNEL, "reverse"), (1,), (64,), (x, x))
+    for name, saved in {"report.html": race, "two.html": race | race}.items():
         saved.save(tmp_path / name)
         browser.get((tmp_path / name).as_uri())
-        for theme in ("light", "dark"):
-            browser.execute_cdp_cmd(
-                "Emulation.setEmulatedMedia",
-                {"features": [{"name": "prefers-color-scheme", "value": theme}]},
-            )
-            found = browser.execute_async_script(CONTRASTS.replace(".jp-OutputArea-output", "body"))
-            assert len(found["texts"]) > 50
-            assert_readable(found)
-            assert (max(found["texts"][0]["ground"]) < 50) == (theme == "dark")
+        assert_page_follows_the_system(browser)
         browser.set_window_size(400, 800)
         page, box = browser.execute_script(WIDTHS)
         browser.set_window_size(1400, 1000)
         assert page[0] <= page[1]
         assert box[0] > box[1]
+
+
+def test_the_pages_of_a_grading_can_be_read(browser: Any, tmp_path: Path) -> None:
+    chapter = load_chapter(ROOT / "solutions" / "04a_threads.ipynb")
+    ends = [(None, ()), (0, ("wrong",)), (0, (UNSOLVED,)), (0.5, ("`y` is off by one",))]
+    graded = tuple(
+        ExerciseResult(one, one.points if points is None else points, said, hint="Look at `y`.")
+        for one, (points, said) in zip(chapter.exercises, cycle(ends))
+    )
+    answers = {one.number: KERNEL for one in chapter.exercises}
+    ada = Result(Submission("Ada", "ada", "ada.ipynb", answers), graded, comment="Well begun.")
+    bob = Result(Submission("Bob", "bob", "bob.ipynb"), refused="`bob.ipynb` is no notebook")
+    run = Run(chapter, (ada, bob), 0, "today", "a machine", 3.0, ("`eve.py` was passed over",))
+    for name, page in {"feedback.html": feedback(chapter, ada), "report.html": report(run)}.items():
+        (tmp_path / name).write_text(page, encoding="utf-8")
+        browser.get((tmp_path / name).as_uri())
+        assert_page_follows_the_system(browser)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
