@@ -137,7 +137,7 @@ return [document.documentElement, document.querySelector(".cuda-report")]
 
 def seen(browser: Any, folder: Path, notebook: Any, theme: str) -> dict[str, Any]:
     """What the browser makes of the outputs of a notebook in JupyterLab's `theme`."""
-    exporter = HTMLExporter(template_name="lab", theme=theme)  # type: ignore[no-untyped-call]
+    exporter = HTMLExporter(template_name="lab", theme=theme)
     exporter.mathjax_url = exporter.require_js_url = exporter.mermaid_js_url = ""  # no network
     page, _ = exporter.from_notebook_node(notebook)
     file = folder / f"{theme}.html"
