@@ -35,7 +35,7 @@ def test_the_recorded_rows_are_of_the_same_numbers_and_training_takes_seconds():
 def test_the_text_of_the_benchmark_has_a_million_characters_and_words_in_cipher():
     text = bpe.megabyte()
     assert len(text) == 1_000_000
-    assert "The statement" in text and "Uif tubufnfou" in text and "Vjg uvcvgogpv" in text
+    assert "Assert statements" in text and "Bttfsu tubufnfout" in text and "Cuugtv uvcvgogpvu" in text
 
 
 def test_the_slider_of_the_lesson_has_every_state_and_a_still_in_one_output():
