@@ -12,6 +12,9 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+# For every slider: the arrow keys move it, and not JupyterLab's selection.
+OWN_KEYS = "data-lm-suppress-shortcuts"
+
 
 @dataclass(frozen=True, repr=False)
 class Described:
@@ -95,7 +98,7 @@ def stepper(frames: Sequence[Described], label: str, about: str, still: Describe
     )
     slider = (
         f'<label>{escape(label)} <input type="range" min="0" max="{last}" value="{last}" step="1" '
-        f'aria-label="{escape(about)}" style="width: 240px"> <output>{last}</output></label>'
+        f'{OWN_KEYS} aria-label="{escape(about)}" style="width: 240px"> <output>{last}</output></label>'
     )
     place = f'<div id="{key}" data-picture>{slider}{images}</div>'
     return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>')

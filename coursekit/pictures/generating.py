@@ -206,7 +206,7 @@ function draw() {
     if (i < shown) {
       add("rect", { x: i * step + 2, y: 160 - 150 * x, width: step - 4, height: 150 * x, fill });
       add("text", { x: (i + 0.5) * step, y: 176, "text-anchor": "middle", "font-size": 13,
-        fill: x > 0 ? "currentColor" : "#b8bec5" }, tokens[i]);
+        fill: "currentColor", opacity: x > 0 ? 1 : 0.4 }, tokens[i]);
       if (x >= 0.02) add("text", { x: (i + 0.5) * step, y: 155 - 150 * x, "text-anchor": "middle",
         "font-size": 10, fill: "currentColor" }, Math.round(100 * x) + "%");
     }
@@ -224,7 +224,7 @@ for (const name in at) {
   const [min, max, by] = range[name], label = document.createElement("label");
   label.style.cssText = "display: grid; grid-template-columns: 90px 1fr 48px; gap: 8px; align-items: center";
   label.innerHTML = `<span>${name}</span>
-    <input type="range" min="${min}" max="${max}" step="${by}"><output></output>`;
+    <input type="range" min="${min}" max="${max}" step="${by}" data-lm-suppress-shortcuts><output></output>`;
   const [input, value] = [label.querySelector("input"), label.querySelector("output")];
   input.value = at[name];
   value.textContent = at[name];

@@ -88,7 +88,8 @@ def draw_standstill(
 TIME = """<div class="kept" style="max-width: 700px; font: 13px sans-serif">
 STILL
 <div class="moving" style="display: none">
-<label>steepness <output></output> <input type="range" min="0" value="0" style="width: 50%"></label>
+<label>steepness <output></output>
+<input type="range" min="0" value="0" style="width: 50%" data-lm-suppress-shortcuts></label>
 <svg viewBox="0 0 700 280" width="100%" role="img" aria-label="lengths of steps, and the state"></svg>
 </div>
 <script>
@@ -104,11 +105,12 @@ function draw() {
   const k = +range.value, out = [];
   delta[k].forEach((d, t) => out.push(`<rect x="${x(t) - 6}" width="12" y="${70 - 60 * d / highest}"
     height="${60 * d / highest}" fill="${marked[t] ? "#c8102e" : "#9aa5b1"}"/>`));
-  out.push(`<path d="M 10 70 H 690" stroke="#9aa5b1"/><text x="0" y="12" font-size="12">Δ</text>`);
+  out.push(`<path d="M 10 70 H 690" stroke="#9aa5b1"/><text y="12" font-size="12"
+    fill="currentColor">Δ</text>`);
   values.forEach((v, t) => out.push(`<circle cx="${x(t)}" cy="${y(v)}" r="5" stroke="#9aa5b1"
     fill="${marked[t] ? "#c8102e" : "white"}"/>`));
   const line = numbers => numbers.map((v, t) => t ? `H ${x(t)} V ${y(v)}` : `M ${x(t)} ${y(v)}`).join(" ");
-  out.push(`<path d="${line(wanted)}" fill="none" stroke="#1f2933" stroke-dasharray="2 3"/>`);
+  out.push(`<path d="${line(wanted)}" fill="none" stroke="currentColor" stroke-dasharray="2 3"/>`);
   out.push(`<path d="${line(states[k])}" fill="none" stroke="#2f6ea5" stroke-width="2.5"/>`);
   svg.innerHTML = out.join("");
   root.querySelector("output").textContent = `${steepness[k]}, off by ${off[k].toFixed(2)}`;

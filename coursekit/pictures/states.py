@@ -320,8 +320,8 @@ _SCRIPT = """(id, friction0, step0, seconds, [blue, orange, grey]) => {
   for (const name in at) {
     const label = document.createElement("label"), [min, max, by] = ranges[name];
     label.style.cssText = "display: grid; grid-template-columns: 70px 1fr 48px; gap: 8px";
-    label.innerHTML = `<span>${name}</span><input type="range" min="${min}" max="${max}" step="${by}">` +
-      "<output></output>";
+    label.innerHTML = `<span>${name}</span><input type="range" min="${min}" max="${max}" step="${by}"` +
+      " data-lm-suppress-shortcuts><output></output>";
     const [input, value] = [label.querySelector("input"), label.querySelector("output")];
     input.value = at[name];
     value.textContent = at[name].toFixed(2);

@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from coursekit.pictures.described import as_text, show_described
+from coursekit.pictures.described import OWN_KEYS, as_text, show_described
 from coursekit.pictures.plots import BLUE, INK, ORANGE
 from minilib.bpe import bytes_of, merged, pieces, visible
 from minilib.draw import Picture
@@ -76,7 +76,7 @@ class Melting(Picture):
         return TEMPLATE.format(
             merges=self.merges, spans=spans, count=len(self.steps[-1][1]),
             data=data.replace("</", "<\\/"), colours=json.dumps(COLOURS), span=SPAN,
-            ink=INK, page=PAGE, label=escape(self.summary),
+            ink=INK, page=PAGE, keys=OWN_KEYS, label=escape(self.summary),
         )  # fmt: skip
 
     def _repr_mimebundle_(
@@ -88,7 +88,7 @@ class Melting(Picture):
 
 SPAN = "display:inline-block;padding:2px 3px;margin:1px;border-radius:4px;white-space:pre"
 TEMPLATE = """<div data-picture style="color:{ink};background:{page};padding:8px;max-width:760px">
-<label>merges: <input type="range" min="0" max="1000" value="1000" aria-label="{label}"
+<label>merges: <input type="range" min="0" max="1000" value="1000" {keys} aria-label="{label}"
  style="width:60%;vertical-align:middle"> <output>{merges}</output></label>
 <div data-tokens style="font:15px monospace;line-height:1.9;min-height:6em">{spans}</div>
 <div><b data-count>{count}</b> tokens</div>

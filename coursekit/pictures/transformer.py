@@ -114,7 +114,8 @@ def draw_training(losses: Sequence[float], said: Mapping[int, Sequence[str]], te
 PAGE = """<div class="told" style="max-width: 640px; font: 13px sans-serif">
 STILL
 <div class="moving" style="display: none">
-<label>training, step <output></output> <input type="range" min="0" value="0" style="width: 60%"></label>
+<label>training, step <output></output>
+<input type="range" min="0" value="0" style="width: 60%" data-lm-suppress-shortcuts></label>
 <svg viewBox="0 0 640 190" width="100%" role="img" aria-label="the loss, step by step"></svg>
 <pre aria-live="polite" style="font: 15px/1.5 monospace"></pre>
 </div>
@@ -124,6 +125,7 @@ const root = document.currentScript ? document.currentScript.closest(".told")
   : [...document.querySelectorAll(".told")].pop();
 const { losses, steps, said, right, asked } = DATA;
 const svg = root.querySelector("svg"), range = root.querySelector("input");
+const wrong = "color-mix(in srgb, #c8102e 60%, currentColor)";  // which a light and a dark page can show
 const top = Math.max(...losses), last = losses.length - 1;
 const x = i => 10 + 620 * Math.min(i, last) / last, y = i => 180 - 170 * losses[Math.min(i, last)] / top;
 const path = losses.map((_, i) => `${i ? "L" : "M"} ${x(i).toFixed(1)} ${y(i).toFixed(1)}`).join(" ");
@@ -136,7 +138,7 @@ function draw() {
   dot.setAttribute("cy", y(at));
   root.querySelector("output").textContent = `${at}, loss ${losses[Math.min(at, last)].toFixed(3)}`;
   root.querySelector("pre").innerHTML = said[k].map((line, i) => `${asked[i]} → ` + [...line].map((c, j) =>
-    c === right[i][j] ? c : `<b style="color: #c8102e">${c}</b>`).join("")).join("\\n");
+    c === right[i][j] ? c : `<b style="color: ${wrong}">${c}</b>`).join("")).join("\\n");
 }
 range.oninput = draw;
 root.querySelector("img").style.display = "none";

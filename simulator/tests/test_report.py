@@ -241,6 +241,15 @@ def test_html_has_a_row_for_each_source_line_and_pictures(shift):
         ElementTree.fromstring(svg)
 
 
+def test_a_report_is_saved_as_a_page(shift, tmp_path):
+    for report in (shift, shift | shift):
+        report.save(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert page.startswith("<!DOCTYPE html>") and report._repr_html_() in page
+    with pytest.raises(ValueError, match=r"'report\.txt' must end in \.html"):
+        shift.save(tmp_path / "report.txt")
+
+
 def test_html_escapes_the_source(monkeypatch):
     monkeypatch.setattr(recording, "SOURCE", "if (a < b) <script>alert(1)</script>;")
     run = Run()

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+from selenium import webdriver
 
 FIRST = "first attempt"
+SECONDS = 300  # for a script in the page
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1400,1000",
+]
 SEEN = """
 const text = kind => [...document.querySelectorAll(kind)].map(node => node.innerText.trim()).filter(Boolean);
 return {
@@ -21,6 +37,23 @@ return {
   terminal: text('.jp-Terminal .xterm-accessibility-tree'),
 };
 """
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("Chromium or chromedriver is not installed (Debian: chromium, chromium-driver)")
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={profile}"]:
+            options.add_argument(flag)
+        opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+        opened.set_script_timeout(SECONDS)
+        yield opened
+        opened.quit()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

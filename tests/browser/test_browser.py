@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium import webdriver
 from selenium.common import exceptions
 from selenium.webdriver import ActionChains, Keys
 
@@ -49,19 +48,6 @@ NOT_YET = (
     exceptions.StaleElementReferenceException,
     exceptions.TimeoutException,
 )
-CHROMIUM_FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1400,1000",
-]
-
 PICTURES = """
 const outputs = '.jp-Notebook .jp-OutputArea';
 const kinds = ['img', 'svg:not([data-icon])', '[data-picture]'];  // the last: one that moves, made of letters
@@ -94,6 +80,21 @@ const status = document.querySelector('.jp-Toolbar .jp-Notebook-ExecutionIndicat
 return status ? status.getAttribute('data-status') : '';
 """
 
+
+WITH_SLIDER = "05a_elements.ipynb"
+FOCUS_SLIDER = """
+const slider = document.querySelector('.jp-OutputArea input[type=range]');
+slider.scrollIntoView({block: 'center'});
+slider.closest('.jp-Cell').click();
+slider.focus();
+"""
+# The place of the slider that has the focus, and which cell is selected.
+SLIDER = """
+const slider = document.querySelector('.jp-OutputArea input[type=range]');
+const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
+return document.activeElement === slider
+  ? [+slider.value, cells.findIndex(cell => cell.classList.contains('jp-mod-active'))] : null;
+"""
 
 # The notebook that is seen, of all that are open.
 SEEN = "const seen = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');"
@@ -286,23 +287,6 @@ def lab() -> Iterator[Lab]:
             yield running
         finally:
             stop(process)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("Chromium or chromedriver is not installed (Debian: chromium, chromium-driver)")
-    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = chromium
-        for flag in [*CHROMIUM_FLAGS, f"--user-data-dir={profile}"]:
-            options.add_argument(flag)
-        opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        opened.set_script_timeout(SECONDS)
-        yield opened
-        opened.quit()
 
 
 @pytest.fixture(autouse=True)
@@ -564,3 +548,16 @@ def test_the_learner_finds_lessons_and_exercises(lab: Lab) -> None:
     assert [path.name for path in sorted((work / "chapters").glob("*.ipynb"))] == CHAPTERS
     exercises = sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
     assert [path.name for path in sorted((work / "exercises").glob("*.ipynb"))] == exercises
+
+
+def test_the_arrow_keys_move_a_slider_and_not_the_selected_cell(browser: Any, lab: Lab) -> None:
+    open_chapter(browser, lab, WITH_SLIDER)
+
+    def focus() -> None:
+        browser.execute_script(FOCUS_SLIDER)
+
+    insist("focus the slider", focus, lambda: browser.execute_script(SLIDER) is not None)
+    before = browser.execute_script(SLIDER)
+    for key, by in ((Keys.ARROW_DOWN, -1), (Keys.ARROW_LEFT, -2), (Keys.ARROW_UP, -1)):
+        ActionChains(browser).send_keys(key).perform()
+        assert browser.execute_script(SLIDER) == [before[0] + by, before[1]]

@@ -11,7 +11,7 @@ from warplens.report.advice import Cost
 from warplens.report.data import SECTIONS, ReportData
 from warplens.report.findings import Finding, Limit
 from warplens.report.messages import plural
-from warplens.report.pictures import Picture, Sketch, sketches
+from warplens.report.pictures import INK, POOR, Picture, Sketch, sketches
 from warplens.report.tables import (
     COLUMNS,
     Figure,
@@ -24,6 +24,7 @@ from warplens.report.tables import (
     where_to_look,
 )
 from warplens.report.text import MOST_COSTS
+from warplens.report.theme import COLOURS
 
 MOST_PICTURES = 8
 TABLES = 3  # of totals, side by side
@@ -175,27 +176,29 @@ def _badness(report: ReportData, costs: Sequence[Cost], sketch: Sketch) -> tuple
     return (max(told, default=0) if sectors > ideal else 0), sectors - ideal
 
 
-CSS = """<style>
-.cuda-report {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933;
-  background: #fff; padding: 8px; overflow-x: auto}
-.cuda-report .beside {display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start}
-.cuda-report h4 {margin: 10px 0 2px}
-.cuda-report ul {margin: 2px 0 8px}
-.cuda-report li {max-width: 60em}
-.cuda-report table {border-collapse: collapse; font-size: 12px; line-height: 1.4; margin: 6px 0;
-  background: #fff}
-.cuda-report td, .cuda-report th {padding: 1px 5px; text-align: right; border: none; font-weight: normal;
-  color: #1f2933; background: none; vertical-align: top; white-space: nowrap}
-.cuda-report tr {background: #fff} .cuda-report tr:hover td {background: #f1f3f5}
-.cuda-report th {color: #56616c}
-.cuda-report td.source, .cuda-report th.source, .cuda-report th.name {text-align: left;
-  font-family: monospace}
-.cuda-report td.source {white-space: pre-wrap; min-width: 32em; padding-left: 32px; text-indent: -24px}
-.cuda-report td.what {text-align: left; color: #56616c}
-.cuda-report tr.wrong td.source {background: #fbd5da}
-.cuda-report tr.slow td.source {background: #fdebc8}
-.cuda-report p.ok {color: #1c6b3a} .cuda-report p.wrong {color: #c8102e} .cuda-report p.slow {color: #8a5a00}
-.cuda-report p.small {color: #56616c; margin: 2px 0 8px}
-.cuda-report .poor {background: #d98f00; border-radius: 3px; padding: 0 3px}
-.cuda-report summary {cursor: pointer; margin-top: 6px; color: #2b6ca3}
+CSS = f"""<style>
+.cuda-report {{{COLOURS}
+  font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: var(--ink); background: var(--paper);
+  padding: 8px; overflow-x: auto}}
+.cuda-report .beside {{display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start}}
+.cuda-report h4 {{margin: 10px 0 2px; color: inherit}}
+.cuda-report ul {{margin: 2px 0 8px}}
+.cuda-report li {{max-width: 60em}}
+.cuda-report code, .cuda-report pre {{color: inherit; background: none}}
+.cuda-report table {{border-collapse: collapse; font-size: 12px; line-height: 1.4; margin: 6px 0}}
+.cuda-report td, .cuda-report th {{padding: 1px 5px; text-align: right; border: none; font-weight: normal;
+  color: var(--ink); background: var(--paper); vertical-align: top; white-space: nowrap}}
+.cuda-report tr:hover td {{background: var(--line)}}
+.cuda-report th {{color: var(--muted)}}
+.cuda-report td.source, .cuda-report th.source, .cuda-report th.name {{text-align: left;
+  font-family: monospace}}
+.cuda-report td.source {{white-space: pre-wrap; min-width: 32em; padding-left: 32px; text-indent: -24px}}
+.cuda-report td.what {{text-align: left; color: var(--muted)}}
+.cuda-report tr.wrong td.source {{background: var(--red-ground)}}
+.cuda-report tr.slow td.source {{background: var(--orange-ground)}}
+.cuda-report p.ok {{color: var(--green)}} .cuda-report p.wrong {{color: var(--red)}}
+.cuda-report p.slow {{color: var(--orange)}}
+.cuda-report p.small {{color: var(--muted); margin: 2px 0 8px}}
+.cuda-report .poor {{background: {POOR}; color: {INK}; border-radius: 3px; padding: 0 3px}}
+.cuda-report summary {{cursor: pointer; margin-top: 6px; color: var(--blue)}}
 </style>"""

@@ -109,7 +109,7 @@ def access_map(request: Request) -> str:
             out.append(_line(x, top, x, top + rows * (height + 6) - 6, MUTED if dark else GRID))
     for row in range(rows):
         y0, colour = top + row * (height + 6), WARPS[row % len(WARPS)]
-        out.append(_text(4, y0 + 12, f"warp {int(request.warps[row])}", colour))
+        out.append(_text(4, y0 + 12, f"warp {int(request.warps[row])}", INK))
         out.append(_text(left - 5, y0 + 9, "lane 0", MUTED, "end"))
         out.append(_text(left - 5, y0 + height - 1, "31", MUTED, "end"))
         marks = "".join(

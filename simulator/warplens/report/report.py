@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from warplens.report.advice import Cost, costs
@@ -17,6 +18,7 @@ from warplens.report.page import CSS, lines, page, said
 from warplens.report.pictures import Picture, sketches
 from warplens.report.tables import TOTALS, headline, number
 from warplens.report.text import text
+from warplens.report.theme import save
 from warplens.report.trace import Steps, place_of_block, threads_of
 
 _ELSEWHERE = ("met", "seen", "rerun")  # of the fields, what `to_dict` leaves out
@@ -83,6 +85,10 @@ class Report(ReportData):
         names += ["bytes_moved", "flops_per_byte", "flops_per_shared_byte", "span", "ok", "costs", "limits"]
         return {**{name: plain(getattr(self, name)) for name in names}, "occupancy": plain(self.occupancy())}
 
+    def save(self, path: str | Path) -> None:
+        """Write what a notebook shows to `path`, as a page in HTML with its pictures."""
+        save(path, headline(self, self._told_costs), self._repr_html_())
+
     def __str__(self) -> str:
         return text(self, self._told_costs, self.limits)
 
@@ -104,6 +110,10 @@ class Comparison:
 
     def __or__(self, other: Report | Comparison) -> Comparison:
         return Comparison((*self.reports, *(other.reports if isinstance(other, Comparison) else (other,))))
+
+    def save(self, path: str | Path) -> None:
+        """Write what a notebook shows to `path`, as a page in HTML."""
+        save(path, " | ".join(report.program for report in self.reports), self._repr_html_())
 
     def _totals(self) -> list[tuple[str, ...]]:
         """A label and the number of each report, where any has one."""

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from warplens.report.messages import lanes_text, triple
+from warplens.report.theme import COLOURS
 
 Triple = tuple[int, int, int]
 
@@ -20,13 +21,7 @@ WAITS = (
 WORDS = {"read": "reads {} = {}", "write": "writes {} = {}", "set": "{} = {}", "call": "{} gives {}"}
 SOURCE = 56  # characters of a line, in a trace as text
 VALUES = {"return": "returns", "switch": "switch on"}
-COLOURS = {
-    "read": "#2b6ca3",
-    "write": "#a35c00",
-    "atomic": "#7d3a80",
-    "barrier": "#c8102e",
-    "test": "#56616c",
-}
+KINDS = {"read": "blue", "write": "orange", "atomic": "purple", "barrier": "red", "test": "muted"}
 
 
 @dataclass(frozen=True)
@@ -150,8 +145,8 @@ def _cut(source: str) -> str:
 
 
 def _event_html(event: Happening) -> str:
-    colour = COLOURS.get(event.kind, "#1f2933") if event.ok else "#c8102e"
-    return f'<span style="color:{colour}">{escape(str(event))}</span>'
+    colour = KINDS.get(event.kind, "ink") if event.ok else "red"
+    return f'<span style="color:var(--{colour})">{escape(str(event))}</span>'
 
 
 def _told(value: Any) -> str:
@@ -236,15 +231,17 @@ def _place(what: str, of: str, many: str, given: Any, shape: Triple) -> tuple[in
     return at[0] + x * (at[1] + y * at[2]), at
 
 
-_CSS = """<style>
-.cuda-trace {font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: #1f2933; background: #fff;
-  padding: 8px; overflow-x: auto}
-.cuda-trace table {border-collapse: collapse; font-size: 12px; line-height: 1.4; background: #fff}
-.cuda-trace td, .cuda-trace th {padding: 1px 8px; text-align: right; border: none; font-weight: normal;
-  color: #1f2933; background: none; vertical-align: top; white-space: nowrap}
-.cuda-trace tr {background: #fff; border-bottom: 1px solid #eceff1}
-.cuda-trace th {color: #56616c}
-.cuda-trace td.source, .cuda-trace th.source, .cuda-trace td.events {text-align: left}
-.cuda-trace td.source, .cuda-trace td.events {font-family: monospace; white-space: pre-wrap; min-width: 24em}
-.cuda-trace td.source {padding-left: 32px; text-indent: -24px}
+_CSS = f"""<style>
+.cuda-trace {{{COLOURS}
+  font-family: Helvetica, Arial, sans-serif; font-size: 13px; color: var(--ink); background: var(--paper);
+  padding: 8px; overflow-x: auto}}
+.cuda-trace table {{border-collapse: collapse; font-size: 12px; line-height: 1.4}}
+.cuda-trace tr {{border-bottom: 1px solid var(--line)}}
+.cuda-trace td, .cuda-trace th {{padding: 1px 8px; text-align: right; border: none; font-weight: normal;
+  color: var(--ink); background: var(--paper); vertical-align: top; white-space: nowrap}}
+.cuda-trace th {{color: var(--muted)}}
+.cuda-trace td.source, .cuda-trace th.source, .cuda-trace td.events {{text-align: left}}
+.cuda-trace td.source, .cuda-trace td.events {{font-family: monospace; white-space: pre-wrap;
+  min-width: 24em}}
+.cuda-trace td.source {{padding-left: 32px; text-indent: -24px}}
 </style>"""
