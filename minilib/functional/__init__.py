@@ -5,6 +5,9 @@ Each file lists in its `__all__` what is re-exported here; a name stands in one 
 
 from __future__ import annotations
 
+from math import prod as _prod
+
+from minilib import parallel as _parallel
 from minilib.functional import activations, attention, layers, losses, norms, pooling, rows
 from minilib.functional.activations import *  # noqa: F403
 from minilib.functional.attention import *  # noqa: F403
@@ -25,3 +28,7 @@ __all__ += pooling.__all__
 __all__ += rows.__all__
 
 _explain(globals(), __all__)
+
+_parallel.small_on_one_thread(
+    layers.Linear, lambda x, weight, *bias: _parallel.multiplications(_prod(x.shape[:-1]), *weight.shape)
+)

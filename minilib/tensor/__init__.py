@@ -8,6 +8,7 @@ from __future__ import annotations
 from minilib import engine as _engine
 from minilib import names as _names
 from minilib import operations as _operations
+from minilib import parallel as _parallel
 from minilib.engine import *  # noqa: F403
 from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
@@ -44,3 +45,7 @@ __all__ += rules.__all__
 for _file in (creation, derivatives, functions):
     arguments.explain(globals(), _file.__all__)
 arguments.explain(globals(), ["matmul", *(name for name in vars(_names) if not name.startswith("_"))])
+
+_parallel.small_on_one_thread(
+    _operations.MatMul, lambda x, y: _parallel.multiplications(x.shape[-2], y.shape[-1], x.shape[-1])
+)
