@@ -146,7 +146,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.case:
         return
     data = {
-        "machine": machine(), "versions": {name: version(name) for name in SUITE.versions}, "threads": THREADS,
+        "machine": machine(),
+        "versions": {name: version(name) for name in SUITE.versions},
+        "threads": THREADS,
         "neighbours": NEIGHBOURS, "rounds": args.rounds,
         "seconds": "median over the rounds of each process's mean step", "rows": rows,
     }  # fmt: skip
