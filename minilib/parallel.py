@@ -31,7 +31,6 @@ __all__ = [
     "elementwise",
     "get_num_threads",
     "memory_kept",
-    "multiplications",
     "one_blas_thread",
     "set_num_threads",
     "small_on_one_thread",
@@ -136,11 +135,6 @@ def _all_threads() -> _Threads:
 @functools.cache
 def _blas() -> _Blas:
     return _Blas()
-
-
-def multiplications(rows: int, columns: int, inner: int) -> int:
-    """Those of (rows, inner) @ (inner, columns). Few rows count as 32: what takes time is reading columns."""
-    return max(rows, 32) * columns * inner
 
 
 def _forget() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from thinned import slow_where
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import minilib.functional as F
 from minilib import parallel
@@ -253,7 +254,7 @@ def test_one_blas_thread_is_restored_also_after_an_error() -> None:
 
 def blas_threads() -> int:
     """What BLAS itself says, asked by threadpoolctl."""
-    return max(x["num_threads"] for x in parallel.ThreadpoolController().select(user_api="blas").info())
+    return max(int(x["num_threads"]) for x in threadpool_info() if x["user_api"] == "blas")
 
 
 def test_blocks_of_two_threads_may_overlap() -> None:
@@ -311,10 +312,10 @@ def there_and_back(name: str, rows: int, inner: int, columns: int) -> None:
 def test_products_of_middling_size_run_in_a_block_of_one_thread(
     name: str, sizes: tuple[int, int, int], blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entered: list[None] = []
-    monkeypatch.setattr(parallel, "_blas", lambda: contextlib.nullcontext(entered.append(None)))
+    entered = itertools.count()
+    monkeypatch.setattr(parallel, "_blas", lambda: contextlib.nullcontext(next(entered)))
     there_and_back(name, *sizes)
-    assert len(entered) == blocks
+    assert next(entered) == blocks
 
 
 @pytest.mark.parametrize("name", ["linear", "matmul"])
@@ -323,7 +324,8 @@ def test_products_of_middling_size_run_in_a_block_of_one_thread(
 def test_small_products_take_one_thread_large_ones_as_many_as_were_set(
     name: str, large: bool, setting: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    operation, seen = PRODUCTS[name][0], []
+    operation = PRODUCTS[name][0]
+    seen: list[int] = []
     for way in ("forward", "backward"):
         plain = getattr(operation, way).__wrapped__
 
@@ -342,7 +344,7 @@ def test_small_products_take_one_thread_large_ones_as_many_as_were_set(
 
 def test_pieces_that_fit_the_cache_take_one_thread() -> None:
     set_num_threads(2)
-    seen = []
+    seen: list[int] = []
     for size in (100, CHUNK - 200, 2 * CHUNK, 4 * CHUNK):
         chunked(lambda x: seen.append(blas_threads()), np.zeros(size), rows=CHUNK)
     assert seen[0] == 2 and set(seen[1:]) == {1}  # the first is too small for BLAS to share
