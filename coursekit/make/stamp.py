@@ -101,8 +101,8 @@ def made(course: Course, repository: str | None = None) -> dict[Path, str]:
     settings, readme = course.root / "pyproject.toml", course.root / "README.md"
     texts = {settings: _with_repository(settings, repository)}
     if readme.exists():
-        practice = {number: f"exercises/{course.exercise(number).name}" for number in solutions}
-        rows = {f"chapters/{path.name}": practice.get(chapter_number(path)) for path in lessons}
+        with_exercises = {number: f"exercises/{course.exercise(number).name}" for number in solutions}
+        rows = {f"chapters/{path.name}": with_exercises.get(chapter_number(path)) for path in lessons}
         texts[readme] = _fill(readme, read_text(readme), address.for_readme(rows))
     for place, lesson in enumerate(lessons):
         number = chapter_number(lesson)

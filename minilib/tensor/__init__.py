@@ -5,6 +5,8 @@ Each file lists in its `__all__` what is re-exported here; a name stands in one 
 
 from __future__ import annotations
 
+import builtins as _builtins
+
 from minilib import engine as _engine
 from minilib import names as _names
 from minilib import operations as _operations
@@ -48,5 +50,5 @@ arguments.explain(globals(), ["matmul", *(name for name in vars(_names) if not n
 
 # Few rows count as 32: what takes time is then to read y.
 _parallel.small_on_one_thread(
-    _operations.MatMul, lambda x, y: max(x.shape[-2], 32) * x.shape[-1] * y.shape[-1]
+    _operations.MatMul, lambda x, y: _builtins.max(x.shape[-2], 32) * x.shape[-1] * y.shape[-1]
 )
