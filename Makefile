@@ -14,7 +14,7 @@ NN ?=
 EXPLAINED = || [ $$? -eq 2 ]
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast test-all test-nightly lint edit promote exercises build check progress grade doctor bench
+.PHONY: help lab test test-fast test-all test-nightly lint edit promote exercises badges build check progress grade doctor bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -45,6 +45,9 @@ promote:        ## bring what chapters and solutions export to its place in mini
 
 exercises:      ## make exercises/ from solutions
 	@$(COURSEKIT) exercises $(ARGS)
+
+badges:         ## write the repository's address and links into all notebooks: make badges ARGS="--repository OWNER/NAME"
+	@$(COURSEKIT) stamp $(ARGS)
 
 build:          ## build your own library in mine/ from your answers in work/
 	@$(COURSEKIT) build $(ARGS) $(EXPLAINED)

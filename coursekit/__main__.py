@@ -34,7 +34,7 @@ COMMANDS = {
     "exercises": "make exercises/ from solutions",
     "grade": "grade a folder of submitted notebooks",
     "release": "make the bundle for students",
-    "stamp": "write the repository's address and the links between notebooks into all of them",
+    "stamp": "write the repository's address and links into all notebooks (installs what is missing)",
     "bench": "measure against peers, into benchmarks/",
 }
 _ROOMS = {

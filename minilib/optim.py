@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from minilib.parallel import elementwise
+from minilib.parallel import elementwise, one_blas_thread
 from minilib.tensor import Array, Tensor, array_module, wrote
 
 # Parameters in groups
@@ -375,7 +375,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> T
 def grad_norm(parameters: Tensor | Iterable[Tensor]) -> float:
     """The length of all gradients together, as one vector."""
     grads = [p.grad.data.reshape(-1) for p in _listed(parameters) if p.grad is not None]
-    return math.sqrt(sum(float(g @ g) for g in grads))  # a dot product each: no array of squares
+    with one_blas_thread():  # each of them is soon done
+        return math.sqrt(sum(float(g @ g) for g in grads))  # a dot product each: no array of squares
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:

@@ -2,17 +2,22 @@
 
 NumPy lets go of Python's lock while it computes, so threads help where cores are idle; and a piece that stays
 in the cache between one operation and the next saves most of the way to memory. Chapter 03 measures both.
+
+Matrix products have threads of their own, those of BLAS. OpenBLAS's keep a core busy while they wait for each
+other: that is quick where cores are idle, but beside other work a product of 50 microseconds waits 50
+milliseconds for a core. So small products take one thread, and only large ones all of them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "CHUNK",
+    "LARGE",
     "alone",
     "chunked",
     "elementwise",
@@ -27,19 +33,86 @@ __all__ = [
     "memory_kept",
     "one_blas_thread",
     "set_num_threads",
+    "small_on_one_thread",
 ]
 
 CHUNK = 65_536  # numbers: a few arrays of that length stay in the cache of one core
+LARGE = 2**25  # multiplications of one product, half a millisecond of a core: from here on, all threads
+_TINY = 2**18  # multiplications: OpenBLAS itself gives so few to one thread
+_FEW = 2**13  # numbers, of which it makes a sum of rows with one thread
+
+
+class _Blas:
+    """How many threads a matrix product takes. As a context: one, until the last to enter has left again.
+
+    What the user has set is read on the way in, and stands again on the way out.
+    """
+
+    def __init__(self) -> None:
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        self.libraries = [_calls(library) for library in found]
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before: list[tuple[Callable[[int], Any], int]] = []  # what to call, and with which number
+
+    def __enter__(self) -> None:  # no comprehensions here: this stands around products of 10 microseconds
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                for get, set_ in self.libraries:
+                    number = get()
+                    if number > 1:
+                        self.before.append((set_, number))
+                        set_(1)
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.before:
+                for set_, number in self.before:
+                    set_(number)
+                self.before.clear()
+
+    @property
+    def number(self) -> int:
+        """How many threads a product takes where no block keeps it to one."""
+        with self.lock:
+            return max([get() for get, _ in self.libraries] + [n for _, n in self.before], default=1)
+
+    @number.setter
+    def number(self, number: int) -> None:
+        with self.lock:
+            if self.inside:  # one thread until the block ends
+                self.before = [(set_, number) for _, set_ in self.libraries]
+                return
+            for _, set_ in self.libraries:
+                set_(number)
+
+
+def _calls(library: Any) -> tuple[Callable[[], int], Callable[[int], Any]]:
+    """How to ask a library of threadpoolctl for its number of threads, and how to set it.
+
+    OpenBLAS's own functions, where they are found: threadpoolctl takes ten times as long, microseconds, and
+    two calls stand around each small product. PyDLL keeps Python's lock: none of them waits for anything.
+    """
+    if library.internal_api == "openblas":
+        own = ctypes.PyDLL(library.filepath)
+        for prefix, suffix in itertools.product(("", "scipy_"), ("", "64_", "_64")):
+            with suppress(AttributeError):
+                get = own[f"{prefix}openblas_get_num_threads{suffix}"]
+                set_ = own[f"{prefix}openblas_set_num_threads{suffix}"]
+                get.argtypes, set_.argtypes, set_.restype = [], [ctypes.c_int], None
+                return get, set_
+    return library.get_num_threads, library.set_num_threads
 
 
 class _Threads:
     """How many threads, the pool of those that help the caller, and whose turn it is to be helped."""
 
     def __init__(self, number: int | None = None) -> None:
-        self.blas = ThreadpoolController().select(user_api="blas")
         if number is not None:
-            self.blas.limit(limits=number)
-        self.number = number or max([library["num_threads"] for library in self.blas.info()], default=1)
+            _blas().number = number
+        self.number = number or _blas().number
         self.turn = threading.Lock()
         self.pool = ThreadPoolExecutor(max(1, self.number - 1), "minilib")
 
@@ -59,9 +132,15 @@ def _all_threads() -> _Threads:
     return _threads
 
 
+@functools.cache
+def _blas() -> _Blas:
+    return _Blas()
+
+
 def _forget() -> None:
     global _threads
     _threads = None
+    _blas.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -94,8 +173,33 @@ def alone() -> Iterator[None]:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """In this block a matrix product uses one thread: those who call it keep all cores busy."""
-    with _all_threads().blas.limit(limits=1):
+    with _blas():
         yield
+
+
+def small_on_one_thread(operation: Any, products: Callable[..., int]) -> None:
+    """Let forward and backward of `operation` keep BLAS to one thread where their products are not LARGE.
+
+    products(*arrays): how many multiplications forward's product has; those of backward have as many each.
+    """
+    forward, backward = operation.forward, operation.backward
+
+    @functools.wraps(forward)
+    def run_forward(self: Any, *arrays: Any) -> Any:
+        if type(arrays[0]) is np.ndarray and _TINY < products(*arrays) < LARGE:
+            self.small = True
+            with _blas():
+                return forward(self, *arrays)
+        return forward(self, *arrays)
+
+    @functools.wraps(backward)
+    def run_backward(self: Any, grad: Any) -> Any:
+        if self.small:
+            with _blas():
+                return backward(self, grad)
+        return backward(self, grad)
+
+    operation.small, operation.forward, operation.backward = False, run_forward, run_backward
 
 
 @contextmanager
@@ -140,7 +244,7 @@ def parallel(work: Callable[[int, int], Any], n: int, step: int = 1) -> list[Any
     if _mine.alone or count == 1 or not threads.turn.acquire(blocking=False):  # somebody else is being helped
         return [work(*part) for part in (first, *rest)]
     try:
-        with threads.blas.limit(limits=1):  # else each thread's products would start threads of their own
+        with _blas():  # else each thread's products would start threads of their own
             others = [threads.pool.submit(work, *part) for part in rest]
             try:
                 mine = work(*first)  # the caller works too, instead of waiting
@@ -158,7 +262,7 @@ def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any
     """
     n, size = len(arrays[0]), arrays[0].size
     rows = rows or max(1, CHUNK * n // max(size, 1))
-    if n <= rows or type(arrays[0]) is not np.ndarray:  # small, or on a GPU, which has its own pieces
+    if type(arrays[0]) is not np.ndarray or (n <= rows and size <= _FEW):  # a GPU has its own pieces
         return f(*arrays)
 
     def run(start: int, stop: int) -> Any:
@@ -169,7 +273,8 @@ def chunked(f: Callable[..., Any], *arrays: Any, rows: int | None = None) -> Any
         return total
 
     if n < 4 * rows:  # waking threads would cost more than they save
-        return run(0, n)
+        with _blas() if size <= 8 * CHUNK * n // min(n, rows) else nullcontext():
+            return run(0, n) if n > rows else f(*arrays)
     first, *rest = parallel(run, n, rows)
     return first if first is None else sum(rest, first)
 

@@ -27,14 +27,14 @@ from coursekit.files import read_record, write_record
 from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
-EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test")}
+EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test"), "stamp": ("course",)}
 # What only some of the tests need, and the flag of `test` that runs them. They skip where it cannot be had,
 # so a failure to install it stops nothing.
 OPTIONAL_EXTRAS = {"parity": "--all", "gpu": "--gpu"}
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
-NEEDS_NOTHING = ("lab", "test", "edit", "doctor", "bench")
+NEEDS_NOTHING = ("lab", "test", "edit", "stamp", "doctor", "bench")
 BYTES_NEEDED = 1_200_000_000
 
 # Words in the output of venv and pip, and what they mean to a person.

@@ -159,7 +159,10 @@ def blas() -> Row:
         for pool in pools
         if pool.get("user_api") == "blas"
     ]
-    return Row("BLAS", "; ".join(found) or "none that threadpoolctl knows", OK if found else OPTIONAL)
+    told = "; ".join(found) or "none that threadpoolctl knows"
+    if any(pool["num_threads"] > 1 for pool in pools if pool.get("user_api") == "blas"):
+        told += " (on a server that others share: OPENBLAS_NUM_THREADS=1)"
+    return Row("BLAS", told, OK if found else OPTIONAL)
 
 
 def jupyterlab() -> Row:

@@ -2,7 +2,8 @@
 
 - the repository's address in pyproject.toml: the text between `<!-- badges -->` and `<!-- /badges -->` in the
   README and in the opening of each notebook, and the first code cell of each, which begins with `# setup` and
-  installs the version of pyproject.toml, by its tag. Solutions that lack the two get them;
+  installs the version of pyproject.toml, by its tag. Solutions that lack the two get them. Behind a link
+  from notebook to notebook stands its page in Colab, where the link itself leads nowhere;
 - the titles of the lessons: the links between a lesson, its exercises and the next lesson. A lesson ends with
   the cell `next`; exercises have the cell `back` below their opening, and end with `next` too. All folders of
   the course lie side by side, here as in `work/`, so that the same links hold in both.
@@ -15,9 +16,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import posixpath
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,12 +35,14 @@ from coursekit.make.exports import notebooks_in
 from coursekit.notebooks import Cell, as_text, cells, locked_cell, read
 
 OPEN, CLOSE = "<!-- badges -->", "<!-- /badges -->"
+NO_HINTS = "In Colab exercises have their visible tests alone: hints are in Binder and in a clone."
 BACK, NEXT = "back", "next"  # the ids of the cells with links
 WORDS, LINES, ROUNDED = 180, 8, 5  # words and lines of code a minute; told in steps of so many minutes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 _BLOCK = re.compile(re.escape(OPEN) + r".*?" + re.escape(CLOSE), re.DOTALL)
 _SETTING = re.compile(r'^(\[tool\.coursekit\]\n(?:(?!\[).*\n)*?repository = )"[^"\n]*"', re.MULTILINE)
+_LINK = re.compile(r"\]\(((?:\.\./\w+/)?\w+\.ipynb)\)(?: \(\[in Colab\]\([^)\s]*\)\))?")
 _SETUP = """\
 # setup: installs the course where it is missing, and does nothing elsewhere
 import importlib.util
@@ -73,6 +77,9 @@ def run(course: Course, args: argparse.Namespace) -> int:
         same="badges, first cells and links are as pyproject.toml and the titles say",
     )
     code = exercises.run(course, args) or code
+    if course.settings().get("repository"):
+        tag = _tag(course)
+        print(f"badges and first cells name the tag {tag}: push it (`git tag {tag}`), else they find nothing")
     for path in notebooks_in(course.chapters):
         by_rule, said = minutes(course, path), told(cells(path, read(path)))
         if said != by_rule:
@@ -94,7 +101,9 @@ def made(course: Course, repository: str | None = None) -> dict[Path, str]:
     settings, readme = course.root / "pyproject.toml", course.root / "README.md"
     texts = {settings: _with_repository(settings, repository)}
     if readme.exists():
-        texts[readme] = _fill(readme, read_text(readme), address.for_readme(path.name for path in lessons))
+        with_exercises = {number: f"exercises/{course.exercise(number).name}" for number in solutions}
+        rows = {f"chapters/{path.name}": with_exercises.get(chapter_number(path)) for path in lessons}
+        texts[readme] = _fill(readme, read_text(readme), address.for_readme(rows))
     for place, lesson in enumerate(lessons):
         number = chapter_number(lesson)
         after = next(iter(lessons[place + 1 :]), None)
@@ -131,6 +140,9 @@ def _stamped(
     setup.node.source = address.setup_cell()
     first, *others = [cell for cell in notebook.cells if cell.get("id") not in (BACK, NEXT)]
     notebook.cells = [first, *_links(BACK, links), *others, *_links(NEXT, links)]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = address.with_colab(cell.source, name)
     return read_text(path) if _sources(notebook) == before else as_text(notebook)
 
 
@@ -148,22 +160,25 @@ class Address:
     repository: str  # OWNER/NAME, or empty
     tag: str
 
-    def for_readme(self, names: Iterable[str]) -> str:
-        """What stands between the README's markers; `names` are those of the lessons."""
+    def for_readme(self, rows: Mapping[str, str | None]) -> str:
+        """What stands between the README's markers; `rows` are lessons, and the exercises of each."""
         if not self.repository:
             return "To install, clone this repository and run `make lab` in the clone."
-        rows = []
-        for name in names:
-            path = f"chapters/{name}"
-            rows.append(f"| `{name}` | {self.binder(path)} | {self.colab(path)} |")
+        badges = [
+            f"| `{posixpath.basename(path)}` | {self.binder(path)} {self.colab(path)} | "
+            + (f"{self.binder(exercise)} {self.colab(exercise)} |" if exercise else "|")
+            for path, exercise in rows.items()
+        ]
         return "\n".join(
             [
                 f"To install, `git clone https://github.com/{self.repository}` and run `make lab` in the "
-                "clone. Or open a chapter in the browser:",
+                f"clone. Or open a chapter of {self.tag} in the browser:",
                 "",
-                "| chapter | Binder | Colab |",
+                "| chapter | lesson | exercises |",
                 "|---|---|---|",
-                *rows,
+                *badges,
+                "",
+                NO_HINTS,
             ]
         )
 
@@ -171,7 +186,17 @@ class Address:
         """What stands between the markers of the opening of the notebook at `path` in the repository."""
         if not self.repository:
             return "To run this notebook, run `make lab` in a clone of the course."
-        return f"{self.binder(path)} {self.colab(path)}"
+        badges = f"{self.binder(path)} {self.colab(path)}"
+        return f"{badges}\n\n{NO_HINTS}" if path.startswith("exercises/") else badges
+
+    def with_colab(self, text: str, path: str) -> str:
+        """`text` of the notebook at `path`, with a link to Colab behind each link to another notebook."""
+
+        def linked(found: re.Match[str]) -> str:
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[1]))
+            return f"]({found[1]})" + (f" ([in Colab]({self.in_colab(target)}))" if self.repository else "")
+
+        return _LINK.sub(linked, text)
 
     def setup_cell(self) -> str:
         """The first code cell of a notebook."""
@@ -184,8 +209,11 @@ class Address:
         return f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({address})"
 
     def colab(self, path: str) -> str:
-        address = f"https://colab.research.google.com/github/{self.repository}/blob/{self.tag}/{path}"
-        return f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({address})"
+        badge = "https://colab.research.google.com/assets/colab-badge.svg"
+        return f"[![Open in Colab]({badge})]({self.in_colab(path)})"
+
+    def in_colab(self, path: str) -> str:
+        return f"https://colab.research.google.com/github/{self.repository}/blob/{self.tag}/{path}"
 
 
 def _tag(course: Course) -> str:
@@ -244,6 +272,7 @@ NOT_PROSE = [
     r"<details>.*?</details>",
     r"```.*?```",
     r"<!-- badges -->.*?<!-- /badges -->",
+    r"\(\[in Colab\]\([^)]*\)\)",
     r"\*The picture.*?\.\*",  # what a picture shows, in words for those who cannot see it
     r"(?m)^[|#].*?$",  # tables, headings
     r"\$[^$]*\$",

@@ -10,7 +10,7 @@ import launches
 import pytest
 from figures import tells
 
-from benchmarks import gpt, grading, mamba, scalar, scan, sidebyside, tensor
+from benchmarks import busy, gpt, grading, mamba, scalar, scan, sidebyside, tensor
 from coursekit import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,12 @@ def test_the_line_of_figures_in_the_readme_is_what_was_recorded():
     figures = [ours["milliseconds"], micrograd["milliseconds"], 1000 * step["minilib"], 1000 * step["torch"]]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [f"{one:.0f} ms" for one in figures] == re.findall(r"[\d.]+ ms", readme)
+
+
+def test_the_tables_show_what_was_recorded_beside_busy_neighbours():
+    rows = json.loads(busy.SUITE.results.read_text())["rows"]
+    assert [row["case"] for row in rows] == list(busy.CASES)
+    assert sidebyside.marked(busy.SUITE, TABLES) == busy.table(rows)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,13 @@ def test_only_what_the_course_needs_makes_it_incomplete() -> None:
     assert not doctor.Report((doctor.Row("NumPy", "not installed", doctor.MISSING),)).complete
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_who_shares_a_server_is_told_what_to_set(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = {"user_api": "blas", "internal_api": "openblas", "version": "1", "num_threads": threads}
+    monkeypatch.setattr("threadpoolctl.threadpool_info", lambda: [pool])
+    assert ("OPENBLAS_NUM_THREADS=1" in doctor.blas().found) == (threads > 1)
+
+
 def test_without_programs_each_row_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "pygraphviz", None)

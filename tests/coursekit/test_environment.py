@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
@@ -104,3 +105,37 @@ def test_nbformat_starts_without_a_grammar_that_no_notebook_needs() -> None:
     code = "import coursekit.light, nbformat, sys; print('lark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
+
+
+# On the package index, `minilib` is somebody else's.
+FOREIGN = re.compile(r"""pip3?\s+install\s[^\n`;]*?(?<![\w/.-])minilib(?!-course\b|\w|[./]\w)""")
+TEXTS = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".txt", ".cu", ".sh", ".in", ""}
+
+
+def test_no_text_of_the_repository_installs_a_foreign_minilib() -> None:
+    own = {path for path in ROOT.iterdir() if not path.name.startswith(".") or path.name == ".github"}
+    own -= {ROOT / "work", ROOT / "mine"}
+    paths = {path for place in own for path in (place.rglob("*") if place.is_dir() else [place])}
+    texts = [path for path in paths if path.suffix in TEXTS and path.is_file() and path != Path(__file__)]
+    assert {ROOT / "README.md", ROOT / "postBuild", ROOT / "minilib" / "pretrained.py"} <= set(texts)
+    found = {path for path in texts if FOREIGN.search(path.read_text(encoding="utf-8", errors="replace"))}
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pip install minilib", "pip install -U 'minilib[pretrained]'", '%pip install \\"minilib>=1\\"',
+     "python -m pip install minilib-extra", "pip3 install numpy minilib."],
+)  # fmt: skip
+def test_the_search_sees_a_foreign_minilib(line: str) -> None:
+    assert FOREIGN.search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pip install minilib-course", "pip install 'minilib-course[notebooks] @ git+https://x/minilib'",
+     "pip install -e ./minilib", "pip install numpy; python -m minilib.projects.sort",
+     "`pip install x`: minilib"],
+)  # fmt: skip
+def test_the_search_lets_our_own_name_pass(line: str) -> None:
+    assert not FOREIGN.search(line)

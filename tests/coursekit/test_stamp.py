@@ -133,6 +133,53 @@ def test_exercises_get_markers_and_a_first_cell_and_stay_what_solutions_say(cour
         nbformat.validate(notebooks.read(notebook / "01_scalar.ipynb"))
 
 
+def test_in_colab_a_link_to_a_notebook_has_its_page_there_beside_it(course: Course) -> None:
+    exercises(course)
+    more = (
+        f"See [the next](02_arrays.ipynb) and [its source](../minilib/scalar.py).\n{stamp.OPEN}{stamp.CLOSE}"
+    )
+    cells = [new_markdown_cell(f"# Arrays\n\n{more}", id="opening"), new_code_cell("# setup", id="setup")]
+    notebooks.write(course.chapters / "02_arrays.ipynb", new_notebook(cells=cells))
+    stamp.run(course, options(""))
+    before = {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
+    stamp.run(course, options("ada/course"))
+    assert stamp.run(course, options(check=True)) == 0
+    page = "https://colab.research.google.com/github/ada/course/blob/v1.2"
+    lesson, other = (notebooks.read(path).cells for path in sorted(course.chapters.iterdir()))
+    assert f"](../exercises/01_exercises.ipynb) ([in Colab]({page}/exercises/01_exercises.ipynb))" in (
+        lesson[-1].source
+    )
+    assert f"](02_arrays.ipynb) ([in Colab]({page}/chapters/02_arrays.ipynb))" in lesson[-1].source
+    assert f"](02_arrays.ipynb) ([in Colab]({page}/chapters/02_arrays.ipynb)) and" in other[0].source
+    assert "[its source](../minilib/scalar.py)." in other[0].source
+    mine = notebooks.read(course.exercises / "01_exercises.ipynb").cells
+    assert f"](../chapters/01_scalar.ipynb) ([in Colab]({page}/chapters/01_scalar.ipynb))" in mine[1].source
+    stamp.run(course, options("bob/course"))
+    stamp.run(course, options(""))
+    assert before == {path: path.read_bytes() for path in course.root.rglob("*.ipynb")}
+
+
+def test_the_readme_has_the_badges_of_exercises_and_the_tag(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exercises(course)
+    stamp.run(course, options("ada/course"))
+    row = next(
+        line for line in (course.root / "README.md").read_text().splitlines() if "`01_scalar.ipynb`" in line
+    )
+    lesson, practice = row.strip("|").split("|")[1:]
+    for cell, path in ((lesson, "chapters/01_scalar.ipynb"), (practice, "exercises/01_exercises.ipynb")):
+        assert f"blob/v1.2/{path}" in cell and f"urlpath=lab/tree/work/{path}" in cell
+    assert "git tag v1.2" in capsys.readouterr().out
+
+
+def test_where_colab_has_no_hints_the_exercises_say_so(course: Course) -> None:
+    exercises(course)
+    stamp.run(course, options("ada/course"))
+    opening = notebooks.read(course.exercises / "01_exercises.ipynb").cells[0].source
+    assert stamp.NO_HINTS in opening and stamp.NO_HINTS not in chapter(course)
+
+
 def test_promotion_reads_past_a_first_cell_that_installs(course: Course) -> None:
     exercises(course)
     stamp.run(course, options("ada/course"))

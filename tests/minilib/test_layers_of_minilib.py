@@ -38,7 +38,7 @@ ROOMS = {
     "tensor.creation": "numpy engine tensor.core tensor.rules tensor.random",
     "tensor.derivatives": "numpy engine tensor.core",
     "names": "numpy tensor.core",
-    "tensor": "engine operations names tensor.applying tensor.core tensor.rules tensor.random "
+    "tensor": "engine operations names parallel tensor.applying tensor.core tensor.rules tensor.random "
     "tensor.functions tensor.creation tensor.derivatives tensor.hooks tensor.arguments",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 from thinned import slow_where
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import minilib.functional as F
 from minilib import parallel
 from minilib.functional import layers
+from minilib.operations import MatMul
 from minilib.parallel import CHUNK, alone, chunked, elementwise, get_num_threads, set_num_threads
 from minilib.tensor import Tensor, tensor
 
@@ -247,6 +250,107 @@ def test_one_blas_thread_is_restored_also_after_an_error() -> None:
         assert threads() == {1}
         raise ZeroDivisionError
     assert threads() == {2} and get_num_threads() == 2
+
+
+def blas_threads() -> int:
+    """What BLAS itself says, asked by threadpoolctl."""
+    return max(int(x["num_threads"]) for x in threadpool_info() if x["user_api"] == "blas")
+
+
+def test_blocks_of_two_threads_may_overlap() -> None:
+    set_num_threads(2)
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with parallel.one_blas_thread():
+            entered.set()
+            leave.wait(300)
+
+    with ThreadPoolExecutor(1) as pool:
+        with parallel.one_blas_thread():
+            other = pool.submit(stay)
+            entered.wait(300)
+        within = blas_threads()
+        leave.set()
+        other.result()
+    assert (within, blas_threads()) == (1, 2)
+
+
+def test_a_number_that_is_set_within_a_block_holds_after_it() -> None:
+    set_num_threads(2)
+    with parallel.one_blas_thread():
+        set_num_threads(3)
+        assert (blas_threads(), get_num_threads()) == (1, 3)
+    assert blas_threads() == 3
+
+
+PRODUCTS: dict[str, tuple[type[Any], Callable[[Tensor, Tensor], Tensor]]] = {
+    "linear": (layers.Linear, lambda x, y: F.linear(x, y.T)),
+    "matmul": (MatMul, lambda x, y: x @ y),
+    "matmul of many": (MatMul, lambda x, y: x.expand(3, *x.shape) @ y.expand(3, *y.shape)),
+}
+
+
+def there_and_back(name: str, rows: int, inner: int, columns: int) -> None:
+    shapes = (rows, inner), (inner, columns)
+    x, y = (Tensor(np.ones(shape, np.float32), requires_grad=True) for shape in shapes)
+    PRODUCTS[name][1](x, y).sum().backward()
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize(
+    "sizes, blocks",
+    [
+        ((64, 64, 10), 0),  # OpenBLAS takes one thread of its own accord
+        ((704, 48, 192), 2),  # forward and backward
+        ((1, 128, 384), 2),  # a token at a time: the weight is read by one thread
+        ((128, 784, 256), 2),
+        ((512, 512, 512), 0),
+        ((1, 1024, 1024), 0),
+    ],
+)
+def test_products_of_middling_size_run_in_a_block_of_one_thread(
+    name: str, sizes: tuple[int, int, int], blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered = itertools.count()
+    monkeypatch.setattr(parallel, "_blas", lambda: contextlib.nullcontext(next(entered)))
+    there_and_back(name, *sizes)
+    assert next(entered) == blocks
+
+
+@pytest.mark.parametrize("name", ["linear", "matmul"])
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("setting", [set_num_threads, lambda number: threadpool_limits(number, "blas")])
+def test_small_products_take_one_thread_large_ones_as_many_as_were_set(
+    name: str, large: bool, setting: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = PRODUCTS[name][0]
+    seen: list[int] = []
+    for way in ("forward", "backward"):
+        plain = getattr(operation, way).__wrapped__
+
+        def noted(*args: Any, plain: Callable[..., Any] = plain) -> Any:
+            seen.append(blas_threads())
+            return plain(*args)
+
+        monkeypatch.setattr(operation, way, noted)
+    parallel.small_on_one_thread(operation, lambda *arrays: parallel.LARGE - (not large))
+    for number in (3, 2):  # what was set last
+        setting(number)
+        there_and_back(name, 4, 4, 4)
+        assert blas_threads() == number
+    assert seen == ([3, 3, 2, 2] if large else [1, 1, 1, 1])
+
+
+def test_pieces_that_fit_the_cache_take_one_thread() -> None:
+    set_num_threads(2)
+    seen: list[int] = []
+    for size in (100, CHUNK - 200, 2 * CHUNK, 4 * CHUNK):
+        chunked(lambda x: seen.append(blas_threads()), np.zeros(size), rows=CHUNK)
+    assert seen[0] == 2 and set(seen[1:]) == {1}  # the first is too small for BLAS to share
+    seen.clear()
+    chunked(lambda x: seen.append(blas_threads()), np.zeros((2, 9 * CHUNK)), rows=1)  # rows of its own choice
+    assert seen == [2, 2]
 
 
 # ---------------------------------------------------------------- processes
