@@ -322,7 +322,11 @@ def test_layouts(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, An
 def compare_layouts(op: CustomOpDef, sample: Sample, layout: Callable[[Array], Array]) -> None:
     """Compare this sample, and gradients in this layout, with copies of both that are contiguous."""
     plain = laid(op, Sample(sample.words, sample.inputs, sample.options, sure=False), contiguous)
-    expected = outcome(op, plain, lambda x: contiguous(layout(x)))
+
+    def copied(x: Array) -> Array:
+        return contiguous(layout(x))
+
+    expected = outcome(op, plain, copied)
     if expected is None:  # refused whatever the layout
         if sample.words.startswith(("given", "contiguous")):
             called(op, sample)

@@ -26,7 +26,7 @@ OPERATORS: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """An operator: a call finds the kernel for the device of its tensors and remembers what backward needs."""
+    """A call finds the kernel for the device of its tensors, and remembers what backward needs."""
 
     def __init__(self, name: str, schema: Schema) -> None:
         self.name, self.schema = name, schema
@@ -238,9 +238,10 @@ class OperatorCall(Function):
         """Let `setup_context` keep what backward needs, and make the results know this call."""
         self.ctx = Context(self, changed(inputs, lambda x: x.requires_grad))
         if self.operator.setup_context is not None:
-            by_name = (self.options,) if self.options else ()
             output = results[0] if self.operator.schema.single else results
-            self.operator.setup_context(self.ctx, inputs, *by_name, output)
+            by_name = {"keyword_only_inputs": self.options} if self.options else {}
+            # By name, as in PyTorch, whose parameters have these names.
+            self.operator.setup_context(ctx=self.ctx, inputs=inputs, **by_name, output=output)
         self.made = [(x.shape, x.dtype) for x in results]
         self.serial = _clock()
         self.shape, self.dtype = self.made[0] if len(results) == 1 else (Parts.shape, Parts.dtype)
@@ -260,7 +261,7 @@ class OperatorCall(Function):
         return tuple(self.checked(found))
 
     def checked(self, found: Any) -> Iterator[Array | None]:
-        """The gradients that a formula gave, one for each tensor. Raises RuntimeError where one does not fit."""
+        """The gradients that a formula gave, one for each tensor. Raises RuntimeError for misfits."""
         found = found if isinstance(found, tuple) else (found,)
         if len(found) != len(self.arguments):
             raise RuntimeError(

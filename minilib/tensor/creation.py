@@ -18,8 +18,8 @@ from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
 
 __all__ = [
-    "arange", "empty", "empty_like", "eye", "from_numpy", "full", "linspace", "multinomial", "ones", "ones_like",
-    "rand", "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
+    "arange", "empty", "empty_like", "eye", "from_numpy", "full", "linspace", "multinomial", "ones",
+    "ones_like", "rand", "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 # Making tensors
