@@ -5,7 +5,7 @@ No `from __future__ import annotations` here: a schema is read from annotations,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class Case:
     op: Any
     args: tuple[Any, ...]
     fails: str = ""  # names of tests, "" where it is right
-    kwargs: Optional[dict[str, Any]] = None
+    kwargs: dict[str, Any] | None = None
     torch_passes: str = ""  # why PyTorch's does not condemn it, "" where it does
 
 
@@ -163,7 +163,7 @@ def cases(library: Any, t: Any, space: str = "cases") -> dict[str, Case]:
     relu_op.register_autograd(through_relu, setup_context=keep)
     made["a kink, met at 0"] = Case(relu_op, (t.tensor([[0.0, -1.0], [2.0, 0.0]], requires_grad=True),))
 
-    def linear(x: Tensor, bias: Optional[Tensor] = None, *, by: int = 2) -> Tensor:
+    def linear(x: Tensor, bias: Tensor | None = None, *, by: int = 2) -> Tensor:
         return as_new(x.numpy() * by + (0 if bias is None else bias.numpy()))
 
     def keep_options(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
