@@ -440,7 +440,7 @@ def device_named(name: str) -> Device:
     for device in DEVICES.values():
         if device.name == name.removesuffix(":0"):
             return device
-    if name.partition(":")[0] == "cuda" and len(DEVICES) == 1:
+    if name.partition(":")[0] == "cuda" and not any(device.name == "cuda" for device in DEVICES.values()):
         raise RuntimeError(
             "there is no device 'cuda' yet: `import minilib.gpu` brings it, simulated where there is no GPU"
         )

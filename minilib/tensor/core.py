@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import (  # isort: skip
-    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, device_named,
+    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, array_module, device_named,
     first_gradient, owner_of, propagate, refuse_write, renew, take_over, wrote,
 )  # fmt: skip
 from minilib.operations import (  # isort: skip
@@ -131,6 +131,14 @@ class Tensor:
     def numel(self) -> int:
         """The number of elements."""
         return int(self.data.size)
+
+    def stride(self) -> Shape:
+        """How many numbers further in memory the next one along each axis is; 0 where an axis is expanded."""
+        return tuple(step // self.data.dtype.itemsize for step in self.data.strides)
+
+    def is_contiguous(self) -> bool:
+        """Whether the numbers lie in memory one after the other, in the order of the axes."""
+        return bool(self.data.flags.c_contiguous)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -566,6 +574,10 @@ class Tensor:
     def clone(self) -> Tensor:
         """A copy, through which gradients flow."""
         return apply(Clone(), self)
+
+    def new_empty(self, *size: Any, dtype: DTypeLike | None = None) -> Tensor:
+        """Uninitialised numbers of this shape, on this tensor's device and by default in its dtype."""
+        return Tensor(array_module(self.data).empty(_sizes(size), dtype or self.dtype))
 
     def contiguous(self) -> Tensor:
         """The tensor itself where its numbers lie in order in memory, else a copy where they do."""

@@ -18,8 +18,8 @@ from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
 
 __all__ = [
-    "arange", "empty", "eye", "from_numpy", "full", "linspace", "multinomial", "ones", "ones_like", "rand",
-    "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
+    "arange", "empty", "empty_like", "eye", "from_numpy", "full", "linspace", "multinomial", "ones",
+    "ones_like", "rand", "randint", "randn", "randperm", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 # Making tensors
@@ -76,6 +76,13 @@ def full(
     number = np.asarray(fill_value)  # an array wraps around where a Python number would not fit
     array = np.full(tuple(size), number, dtype or as_array(fill_value).dtype)
     return _leaf(array, requires_grad, device)
+
+
+def empty_like(
+    input: Tensor, dtype: DTypeLike | None = None, requires_grad: bool = False, device: str | None = None
+) -> Tensor:
+    """Uninitialised numbers of the shape of `input`, its axes in the same order in memory."""
+    return _leaf(array_module(input.data).empty_like(input.data, dtype), requires_grad, device)
 
 
 def zeros_like(

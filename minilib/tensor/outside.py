@@ -50,8 +50,11 @@ def numpy_operation(ufunc: Any, method: str, inputs: tuple[Any, ...], options: d
 
 def shown(x: Tensor) -> str:
     """The numbers, and what is not usual about them: the dtype, the history, the device."""
-    array = x.data if x.device == "cpu" else np.asarray(x.tolist(), x.dtype)
-    numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
+    if x.device == "meta":
+        numbers = f"..., size={x.shape}"
+    else:
+        array = x.data if x.device == "cpu" else np.asarray(x.tolist(), x.dtype)
+        numbers = np.array2string(array, separator=", ", prefix="tensor(", precision=4)
     extra = "" if x.dtype.name in ("float32", "int64", "bool") else f", dtype={x.dtype.name}"
     if x.function is not None:
         extra += f", function={x.function.name}"

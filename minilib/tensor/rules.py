@@ -345,7 +345,7 @@ def target_of(
     for one in target:
         if isinstance(one, TENSORS[0]):
             device, dtype = one.device, one.dtype
-        elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda"):
+        elif isinstance(one, str) and one.partition(":")[0] in ("cpu", "cuda", "meta"):
             device = one
         else:
             dtype = _dtype_of(one)

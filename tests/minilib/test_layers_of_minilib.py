@@ -55,6 +55,8 @@ ROOMS = {
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
+    "meta": "numpy engine",
+    "library/": "numpy engine meta tensor",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
