@@ -10,6 +10,7 @@ import itertools
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -285,15 +286,12 @@ class Tensor:
 
     def softmax(self, dim: int) -> Tensor:
         """exp(x) over their sum along `dim`: positive numbers that add up to 1. As `functional.softmax`."""
-        from minilib.functional.activations import softmax  # which imports this file
-
-        return softmax(self, dim)
+        # By name: it imports this file, and a learner's box that asks for it leaves it out.
+        return import_module("minilib.functional.activations").softmax(self, dim)
 
     def log_softmax(self, dim: int) -> Tensor:
         """log(softmax(x)) along `dim`, without the overflow and the log of 0. As `functional.log_softmax`."""
-        from minilib.functional.activations import log_softmax  # which imports this file
-
-        return log_softmax(self, dim)
+        return import_module("minilib.functional.activations").log_softmax(self, dim)
 
     # Absolute values and bounds
 

@@ -106,11 +106,10 @@ class Trainer:
         self.model, self.optimizer, self.loader, self.loss_function = model, optimizer, loader, loss
         self.scheduler, self.clip, self.seed = scheduler, clip, seed
         self.shards, self.workers = shards, workers
-        told = with_display(callbacks, display)
-        self.callbacks = sorted(told, key=lambda one: one.saves)  # stable: those that save are told last
-        self.step = self.epoch = 0
+        # Sorting is stable: those that save are told last, the others in their order.
+        self.callbacks = sorted(with_display(callbacks, display), key=lambda one: one.saves)
+        self.step, self.epoch, self.loss = 0, 0, math.nan
         self.total_steps: int | None = None
-        self.loss = math.nan
         self.losses: list[float] = []
         self.stopped = self.amid = False  # asked to stop; within a step
         self._shards: ThreadShards | ProcessShards | None = None

@@ -42,7 +42,7 @@ ROOMS = {
     "tensor.functions tensor.creation tensor.derivatives tensor.hooks tensor.arguments",
     "functional/": "numpy tensor parallel cuda/",  # its kernels, where they are asked for
     "init": "tensor",
-    "nn": "numpy tensor functional/ init",
+    "nn": "numpy safetensors tensor functional/ init",
     "optim": "numpy tensor parallel",
     "data": "numpy tensor sklearn",
     "bpe": "numpy regex huggingface_hub",
