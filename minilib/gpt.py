@@ -24,7 +24,7 @@ from minilib import nn
 from minilib.nn import evaluating
 from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
-from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad
+from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, refuse_arrays
 
 __all__ = [
     "GPT",
@@ -301,6 +301,7 @@ class GPT(nn.Module):
         self, idx: Tensor, new: int, temperature: float, top_k: int | None, top_p: float | None
     ) -> None:
         """Raise where `new` tokens cannot be generated behind `idx` by these."""
+        refuse_arrays("generate", self.check_choice, (idx, new, temperature, top_k, top_p), {})
         if idx.ndim == 2 and not idx.numel():
             raise ValueError(f"generate: the prompt is empty, {idx.shape}: give at least one token")
         self.check(idx, -idx.shape[-1])  # it may be longer than the block

@@ -36,7 +36,7 @@ from minilib import nn
 from minilib.functional.scan import selective_scan
 from minilib.optim import AdamW
 from minilib.sampling import check_dials, choose
-from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones
+from minilib.tensor import Array, Generator, Tensor, arange, array_module, cat, no_grad, ones, refuse_arrays
 
 __all__ = ["Mamba", "MambaBlock", "MambaConfig", "MambaState", "ResidualBlock", "next_token"]
 
@@ -221,6 +221,7 @@ class Mamba(nn.Module):
 
     def check(self, ids: Tensor, mask: Tensor | None = None) -> None:
         """Raise where `ids` are no tokens (B, T) of this model, or `mask` is none of 0 and 1 for them."""
+        refuse_arrays("Mamba", self.check, (ids, mask), {})
         size = self.config.vocab_size
         if ids.ndim != 2 or ids.dtype.kind not in "iu":
             raise ValueError(f"ids must be integers of shape (B, T), not {ids.dtype} of {ids.shape}")

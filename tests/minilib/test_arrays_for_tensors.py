@@ -142,3 +142,10 @@ def test_a_batched_product_names_the_shapes_that_do_not_fit() -> None:
 def test_lists_of_different_lengths_are_told_so() -> None:
     with pytest.raises(ValueError, match="length"):
         tensor([[1, 2], [3]])
+
+
+@pytest.mark.parametrize("name", ["GPT", "Mamba"])
+@pytest.mark.parametrize("value", [np.zeros((1, 2), np.int64), [[0, 0]]], ids=["array", "list"])
+def test_generate_names_a_prompt_that_is_no_tensor(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=r"tensor\(\.\.\.\)"):
+        modules()[name].generate(value, 2)
