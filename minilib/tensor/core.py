@@ -573,9 +573,16 @@ class Tensor:
         """A copy, through which gradients flow."""
         return apply(Clone(), self)
 
-    def new_empty(self, *size: Any, dtype: DTypeLike | None = None) -> Tensor:
-        """Uninitialised numbers of this shape, on this tensor's device and by default in its dtype."""
-        return Tensor(array_module(self.data).empty(_sizes(size), dtype or self.dtype))
+    def new_empty(
+        self,
+        *size: Any,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Uninitialised numbers of this shape, by default on this tensor's device and in its dtype."""
+        made = Tensor(array_module(self.data).empty(_sizes(size), dtype or self.dtype))
+        return made.to(device=device).requires_grad_(requires_grad)
 
     def contiguous(self) -> Tensor:
         """The tensor itself where its numbers lie in order in memory, else a copy where they do."""

@@ -659,7 +659,7 @@ def test_long_sums_and_deep_nests() -> None:
 @pytest.mark.parametrize("millions", [10, pytest.param(50, marks=pytest.mark.thorough)])
 def test_fifty_million_elements_stay_under_one_and_a_half_gigabytes(millions: int) -> None:
     program = f"""
-        import resource
+        import re
         from warplens import cp, RawKernel
         k = RawKernel('extern "C" __global__ void k(const float* x, const float* y, float* z, int n) {{'
                       "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) z[i] = x[i] + y[i]; }}", "k")
@@ -667,9 +667,9 @@ def test_fifty_million_elements_stay_under_one_and_a_half_gigabytes(millions: in
         x, y, z = (cp.ones(n, cp.float32) for _ in range(3))
         k((-(-n // 256),), (256,), (x, y, z, n))
         assert float(z[0]) == float(z[-1]) == 2
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert int(done.stdout) < 30_000 * millions
+    assert int(done.stdout) < 30_000 * millions  # kB of this process; ru_maxrss has that of its parent, too

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from warplens.errors import At, CompileError, Fault
@@ -16,6 +17,8 @@ from warplens.language.parser import GRAMMAR, parse_unit
 from warplens.language.preprocess import Preprocessor
 from warplens.language.scope import FunctionName, Overloads
 
+DEEPER = 500  # calls within each other that a source may take beyond Python's own limit
+
 
 def compile_source(
     source: str, name: str = "kernel.cu", options: Iterable[str] = (), name_expressions: Iterable[str] = ()
@@ -26,6 +29,9 @@ def compile_source(
     instances of templates that are wanted, as CuPy takes them: "scale<float>"; `Program.kernels` lists them
     under these names. Raises CompileError at the first mistake.
     """
+    limit = sys.getrecursionlimit()
+    # To check one instance of a template takes about fifteen calls within each other, and they nest.
+    sys.setrecursionlimit(limit + DEEPER)
     try:
         preprocessor = Preprocessor(options)
         tokens = Tokens(list(groups.qualified(preprocessor.source(source))), GRAMMAR)
@@ -42,6 +48,8 @@ def compile_source(
     except RecursionError:
         message = "unsupported: the source is nested too deeply"
         raise CompileError("unsupported", message, At(1, 1), name, source) from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _named(text: str, stream: list[Token], outer: Tokens, context: Context) -> FunctionName:

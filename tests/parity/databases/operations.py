@@ -66,8 +66,9 @@ def add(found: list[Form], form: str, ours: Any, theirs: Any, name: str, in_plac
     a, b = getattr(ours, name), getattr(theirs, name)
     if isinstance(inspect.getattr_static(ours, name), property):
         a, b = a.fget, b.__get__
-    here = [known for _, known, *_ in found]  # a function that is a method runs as the method
-    if callable(a) and not inspect.isclass(a) and a not in here:
+    # A function that is a method runs as the method; `explained` wraps it.
+    here = [inspect.unwrap(known) for _, known, *_ in found]
+    if callable(a) and not inspect.isclass(a) and inspect.unwrap(a) not in here:
         found.append((form, a, b, in_place))
 
 
