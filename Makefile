@@ -25,7 +25,7 @@ lab:            ## open the course in JupyterLab (DIR=chapters for contributors;
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)
 
-test-fast:      ## run a part of every layer, in about two minutes: after each edit
+test-fast:      ## run a part of every layer, in about a minute: after each edit
 	@$(COURSEKIT) test --fast $(ARGS)
 
 test-all:       ## what CI runs: linters, all wrong answers' hints, a browser, and PyTorch, which is installed for it
