@@ -25,7 +25,7 @@ def test_seconds_are_those_of_one_operation_and_the_ratio_is_to_the_peer() -> No
     row = measured("sleep")
     assert row["unit"] == "seconds"
     assert 0.006 <= row["heavy"] < 0.02  # a call of ten operations takes 0.06 s, and more on a busy machine
-    assert 1.5 < row["ratio"] <= 3.1
+    assert 1.5 < row["ratio"] < 6  # 3 where both sleep as long as they mean to; the wrong way round a third
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="an earlier peak is only forgotten on Linux")
