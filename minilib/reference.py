@@ -123,7 +123,7 @@ def chunk_states(x: Array, delta: Array, A: Array, B: Array, before: Array) -> t
 def sample_forward(
     x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int
 ) -> tuple[Array, Array]:
-    """y (T, E) of one sample, and what is carried: `before`, then the last state of each chunk of `size` tokens.
+    """y (T, E) of one sample, and what is carried: `before`, then each chunk's last state.
 
     x and delta (T, E), A and before (E, N), B and C (T, N); what is carried is (chunks + 1, E, N).
     arXiv:2312.00752, eq. 2a and 2b.
@@ -142,7 +142,7 @@ def sample_forward(
 def sample_backward(
     dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int
 ) -> tuple[Array, ...]:
-    """Gradients of x, delta, A, B and C from that of y (T, E); `carried` is what `sample_forward` returned."""
+    """Gradients of x, delta, A, B and C from that of y (T, E); `carried` is of `sample_forward`."""
     dx, ddelta, dB, dC = (np.empty_like(array) for array in (x, delta, B, C))
     dA, later = np.zeros_like(A), np.zeros_like(A)
     for i in reversed(range(len(carried) - 1)):

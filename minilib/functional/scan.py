@@ -149,8 +149,8 @@ def tree(a: Array, b: Array) -> None:
 
 
 # Samples side by side, both ways, in chunks of tokens: what `sample_forward` and `sample_backward` of
-# minilib/reference.py do for one of them, with an axis S of samples after time: x, delta and y (T, S, E), B and C
-# (T, S, N). A and the states come turned, (N, E) and (S, N, E): see `SelectiveScan.pieces`.
+# minilib/reference.py do for one of them, with an axis S of samples after time: x, delta and y (T, S, E),
+# B and C (T, S, N). A and the states come turned, (N, E) and (S, N, E): see `SelectiveScan.pieces`.
 
 
 def batch_states(
@@ -295,7 +295,7 @@ class SelectiveScan(Function):
         room = self.xp.empty((3, steps, samples, n, channels), A.dtype)
         for i, e in itertools.product(range(start, stop, samples), range(0, width, channels)):
             these, some = slice(i, min(i + samples, stop)), slice(e, e + channels)
-            # (E, N) is turned to (N, E), and so are all states: NumPy's inner loop is over E numbers, not over N.
+            # A (E, N) is turned to (N, E), as all states are: NumPy's inner loop is over E numbers, not over N.
             rates = self.xp.ascontiguousarray(A[some].T)
             yield these, some, rates, room[:, :, : these.stop - i, :, : rates.shape[1]]
 

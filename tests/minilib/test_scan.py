@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from thinned import slow_where
 
-from minilib.cuda import RawModule, cp, profile, simulate
 from minilib import reference
+from minilib.cuda import RawModule, cp, profile, simulate
 from minilib.functional import scan
 from minilib.functional.scan import scan_associative, scan_loop, selective_scan
 from minilib.tensor import no_grad, tensor
@@ -133,7 +133,7 @@ def test_without_D_nothing_passes_by_the_state(method):
 @pytest.mark.parametrize("size", [1, 7, 32, 100])
 @pytest.mark.parametrize("method", WAYS)
 def test_samples_side_by_side_equal_one_after_the_other_by_the_reference(method, size):
-    x, delta, A, B, C, D = drawn(3, 70)
+    x, delta, A, B, C, _ = drawn(3, 70)
     dy, before = np.random.default_rng(1).standard_normal(x.shape), np.zeros(A.shape)
     inputs = [tensor(array, requires_grad=True) for array in (x, delta, A, B, C)]
     y = selective_scan(*inputs, method=method)
