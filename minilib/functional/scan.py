@@ -295,7 +295,7 @@ class SelectiveScan(Function):
         room = self.xp.empty((3, steps, samples, n, channels), A.dtype)
         for i, e in itertools.product(range(start, stop, samples), range(0, width, channels)):
             these, some = slice(i, min(i + samples, stop)), slice(e, e + channels)
-            # A (E, N) is turned to (N, E), as all states are: NumPy's inner loop is over E numbers, not over N.
+            # A (E, N) is turned to (N, E), as all states are: NumPy's inner loop is over E, not over N.
             rates = self.xp.ascontiguousarray(A[some].T)
             yield these, some, rates, room[:, :, : these.stop - i, :, : rates.shape[1]]
 
