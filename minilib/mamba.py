@@ -235,10 +235,6 @@ class Mamba(nn.Module):
         if mask is not None and not ((mask.data == 0) | (mask.data == 1)).all():
             raise ValueError("mask must hold 1 for a token and 0 for padding, and nothing else")
 
-    def num_parameters(self) -> int:
-        """How many numbers are learned; the head's are the embedding's, and counted once."""
-        return sum(p.numel() for p in self.parameters())
-
     @classmethod
     def from_pretrained(cls, name_or_folder: str | Path) -> Mamba:
         """Weights from a folder, or from Hugging Face's hub by name ("-hf"): `pretrained.load_mamba`."""

@@ -1,17 +1,19 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
 Taught in chapters/01_scalar.ipynb, chapters/02a_arrays.ipynb, chapters/03a_losses.ipynb,
-chapters/03c_optimisers.ipynb and chapters/06b_attention.ipynb: what they export is edited there, then `make
-promote`.
+chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb, chapters/07b_scan.ipynb and
+solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from minilib.engine import Array, Shape
+from minilib.functional.scan import scan_loop
 
 # Scalars: backward
 
@@ -102,3 +104,58 @@ def sum_to(array: Array, shape: Shape) -> Array:
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
     summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
     return summed.reshape(shape)
+
+
+# The selective scan, of one sample
+
+
+def chunk_states(x: Array, delta: Array, A: Array, B: Array, before: Array) -> tuple[Array, Array]:
+    """exp(Δ A), with a 1 for the step after the last, (T + 1, E, N), and the states (T, E, N) of one sample.
+
+    x and delta (T, E), A (E, N), B (T, N); `before` (E, N) is the state that came before.
+    """
+    a = np.ones((len(x) + 1, *A.shape), x.dtype)
+    np.exp(delta[:, :, None] * A, out=a[:-1])
+    b = (delta * x)[:, :, None] * B[:, None, :]  # (T, E, 1) times (T, 1, N)
+    return a, scan_loop(a[:-1], b, before)
+
+
+def sample_forward(
+    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int
+) -> tuple[Array, Array]:
+    """y (T, E) of one sample, and what is carried: `before`, then each chunk's last state.
+
+    x and delta (T, E), A and before (E, N), B and C (T, N); what is carried is (chunks + 1, E, N).
+    arXiv:2312.00752, eq. 2a and 2b.
+    """
+    starts = range(0, len(x), size)
+    y, carried = np.empty_like(x), np.empty((len(starts) + 1, *A.shape), x.dtype)
+    carried[0] = before
+    for i, start in enumerate(starts):
+        now = slice(start, start + size)
+        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i])
+        y[now] = (h * C[now][:, None, :]).sum(2)  # (T, E, N) times (T, 1, N), summed over N: eq. 2b
+        carried[i + 1] = h[-1]  # all that backward needs to work out the next chunk again
+    return y, carried
+
+
+def sample_backward(
+    dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int
+) -> tuple[Array, ...]:
+    """Gradients of x, delta, A, B and C from that of y (T, E); `carried` is of `sample_forward`."""
+    dx, ddelta, dB, dC = (np.empty_like(array) for array in (x, delta, B, C))
+    dA, later = np.zeros_like(A), np.zeros_like(A)
+    for i in reversed(range(len(carried) - 1)):
+        now = slice(i * size, (i + 1) * size)
+        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i])  # once more
+        g = dy[now][:, :, None] * C[now][:, None, :]  # (T, E, N): by its own y
+        g = scan_loop(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
+        later = a[0] * g[0]  # what the chunk before this one hears
+        dC[now] = (h * dy[now][:, :, None]).sum(1)
+        dB[now] = (g * (delta[now] * x[now])[:, :, None]).sum(1)
+        dbx = (g * B[now][:, None, :]).sum(2)  # of delta x: (T, E)
+        dz = g * a[:-1] * np.concatenate([carried[i : i + 1], h[:-1]])  # of delta A: (T, E, N)
+        dx[now] = dbx * delta[now]
+        ddelta[now] = dbx * x[now] + (dz * A).sum(2)
+        dA += (dz * delta[now][:, :, None]).sum(0)
+    return dx, ddelta, dA, dB, dC

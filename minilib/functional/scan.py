@@ -148,22 +148,19 @@ def tree(a: Array, b: Array) -> None:
     b[2::2] += a[2::2] * b[1:-1:2]  # those in between: one step behind what is right already
 
 
-# One sample, both ways, in chunks. Channels come last: x, delta and y (T, E), A (N, E), B and C (T, N), and
-# the states (N, E), so that NumPy's innermost loop runs over E numbers and not over N. Where `...` stands,
-# several samples may stand side by side, (T, samples, E): more work for each call of NumPy.
+# Samples side by side, both ways, in chunks of tokens: what `sample_forward` and `sample_backward` of
+# minilib/reference.py do for one of them, with an axis S of samples after time: x, delta and y (T, S, E),
+# B and C (T, S, N). A and the states come turned, (N, E) and (S, N, E): see `SelectiveScan.pieces`.
 
 
-def chunk_states(
-    x: Array, delta: Array, A: Array, B: Array, before: Array, scan: Scan = scan_loop,
-    room: Array | None = None,
-) -> tuple[Array, Array]:  # fmt: skip
-    """exp(Δ A), with a 1 for the step after the last, (T + 1, ..., N, E), and the states (T, ..., N, E).
+def batch_states(
+    x: Array, delta: Array, A: Array, B: Array, before: Array, scan: Scan, room: Array
+) -> tuple[Array, Array]:
+    """exp(Δ A), with a 1 for the step after the last, (T + 1, S, N, E), and the states (T, S, N, E).
 
-    They are written into `room` (2, T + 1 or more, ..., N, E), if there is one.
+    They are written into `room` (2 or 3, T + 1 or more, S, N, E).
     """
     xp = array_module(x)
-    if room is None:
-        room = xp.empty((2, len(x) + 1, *before.shape), x.dtype)
     a, b = room[0, : len(x) + 1], room[1, : len(x)]
     xp.multiply(delta[..., None, :], A, out=a[:-1])
     xp.exp(a[:-1], out=a[:-1])
@@ -172,47 +169,39 @@ def chunk_states(
     return a, scan(a[:-1], b, before)
 
 
-def sample_forward(
-    x: Array, delta: Array, A: Array, B: Array, C: Array, before: Array, size: int,
-    scan: Scan = scan_loop, room: Array | None = None,
-) -> tuple[Array, Array]:  # fmt: skip
-    """y (T, E), and what is carried: `before`, then the last state of each chunk of `size` tokens.
-
-    The latter is (chunks + 1, N, E). arXiv:2312.00752, eq. 2a and 2b.
-    """
-    xp, starts = array_module(x), range(0, len(x), size)
-    y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
-    carried[0] = before
-    for i, start in enumerate(starts):
-        now = slice(start, start + size)
-        _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
+def batch_forward(
+    x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int, scan: Scan, room: Array
+) -> Array:
+    """y (T, S, E). Chunk i begins with the state carried[i], and puts its last into carried[i + 1]."""
+    y = array_module(x).empty_like(x, order="C")
+    for i in range(len(carried) - 1):
+        now = slice(i * size, (i + 1) * size)
+        _, h = batch_states(x[now], delta[now], A, B[now], carried[i], scan, room)
         y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
         carried[i + 1] = h[-1]  # all that backward needs to work out the next chunk again
-    return y, carried
+    return y
 
 
-def sample_backward(
+def batch_backward(
     dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, carried: Array, size: int,
-    scan: Scan = scan_loop, room: Array | None = None,
+    scan: Scan, room: Array,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Gradients of x, delta, A, B and C from that of y; `carried` is what `sample_forward` returned."""
+    """Gradients of x, delta, A, B and C from that of y; `carried` is what `batch_forward` left."""
     xp = array_module(x)
     dx, ddelta, dB, dC = (xp.empty_like(array, order="C") for array in (x, delta, B, C))
     dA, later = xp.zeros_like(A), xp.zeros_like(carried[0])
-    if room is None:
-        room = xp.empty((3, size + 1, *later.shape), x.dtype)
     for i in reversed(range(len(carried) - 1)):
         now = slice(i * size, (i + 1) * size)
-        a, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)  # once more
+        a, h = batch_states(x[now], delta[now], A, B[now], carried[i], scan, room)  # once more
         dC[now] = (h @ dy[now][..., None])[..., 0]  # (N, E) @ (E, 1) at each token
         g = xp.multiply(dy[now][..., None, :], C[now][..., None], out=room[2, : len(h)])  # by its own y
         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
         dB[now] = (g @ (delta[now] * x[now])[..., None])[..., 0]
-        dbx = (B[now][..., None, :] @ g)[..., 0, :]  # of delta x: (T, E)
+        dbx = (B[now][..., None, :] @ g)[..., 0, :]  # of delta x: (T, S, E)
         g *= a[:-1]
         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
         g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
-        g[1:] *= h[:-1]  # now of delta A: (T, N, E)
+        g[1:] *= h[:-1]  # now of delta A: (T, S, N, E)
         dx[now] = dbx * delta[now]
         ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)
         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
@@ -249,12 +238,12 @@ class SelectiveScan(Function):
 
         def work(start: int, stop: int) -> None:
             for i, e, rates, room in self.pieces(A, x.shape[1], start, stop):
-                before = carried[i, 0, :, e]
-                xs, ds, bs, cs = along_time(x[i, :, e], delta[i, :, e], B[i], C[i])
-                ys, between = sample_forward(xs, ds, rates, bs, cs, before, size, self.scan, room)
+                xs, ds = along_time(x[i, :, e], delta[i, :, e])
+                bs, cs, between = along_time(B[i], C[i], carried[i, :, :, e])
+                ys = batch_forward(xs, ds, rates, bs, cs, between, size, self.scan, room)
                 if D:
                     ys += D[0][e] * xs
-                y[i, :, e], carried[i, :, :, e] = along_time(ys, between)
+                (y[i, :, e],) = along_time(ys)
 
         self.in_parallel(work, len(x))
         if self.state is not None:
@@ -273,7 +262,7 @@ class SelectiveScan(Function):
             for i, e, rates, room in self.pieces(A, x.shape[1], start, stop):
                 dy, xs, ds = along_time(grad[i, :, e], x[i, :, e], delta[i, :, e])
                 bs, cs, between = along_time(B[i], C[i], carried[i, :, :, e])
-                grads = sample_backward(dy, xs, ds, rates, bs, cs, between, size, self.scan, room)
+                grads = batch_backward(dy, xs, ds, rates, bs, cs, between, size, self.scan, room)
                 if D:
                     grads[0][...] += D[0][e] * dy
                 dA[e] += grads[2].T
@@ -306,6 +295,7 @@ class SelectiveScan(Function):
         room = self.xp.empty((3, steps, samples, n, channels), A.dtype)
         for i, e in itertools.product(range(start, stop, samples), range(0, width, channels)):
             these, some = slice(i, min(i + samples, stop)), slice(e, e + channels)
+            # A (E, N) is turned to (N, E), as all states are: NumPy's inner loop is over E, not over N.
             rates = self.xp.ascontiguousarray(A[some].T)
             yield these, some, rates, room[:, :, : these.stop - i, :, : rates.shape[1]]
 

@@ -77,12 +77,12 @@ def tree(a, b):
         offset *= 2
 
 # %% exercise=7.8 hint="Each chunk begins with the same state. It must begin with the last state of the chunk before it."
--         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
-+         _, h = chunk_states(x[now], delta[now], A, B[now], before, scan, room)
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i])
++         _, h = chunk_states(x[now], delta[now], A, B[now], before)
 
 # %% exercise=7.8 hint="Each chunk begins with an empty state. It must begin with the last state of the chunk before it, the first one with `before`."
--         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
-+         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(before), scan, room)
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i])
++         _, h = chunk_states(x[now], delta[now], A, B[now], np.zeros_like(before))
 
 # %% exercise=7.8 hint="You carry the first state of a chunk. What the next chunk begins with is the last one, h[-1]."
 -         carried[i + 1] = h[-1]  # all that backward needs to work out the next chunk again
@@ -93,70 +93,86 @@ def tree(a, b):
 +     return y, carried[1:]
 
 # %% exercise=7.8 hint="A shorter chunk at the end is left out: the number of chunks is rounded up."
--     xp, starts = array_module(x), range(0, len(x), size)
-+     xp, starts = array_module(x), range(0, len(x) - size + 1, size)
--     y, carried = xp.empty_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
-+     y, carried = xp.zeros_like(x, order="C"), xp.empty((len(starts) + 1, *before.shape), x.dtype)
+-     starts = range(0, len(x), size)
+-     y, carried = np.empty_like(x), np.empty((len(starts) + 1, *A.shape), x.dtype)
++     starts = range(0, len(x) - size + 1, size)
++     y, carried = np.zeros_like(x), np.empty((len(starts) + 1, *A.shape), x.dtype)
 
 # %% exercise=7.8 hint="`before` is left out: the first chunk begins with the state that it is given."
 -     carried[0] = before
 +     carried[0] = 0
 
 # %% exercise=7.8 hint="y is C times the state, summed over the N numbers of it: you sum without C."
--         y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
-+         y[now] = h.sum(-2)
+-         y[now] = (h * C[now][:, None, :]).sum(2)  # (T, E, N) times (T, 1, N), summed over N: eq. 2b
++         y[now] = h.sum(2)
 
 # %% exercise=7.8 hint="The last chunk's last state is missing from `carried`: it holds one state more than there are chunks."
 -     return y, carried
 +     return y, carried[:-1]
 
 # %% exercise=7.8 hint="The numbers are right, but all states exist at the same time. Call chunk_states for one chunk after the other."
-def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
-    _, h = chunk_states(x, delta, A, B, before, scan)
+def sample_forward(x, delta, A, B, C, before, size):
+    _, h = chunk_states(x, delta, A, B, before)
     ends = [min(start + size, len(x)) - 1 for start in range(0, len(x), size)]
-    return (C[..., None] * h).sum(-2), np.concatenate([before[None], h[ends]])
+    return (h * C[:, None, :]).sum(2), np.concatenate([before[None], h[ends]])
+
+# %% exercise=7.8 hint="You keep a view of each chunk's last state, and a view keeps alive what it looks at: the states of all chunks. Keep h[-1].copy()."
+def sample_forward(x, delta, A, B, C, before, size):
+    y, carried = [], [before]
+    for start in range(0, len(x), size):
+        now = slice(start, start + size)
+        _, h = chunk_states(x[now], delta[now], A, B[now], carried[-1])
+        y.append((C[now][:, None] * h).sum(-1))
+        carried.append(h[-1])
+    return np.concatenate(y), np.array(carried)
+
+# %% exercise=7.8 hint="You change what came in, and it belongs to the caller. Make new arrays."
+-         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i])
++         x[now] *= delta[now]
++         _, h = chunk_states(x[now] / delta[now], delta[now], A, B[now], carried[i])
+
+# %% exercise=7.8 hint="C has a number for each of the N, and yours meets the E channels: give it its axis in the middle, C[now][:, None, :]."
+-         y[now] = (h * C[now][:, None, :]).sum(2)  # (T, E, N) times (T, 1, N), summed over N: eq. 2b
++         y[now] = (h * C[now][:, :, None]).sum(2)
 
 # %% exercise=7.9 hint="You run the scan backwards with the factors one place off: into g[t] comes a[t + 1], so turn around a[1:], with the 1 at its end."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
-+         g = scan(a[-2::-1], g[::-1], later)[::-1]
+-         g = scan_loop(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
++         g = scan_loop(a[-2::-1], g[::-1], later)[::-1]
 
 # %% exercise=7.9 hint="The carry on the way back is missing: the last state of a chunk also counts for the chunk after it. Hand a[0] * g[0] to the chunk before."
--         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
-+         later = xp.zeros_like(later)
+-         later = a[0] * g[0]  # what the chunk before this one hears
++         later = np.zeros_like(A)
 
 # %% exercise=7.9 hint="What you carry back lacks its factor: the state before a chunk enters its first state times a[0], so its gradient is a[0] * g[0]."
--         g *= a[:-1]
--         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
-+         later = g[0].copy()
-+         g *= a[:-1]
+-         later = a[0] * g[0]  # what the chunk before this one hears
++         later = g[0]
 
 # %% exercise=7.9 hint="The scan runs forwards in yours. A state counts for all later ones, so its gradient comes from the later: turn time around."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
-+         g = scan(a[:-1], g, later)
+-         g = scan_loop(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
++         g = scan_loop(a[:-1], g, later)
 
 # %% exercise=7.9 hint="Only a token's own y counts in yours: its state is also what all later states are made of. Run the scan backwards over dy C."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
+-         g = scan_loop(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
 
 # %% exercise=7.9 hint="a[t] was multiplied by the state before it, h[t - 1], not by h[t]: the first of a chunk by what was carried in."
--         g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
--         g[1:] *= h[:-1]  # now of delta A: (T, N, E)
-+         g *= h
+-         dz = g * a[:-1] * np.concatenate([carried[i : i + 1], h[:-1]])  # of delta A: (T, E, N)
++         dz = g * a[:-1] * h
 
 # %% exercise=7.9 hint="The first state of a chunk follows on what was carried in: carried[i] belongs to its fade."
--         g[0] *= carried[i]  # d(a h)/da = the state before: of the first token the one carried here
-+         g[0] *= 0
+-         dz = g * a[:-1] * np.concatenate([carried[i : i + 1], h[:-1]])  # of delta A: (T, E, N)
++         dz = g * a[:-1] * np.concatenate([np.zeros((1, *A.shape)), h[:-1]])
 
 # %% exercise=7.9 hint="delta works twice: it writes x into the state, and it fades the state, exp(delta A). You have only one of both."
--         ddelta[now] = dbx * x[now] + xp.einsum("...ne,ne->...e", g, A)
+-         ddelta[now] = dbx * x[now] + (dz * A).sum(2)
 +         ddelta[now] = dbx * x[now]
 
 # %% exercise=7.9 hint="A is the same in all chunks, so their parts of its gradient add up: +=."
--         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
-+         dA = xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
+-         dA += (dz * delta[now][:, :, None]).sum(0)
++         dA = (dz * delta[now][:, :, None]).sum(0)
 
 # %% exercise=7.9 hint="The exponent is delta A, so the gradient of A is that of the exponent times delta, summed over time."
--         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
-+         dA += g.reshape(-1, *A.shape).sum(0)
+-         dA += (dz * delta[now][:, :, None]).sum(0)
++         dA += dz.sum(0)
 
 # %% exercise=7.9 hint="x is written into the state times delta: its gradient takes delta along."
 -         dx[now] = dbx * delta[now]
@@ -167,54 +183,29 @@ def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
 +     for i in range(len(carried) - 1):
 
 # %% exercise=7.9 hint="The scan ran backwards, and its result still does: turn it around once more, [::-1]."
--         g = scan(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
-+         g = scan(a[:0:-1], g[::-1], later)
+-         g = scan_loop(a[:0:-1], g[::-1], later)[::-1]  # and by all later ones: g[t] += a[t+1] g[t+1]
++         g = scan_loop(a[:0:-1], g[::-1], later)
 
 # %% exercise=7.9 hint="The gradient of the exponent delta A lacks a factor: exp is its own slope, so it is g times a[t] times h[t - 1]."
--         g *= a[:-1]
--         later = g[0].copy()  # what the next chunk to the left hears; g is written to below
-+         later = a[0] * g[0]
-
-# %% exercise=7.8 hint="Right for one sample. Where several stand side by side, (T, S, E), each of your outputs reads the first one's state: count axes from the end, C[now][..., None, :]."
--         y[now] = (C[now][..., None, :] @ h)[..., 0, :]  # (1, N) @ (N, E) at each token: eq. 2b
-+         y[now] = (C[now][:, None] @ h)[:, 0]
-
-# %% exercise=7.9 hint="A is the same for all samples: add up what each of them gives."
--         dA += xp.einsum("tne,te->ne", g.reshape(-1, *A.shape), delta[now].reshape(-1, A.shape[1]))
-+         gA = g * delta[now][..., None, :]
-+         dA += gA.sum(0) if gA.ndim == 3 else gA[:, 0].sum(0)
-
-# %% exercise=7.8 hint="You keep a view of each chunk's last state. With `room` the next chunk is written over it: keep h[-1].copy()."
-def sample_forward(x, delta, A, B, C, before, size, scan=scan_loop, room=None):
-    y, carried = [], [before]
-    for start in range(0, len(x), size):
-        now = slice(start, start + size)
-        _, h = chunk_states(x[now], delta[now], A, B[now], carried[-1], scan, room)
-        y.append((C[now][..., None] * h).sum(-2))
-        carried.append(h[-1])
-    return np.concatenate(y), np.array(carried)
+-         dz = g * a[:-1] * np.concatenate([carried[i : i + 1], h[:-1]])  # of delta A: (T, E, N)
++         dz = g * np.concatenate([carried[i : i + 1], h[:-1]])
 
 # %% exercise=7.9 hint="The gradients are right, but the states of all chunks exist at the same time. Work out those of one chunk, use them, and go on to the chunk before."
-def sample_backward(dy, x, delta, A, B, C, carried, size, scan=scan_loop, room=None):
-    a, h = chunk_states(x, delta, A, B, carried[0], scan)
-    g = scan(a[:0:-1], (dy[..., None, :] * C[..., None])[::-1], np.zeros_like(carried[0]))[::-1]
-    dC, dB = (h @ dy[..., None])[..., 0], (g @ (delta * x)[..., None])[..., 0]
-    dbx = (B[..., None, :] @ g)[..., 0, :]
+def sample_backward(dy, x, delta, A, B, C, carried, size):
+    a, h = chunk_states(x, delta, A, B, carried[0])
+    g = scan_loop(a[:0:-1], (dy[:, :, None] * C[:, None, :])[::-1], np.zeros_like(A))[::-1]
+    dC, dB = (h * dy[:, :, None]).sum(1), (g * (delta * x)[:, :, None]).sum(1)
+    dbx = (g * B[:, None, :]).sum(2)
     fades = g * a[:-1] * np.concatenate([carried[:1], h[:-1]])
-    dA = np.einsum("tne,te->ne", fades.reshape(-1, *A.shape), delta.reshape(-1, A.shape[1]))
-    return dbx * delta, dbx * x + np.einsum("...ne,ne->...e", fades, A), dA, dB, dC
+    dA = (fades * delta[:, :, None]).sum(0)
+    return dbx * delta, dbx * x + (fades * A).sum(2), dA, dB, dC
 
 # %% exercise=7.9 hint="The engine goes the way back for you here. It is the way that this exercise asks for: work it out on arrays."
-def sample_backward(dy, x, delta, A, B, C, carried, size, scan=scan_loop, room=None):
+def sample_backward(dy, x, delta, A, B, C, carried, size):
     x, delta, A, B, C = (Tensor(a, requires_grad=True) for a in (x, delta, A, B, C))
     h, loss = Tensor(carried[0]), 0
     for t in range(len(dy)):
-        h = (delta[t].unsqueeze(-2) * A).exp() * h + (delta[t] * x[t]).unsqueeze(-2) * B[t].unsqueeze(-1)
-        loss = loss + ((C[t].unsqueeze(-1) * h).sum(-2) * Tensor(dy[t])).sum()
+        h = (delta[t].unsqueeze(-1) * A).exp() * h + (delta[t] * x[t]).unsqueeze(-1) * B[t]
+        loss = loss + ((h * C[t]).sum(-1) * Tensor(dy[t])).sum()
     loss.backward()
     return tuple(t.grad.numpy() for t in (x, delta, A, B, C))
-
-# %% exercise=7.8 hint="You change what came in, and it belongs to the caller. Make new arrays."
--         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i], scan, room)
-+         x[now] *= delta[now]
-+         _, h = chunk_states(x[now] / delta[now], delta[now], A, B[now], carried[i], scan, room)

@@ -25,41 +25,32 @@ def tree(a, b):
 
 
 # %% exercise=7.8
-def sample_forward(x, delta, A, B, C, before, size, scan=None, room=None):
+def sample_forward(x, delta, A, B, C, before, size):
     h, y, carried = before, np.zeros_like(x), [before]
     for t in range(len(x)):
-        write = np.einsum("...n,...e->...ne", B[t], delta[t] * x[t])
-        h = np.exp(np.expand_dims(delta[t], -2) * A) * h + write
-        y[t] = np.einsum("...n,...ne->...e", C[t], h)
+        h = np.exp(delta[t][:, None] * A) * h + np.outer(delta[t] * x[t], B[t])
+        y[t] = h @ C[t]
         if (t + 1) % size == 0 or t + 1 == len(x):
             carried.append(h)
     return y, np.array(carried)
 
 
 # %% exercise=7.9
-def sample_backward(dy, x, delta, A, B, C, carried, size, scan=None, room=None):
-    if x.ndim == 3:  # one sample after the other
-        each = [
-            sample_backward(*(v[:, s] for v in (dy, x, delta)), A, B[:, s], C[:, s], carried[:, s], size)
-            for s in range(x.shape[1])
-        ]
-        dx, ddelta, dA, dB, dC = zip(*each)
-        return np.stack(dx, 1), np.stack(ddelta, 1), sum(dA), np.stack(dB, 1), np.stack(dC, 1)
+def sample_backward(dy, x, delta, A, B, C, carried, size):
     dx, ddelta, dA, dB, dC = (np.zeros_like(each) for each in (x, delta, A, B, C))
     back = np.zeros_like(A)
     for chunk in range(len(carried) - 2, -1, -1):
         states = [carried[chunk]]
         times = range(chunk * size, min((chunk + 1) * size, len(x)))
         for t in times:
-            states.append(np.exp(delta[t] * A) * states[-1] + np.outer(B[t], delta[t] * x[t]))
+            states.append(np.exp(delta[t][:, None] * A) * states[-1] + np.outer(delta[t] * x[t], B[t]))
         for t in reversed(times):
             after, before = states.pop(), states[-1]
-            dC[t] = after @ dy[t]
-            g = back + np.outer(C[t], dy[t])
-            fade = np.exp(delta[t] * A)
-            back = fade * g
-            dx[t] = delta[t] * (B[t] @ g)
-            dB[t] = g @ (delta[t] * x[t])
-            ddelta[t] = x[t] * (B[t] @ g) + (back * before * A).sum(0)
-            dA += back * before * delta[t]
+            dC[t] = dy[t] @ after
+            g = back + np.outer(dy[t], C[t])
+            back = np.exp(delta[t][:, None] * A) * g
+            dx[t] = delta[t] * (g @ B[t])
+            dB[t] = (delta[t] * x[t]) @ g
+            ddelta[t] = x[t] * (g @ B[t]) + (back * before * A).sum(1)
+            dA += back * before * delta[t][:, None]
     return dx, ddelta, dA, dB, dC

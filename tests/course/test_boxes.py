@@ -69,8 +69,14 @@ def fft_convolve_backward(*arrays):
     return finished().scan.fft_convolve_backward(*arrays)
 """,
     "7.9": """
-def sample_backward(*some, **more):
-    return finished().scan.sample_backward(*some, **more)
+def sample_backward(dy, x, delta, A, B, C, carried, size):
+    scan = finished().scan
+    dy, x, delta, B, C, carried = (each[:, None] for each in (dy, x, delta, B, C, carried))
+    room = np.empty((3, size + 1, 1, *A.T.shape))
+    grads = scan.batch_backward(
+        dy, x, delta, A.T, B, C, carried.swapaxes(2, 3), size, scan.scan_loop, room
+    )
+    return *(grads[k][:, 0] for k in (0, 1)), grads[2].T, *(grads[k][:, 0] for k in (3, 4))
 """,
     "7.12": """
 class CausalConv(Function):

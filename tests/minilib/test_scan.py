@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from thinned import slow_where
 
+from minilib import reference
 from minilib.cuda import RawModule, cp, profile, simulate
 from minilib.functional import scan
 from minilib.functional.scan import scan_associative, scan_loop, selective_scan
@@ -127,6 +128,24 @@ def test_without_D_nothing_passes_by_the_state(method):
     np.testing.assert_allclose(y.numpy(), by_definition(x, delta, A, B, C, 0 * D)[0], rtol=1e-10, atol=1e-12)
     y.sum().backward()
     assert all(t.grad is not None for t in inputs)
+
+
+@pytest.mark.parametrize("size", [1, 7, 32, 100])
+@pytest.mark.parametrize("method", WAYS)
+def test_samples_side_by_side_equal_one_after_the_other_by_the_reference(method, size):
+    x, delta, A, B, C, _ = drawn(3, 70)
+    dy, before = np.random.default_rng(1).standard_normal(x.shape), np.zeros(A.shape)
+    inputs = [tensor(array, requires_grad=True) for array in (x, delta, A, B, C)]
+    y = selective_scan(*inputs, method=method)
+    y.backward(tensor(dy))
+    grads = []
+    for i, one in enumerate(zip(x, delta, [A] * 3, B, C)):
+        right, carried = reference.sample_forward(*one, before, size)
+        np.testing.assert_allclose(y.numpy()[i], right, rtol=1e-10, atol=1e-12)
+        grads.append(reference.sample_backward(dy[i], *one, carried, size))
+    for k, (t, parts) in enumerate(zip(inputs, zip(*grads), strict=True)):
+        summed = sum(parts) if NAMES[k] == "A" else np.stack(parts)  # A is the same for all samples
+        np.testing.assert_allclose(t.grad.numpy(), summed, rtol=1e-9, atol=1e-10, err_msg=NAMES[k])
 
 
 def test_what_is_kept_for_backward_is_no_array_of_all_states():
