@@ -17,15 +17,15 @@ pytestmark = pytest.mark.slow
 CASES = {case.name: case for case in SUITE.cases}
 
 
-def measured(name: str) -> sidebyside.Row:
-    return sidebyside.measure(SUITE, [CASES[name]], list(SUITE.libraries), rounds=1)[0]
+def measured(name: str, rounds: int = 1) -> sidebyside.Row:
+    return sidebyside.measure(SUITE, [CASES[name]], list(SUITE.libraries), rounds=rounds)[0]
 
 
 def test_seconds_are_those_of_one_operation_and_the_ratio_is_to_the_peer() -> None:
-    row = measured("sleep")
+    row = measured("sleep", rounds=3)  # a busy machine lets one of them sleep too long
     assert row["unit"] == "seconds"
     assert 0.006 <= row["heavy"] < 0.02  # a call of ten operations takes 0.06 s, and more on a busy machine
-    assert 1.5 < row["ratio"] < 6  # 3 where both sleep as long as they mean to; the wrong way round a third
+    assert 1.5 < row["ratio"] <= 3.1
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="an earlier peak is only forgotten on Linux")
