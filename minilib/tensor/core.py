@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minilib.engine import (  # isort: skip
-    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, array_module, device_named,
+    DEVICES, TENSORS, Array, Function, Node, Number, Origin, Shape, _writes, device_named,
     first_gradient, owner_of, propagate, refuse_write, renew, take_over, wrote,
 )  # fmt: skip
 from minilib.operations import (  # isort: skip
@@ -581,8 +581,8 @@ class Tensor:
         requires_grad: bool = False,
     ) -> Tensor:
         """Uninitialised numbers of this shape, by default on this tensor's device and in its dtype."""
-        made = Tensor(array_module(self.data).empty(_sizes(size), dtype or self.dtype))
-        return made.to(device=device).requires_grad_(requires_grad)
+        xp = device_named(device or self.device).xp  # made where it will lie: on meta it takes no room
+        return Tensor(xp.empty(_sizes(size), dtype or self.dtype)).requires_grad_(requires_grad)
 
     def contiguous(self) -> Tensor:
         """The tensor itself where its numbers lie in order in memory, else a copy where they do."""

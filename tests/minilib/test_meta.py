@@ -119,3 +119,8 @@ def test_it_does_not_mix_with_the_cpu() -> None:
 def test_it_is_shown_by_its_size() -> None:
     assert repr(t.empty(2, 3, device="meta")) == "tensor(..., size=(2, 3), device='meta')"
     assert minilib.meta.META.name == "meta"
+
+
+def test_new_empty_takes_its_room_on_the_device_that_it_is_for():
+    x = t.tensor([1.0]).new_empty(10**6, 10**6, device="meta")  # 4 TB, if there were numbers
+    assert (x.device, x.shape) == ("meta", (10**6, 10**6))
