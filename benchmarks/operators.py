@@ -3,8 +3,9 @@
     python -m benchmarks.operators                            # writes results/operators.json, README.md
     python -m benchmarks.operators --case forward --rounds 1  # a part is only printed
 
-The scan has one thread, PyTorch's included. The loop is that of benchmarks/scan.py. Calls are of an operator
-that returns an empty tensor: what is left is the way to it.
+The scan has one thread, and both processes keep memory that was freed, as in a training by `Trainer`. The
+loop is that of benchmarks/scan.py. Calls are of an operator that returns an empty tensor: what is left is
+the way to it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ CALLS = 1000
 class Library:
     """A scan of PyTorch's tensors, and operators by the names of one library over the tensors of another."""
 
-    scan: Callable[..., Any] | None
+    scan: Callable[..., Any]
     library: Any
     tensors: Any
+    kept: Any  # what must not be let go of
 
     def numpy(self, result: Any) -> Any:
         return np.asarray(result)
@@ -39,12 +41,21 @@ def minilib(threads: int) -> Library:
     import minilib.library
     import minilib.tensor
 
-    return Library(ours if torch_of(threads) else None, minilib.library, minilib.tensor)
+    torch_of(threads)
+    return Library(ours, minilib.library, minilib.tensor, kept())
 
 
 def pytorch(threads: int) -> Library:
     torch = torch_of(threads)
-    return Library(loop, torch.library, torch)
+    return Library(loop, torch.library, torch, kept())
+
+
+def kept() -> Any:
+    from minilib.parallel import memory_kept
+
+    block = memory_kept()
+    block.__enter__()
+    return block
 
 
 def torch_of(threads: int) -> Any:
@@ -99,7 +110,6 @@ def forward(library: Library) -> Call:
     import torch
 
     tensors, scan = inputs(), library.scan
-    assert scan is not None
 
     def call() -> Any:
         with torch.no_grad():
@@ -112,7 +122,6 @@ def both(library: Library) -> Call:
     import torch
 
     tensors, scan = [x.requires_grad_() for x in inputs()], library.scan
-    assert scan is not None
     one = torch.ones(1, TOKENS, WIDTH)
 
     def call() -> Any:
