@@ -127,8 +127,8 @@ def rms_norm_backward(grad: Array, x: Array, weight: Array, rstd: Array) -> tupl
 
 def conv_of(settings: tuple[int, ...], *arrays: Array) -> Conv:
     """A convolution all of whose gradients are wanted."""
-    *pairs, groups = settings
-    f = Conv(*((one, one) for one in pairs), groups)
+    stride, padding, dilation, groups = settings
+    f = Conv((stride,) * 2, (padding,) * 2, (dilation,) * 2, groups)
     f.inputs = tuple(Tensor(array).requires_grad_() for array in arrays)
     return f
 
