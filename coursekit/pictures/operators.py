@@ -26,7 +26,7 @@ def draw_dispatch(op: Any, devices: Sequence[str]) -> Described:
 
     Each picture is of a call that is made: its kernel, where its result lives, whether it was remembered.
     """
-    frames = {}
+    frames: dict[tuple[str, ...], Described] = {}
     for device in devices:
         for mode in ("on", "no_grad()"):
             with no_grad() if mode != "on" else nullcontext():

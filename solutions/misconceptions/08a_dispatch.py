@@ -134,7 +134,7 @@
 
 # %% exercise=8.5 hint="One gradient for each input, tensor or not: count them, and raise a RuntimeError where the formula gave another number. In yours they end up with the wrong input, or nowhere."
 -         if len(found) != len(self.is_tensor):
--             raise RuntimeError(f"{self.operator.name}: {len(found)} gradients for {len(self.is_tensor)} inputs")
+-             raise RuntimeError(f"{len(found)} gradients for {len(self.is_tensor)} inputs")
 
 # %% exercise=8.5 hint="Tensors of two devices: yours asks the first one alone, and the kernel gets what it cannot read."
 -         if len(devices) != 1 or not devices <= set(self.kernels):
