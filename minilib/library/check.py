@@ -168,12 +168,17 @@ def gradients(results: Sequence[Tensor], seeds: Sequence[Tensor | None], args: A
 def in_float64(op: CustomOpDef, args: Args, kwargs: Kwargs) -> Args:
     """Copies of the arguments, in float64 where the operator computes in it: quotients need the digits.
 
-    It does if a change that float32 cannot hold changes a result.
+    It does if changes that float32 cannot hold change a result.
     """
+    draw = np.random.default_rng(0).uniform
+
+    def nudged(x: Array) -> Array:
+        return x + 1e-10 * (1 + abs(x)) * array_module(x).asarray(draw(size=x.shape))
+
     wide = laid(args, lambda x: contiguous(x.astype(np.float64) if x.dtype.kind == "f" else x))
-    nudged = laid(wide, lambda x: x * (1 + 1e-10) if x.dtype.kind == "f" else x)
-    if accepts(op, wide, kwargs) and accepts(op, nudged, kwargs):
-        before, after = results_of(op, wide, kwargs), results_of(op, nudged, kwargs)
+    near = laid(wide, lambda x: nudged(x) if x.dtype.kind == "f" else x)
+    if accepts(op, wide, kwargs) and accepts(op, near, kwargs):
+        before, after = results_of(op, wide, kwargs), results_of(op, near, kwargs)
         if any(x.dtype == np.float64 for x in before) and numbers(before) != numbers(after):
             return wide
     return laid(args, contiguous)
