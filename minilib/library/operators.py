@@ -1,8 +1,4 @@
-"""Operators: a table from devices to kernels, and what backward needs of a call.
-
-Taught in chapters/08a_dispatch.ipynb and solutions/08a_dispatch.ipynb: what they export is edited there, then
-`make promote`.
-"""
+"""Operators: a table from devices to kernels, and what backward needs of a call."""
 
 from __future__ import annotations
 
@@ -191,7 +187,6 @@ class Context:
 
     def __init__(self, call: OperatorCall) -> None:
         self._call = call
-        self._constant: tuple[Tensor, ...] = ()
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
@@ -206,12 +201,14 @@ class Context:
         return tuple(None if array is None else Tensor(array) for array in self._call.saved)
 
     def mark_non_differentiable(self, *results: Tensor) -> None:
-        """These results have no gradient: what forward returns for backward alone. Its gradient is zeros."""
-        self._constant = results
+        """These results have no gradient: what forward returns for backward alone. Theirs comes as zeros."""
+        self._call.constant = results
 
 
 class OperatorCall(Function):
     """One call of an operator. Its backward is the formula that was registered."""
+
+    constant: tuple[Tensor, ...] = ()  # results that no gradient flows through
 
     def __init__(self, operator: CustomOpDef, tensors: list[Tensor]) -> None:
         self.operator = operator
@@ -246,7 +243,7 @@ class OperatorCall(Function):
         self.serial = _clock()
         self.shape, self.dtype = self.made[0] if len(results) == 1 else (Parts.shape, Parts.dtype)
         for i, x in enumerate(results):
-            if x.dtype.kind == "f" and not any(x is one for one in self.ctx._constant):
+            if x.dtype.kind == "f" and not any(x is one for one in self.constant):
                 x.function = self if len(results) == 1 else Result(self, i)
                 x._requires_grad = True
 
