@@ -1,5 +1,7 @@
 """Six operators with their backward operators, in one source for two frameworks.
 
+Taught in solutions/08b_contracts.ipynb: what it exports is edited there, then `make promote`.
+
 Each function defines `minilib::NAME` and `minilib::NAME_backward` on `library`, which is `minilib.library` or
 `torch.library`, over the tensors of `t`, `minilib.tensor` or `torch`, and returns the operator. Its kernels
 are the library's Functions, on the memory of the tensors, which is not copied. An operator has no memory:

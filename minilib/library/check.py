@@ -1,5 +1,8 @@
 """`opcheck`: does an operator keep its promises? Five tests of one operator on one sample of arguments.
 
+Taught in chapters/08b_contracts.ipynb and solutions/08b_contracts.ipynb: what they export is edited there,
+then `make promote`.
+
 A test is called as `test(op, args, kwargs)` and raises where a promise is broken. `opcheck` makes the samples
 of the arguments that it is given: in several layouts, cut to one element, and cut to none.
 """

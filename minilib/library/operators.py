@@ -1,4 +1,8 @@
-"""Operators: a table from devices to kernels, and what backward needs of a call."""
+"""Operators: a table from devices to kernels, and what backward needs of a call.
+
+Taught in chapters/08a_dispatch.ipynb and solutions/08a_dispatch.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
