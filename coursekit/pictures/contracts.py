@@ -33,7 +33,9 @@ def _frame(name: str, array: Any) -> Described:
     threads = len(found)
     figure, ax = plt.subplots(figsize=(0.72 * max(room, threads) + 1.6, 2.7), layout="constrained")
     wide, tall = 0.9, 0.8
-    owners = {place: str(index) for index, place in reversed([*zip(np.ndindex(array.shape), found)])}
+    owners = {
+        place: ",".join(map(str, index)) for index, place in reversed([*zip(np.ndindex(array.shape), found)])
+    }
     for place in range(max(room, threads)):
         inside = place < room
         ax.add_patch(
@@ -43,7 +45,6 @@ def _frame(name: str, array: Any) -> Described:
             )
         )  # fmt: skip
         label = owners.get(place, "" if inside else "not ours")
-        label = label.replace("(", "").replace(")", "").replace(" ", "")
         ax.text(place, tall / 2, label, ha="center", va="center", fontsize=9, color=INK if inside else RED)
     right = 0
     for thread, place in enumerate(found):
