@@ -40,14 +40,6 @@
 # %% exercise=8.8 hint="An operator that keeps its input in a list passes in yours: make another call, with other numbers, before you go back."
 -     accepts(op, laid(args, lambda x: x[(slice(None, None, -1),) * x.ndim]), kwargs)  # it has no memory
 
-# %% exercise=8.8 hint="A backward that writes into the gradient or the arguments passes in yours. Compare what stands there before and after."
--     if numbers(watched) != before:
--         raise OpCheckError("backward writes into a gradient or an argument that it was given")
-
-# %% exercise=8.8 hint="A backward that writes into its gradient is found in yours, one that writes into a saved argument is not. Watch both."
--     watched = [*tensors_in(seeds), *tensors_in(args)]
-+     watched = tensors_in(seeds)
-
 # %% exercise=8.8 hint="You pass over an argument whose gradient is None. To send none is to say that the gradient is 0: compare that with the slopes."
 -         got = 0.0 if grad is None else float(grad.data[place])
 +         if grad is None:
