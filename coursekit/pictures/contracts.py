@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, PALE, RED
@@ -39,7 +40,7 @@ def _frame(name: str, array: Any) -> Described:
     for place in range(max(room, threads)):
         inside = place < room
         ax.add_patch(
-            plt.Rectangle(
+            Rectangle(
                 (place - wide / 2, 0), wide, tall, fc=PALE if place in owners else "white",
                 ec=GREY if inside else RED, ls="-" if inside else ":",
             )
@@ -78,7 +79,7 @@ def draw_told(array: Any, told: Sequence[int]) -> Described:
     for ax, (title, matrix) in zip(axes, {"the result": array, "as the fake tells it": wrong}.items()):
         for (i, j), value in np.ndenumerate(matrix):
             same = value == array[i, j]
-            ax.add_patch(plt.Rectangle((j, -i), 1, -1, fc="white", ec=LIGHT))
+            ax.add_patch(Rectangle((j, -i), 1, -1, fc="white", ec=LIGHT))
             ax.text(j + 0.5, -i - 0.5, f"{value:g}", ha="center", va="center", color=INK if same else RED)
         ax.set(title=title, xlim=(-0.05, matrix.shape[1] + 0.05), ylim=(-matrix.shape[0] - 0.05, 0.05))
         ax.set_aspect("equal")
