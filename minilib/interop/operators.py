@@ -1,5 +1,7 @@
 """Six operators with their backward operators, in one source for two frameworks.
 
+Taught in solutions/08b_contracts.ipynb: what it exports is edited there, then `make promote`.
+
 Each function defines `minilib::NAME` and `minilib::NAME_backward` on `library`, which is `minilib.library` or
 `torch.library`, over the tensors of `t`, `minilib.tensor` or `torch`, and returns the operator. Its kernels
 are the library's Functions, on the memory of the tensors, which is not copied. An operator has no memory:
@@ -30,7 +32,7 @@ def fresh(t: Any, *arrays: Array) -> Any:
     return made if len(made) > 1 else made[0]
 
 
-def check(name: str, wanted: str, *tensors: Any) -> dict[str, int]:
+def sizes_of(name: str, wanted: str, *tensors: Any) -> dict[str, int]:
     """The sizes of the axes that `wanted` names, as "x (B, T, E), A (E, N)"; "..." stands for any axes.
 
     Raises RuntimeError unless the shapes fit, and all are float32 or all float64, on one device. None fits.
@@ -65,7 +67,7 @@ def softmax(library: Any, t: Any) -> Any:
 
     @library.custom_op("minilib::softmax", mutates_args=(), device_types="cpu")
     def forward(x: t.Tensor, dim: int = -1) -> t.Tensor:
-        check("softmax", "x (..., C)", x)
+        sizes_of("softmax", "x (..., C)", x)
         y = Softmax().forward(np.moveaxis(x.numpy(), dim, -1))
         return fresh(t, np.moveaxis(y, -1, dim))
 
@@ -78,7 +80,7 @@ def softmax(library: Any, t: Any) -> Any:
 
     @forward.register_fake
     def _(x: Any, dim: int = -1) -> Any:
-        check("softmax", "x (..., C)", x)
+        sizes_of("softmax", "x (..., C)", x)
         return x.new_empty(x.shape)
 
     @backward.register_fake
@@ -110,7 +112,7 @@ def layer_norm(library: Any, t: Any) -> Any:
     def forward(
         x: t.Tensor, weight: t.Tensor, bias: t.Tensor, eps: float = 1e-5
     ) -> tuple[t.Tensor, t.Tensor, t.Tensor]:
-        check("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
+        sizes_of("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
         f = LayerNorm(eps)
         out = f.forward(x.numpy(), weight.numpy(), bias.numpy())
         y, rstd, _ = f.saved
@@ -130,7 +132,7 @@ def layer_norm(library: Any, t: Any) -> Any:
 
     @forward.register_fake
     def _(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
-        check("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
+        sizes_of("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
         return x.new_empty(x.shape), *(x.new_empty((*x.shape[:-1], 1)) for _ in range(2))
 
     @backward.register_fake
@@ -161,7 +163,7 @@ def rms_norm(library: Any, t: Any) -> Any:
 
     @library.custom_op("minilib::rms_norm", mutates_args=(), device_types="cpu")
     def forward(x: t.Tensor, weight: t.Tensor, eps: float | None = None) -> tuple[t.Tensor, t.Tensor]:
-        check("rms_norm", "x (..., C), weight (C)", x, weight)
+        sizes_of("rms_norm", "x (..., C), weight (C)", x, weight)
         rows = x.numpy().reshape(-1, x.shape[-1])
         f = RMSNorm(float(np.finfo(rows.dtype).eps) if eps is None else eps)
         out = f.forward(rows, weight.numpy())
@@ -178,7 +180,7 @@ def rms_norm(library: Any, t: Any) -> Any:
 
     @forward.register_fake
     def _(x: Any, weight: Any, eps: float | None = None) -> Any:
-        check("rms_norm", "x (..., C), weight (C)", x, weight)
+        sizes_of("rms_norm", "x (..., C), weight (C)", x, weight)
         return x.new_empty(x.shape), x.new_empty((*x.shape[:-1], 1))
 
     @backward.register_fake
@@ -255,7 +257,7 @@ def out_shape(
     x: Any, weight: Any, bias: Any, stride: int, padding: int, dilation: int, groups: int
 ) -> tuple[int, ...]:
     """The shape of what conv2d makes. Raises RuntimeError where there is none."""
-    n = check("conv2d", "x (N, C, H, W), weight (O, I, kH, kW), bias (O)", x, weight, bias)
+    n = sizes_of("conv2d", "x (N, C, H, W), weight (O, I, kH, kW), bias (O)", x, weight, bias)
     if n["C"] != n["I"] * groups or n["O"] % groups:
         raise RuntimeError(
             f"minilib::conv2d: {groups} groups do not fit x {tuple(x.shape)} and weight {tuple(weight.shape)}"
@@ -323,7 +325,7 @@ def causal_attention(library: Any, t: Any) -> Any:
 
 def weights_shape(q: Any, k: Any, v: Any, n_head: int) -> tuple[int, ...]:
     """(B, n_head, T, S). Raises RuntimeError where there is no such attention."""
-    n = check("causal_attention", "q (B, T, C), k (B, S, C), v (B, S, C)", q, k, v)
+    n = sizes_of("causal_attention", "q (B, T, C), k (B, S, C), v (B, S, C)", q, k, v)
     if n["T"] > n["S"] or n_head < 1 or n["C"] % n_head or not n["C"]:
         raise RuntimeError(
             f"minilib::causal_attention: needs T <= S and channels for {n_head} heads, "
@@ -387,7 +389,7 @@ def selective_scan(library: Any, t: Any) -> Any:
 def carried_shape(x: Any, delta: Any, A: Any, B: Any, C: Any, D: Any) -> tuple[int, ...]:
     """(B, chunks + 1, N, E). Raises RuntimeError where there is no such scan."""
     wanted = "x (B, T, E), delta (B, T, E), A (E, N), B (B, T, N), C (B, T, N), D (E)"
-    n = check("selective_scan", wanted, x, delta, A, B, C, D)
+    n = sizes_of("selective_scan", wanted, x, delta, A, B, C, D)
     if n["N"] < 1:
         raise RuntimeError("minilib::selective_scan: a state needs at least one number, and A has no columns")
     return n["B"], (n["T"] + 31) // 32 + 1, n["N"], n["E"]

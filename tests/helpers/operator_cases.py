@@ -296,6 +296,13 @@ def cases(library: Any, t: Any, space: str = "cases") -> dict[str, Case]:
     def scale_5(x: Tensor, by: float) -> Tensor:
         return scale_1(x, by)
 
+    def scale_12(x: Tensor, by: float) -> Tensor:
+        return scale_1(x, by)
+
+    made["a fake with its axes swapped"] = Case(
+        scaled(scale_12, lambda x, by: x.new_empty((x.shape[1], x.shape[0]))),
+        *((matrix(3, 4), 2.0), "test_faketensor"),
+    )
     made["no fake"] = Case(scaled(scale_1, None), (matrix(3, 4), 2.0), "test_faketensor")
     made["a fake of another shape"] = Case(
         scaled(scale_2, lambda x, by: x.new_empty(x.shape[:1])), (matrix(3, 4), 2.0), "test_faketensor"
