@@ -196,6 +196,7 @@ class Context:
 
     def __init__(self, call: OperatorCall, needs_input_grad: tuple[Any, ...]) -> None:
         self._call = call
+        self._constant: tuple[Tensor, ...] = ()
         self.needs_input_grad = needs_input_grad  # for each argument by position; of a list a list
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -204,6 +205,10 @@ class Context:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         return tuple(None if array is None else Tensor(array) for array in self._call.saved)
+
+    def mark_non_differentiable(self, *results: Tensor) -> None:
+        """These results have no gradient: what forward returns for backward alone. Its gradient is zeros."""
+        self._constant = results
 
 
 class Parts:
@@ -246,7 +251,7 @@ class OperatorCall(Function):
         self.serial = _clock()
         self.shape, self.dtype = self.made[0] if len(results) == 1 else (Parts.shape, Parts.dtype)
         for i, x in enumerate(results):
-            if x.dtype.kind == "f":
+            if x.dtype.kind == "f" and not any(x is one for one in self.ctx._constant):
                 x.function = self if len(results) == 1 else Result(self, i)
                 x._requires_grad = True
 

@@ -57,6 +57,8 @@ ROOMS = {
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "meta": "numpy engine",
     "library/": "numpy engine meta tensor",
+    "interop": "",
+    "interop.operators": "numpy tensor functional/",  # imported by lessons and interop.torch
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 

@@ -116,6 +116,12 @@ def test_a_result_of_whole_numbers_has_no_gradient() -> None:
     assert values.requires_grad and not index.requires_grad
 
 
+def test_a_result_for_backward_alone_has_no_gradient() -> None:
+    case = CASES["a result for backward alone"]
+    y, scale = case.op(*case.args)
+    assert y.requires_grad and not scale.requires_grad
+
+
 def test_under_no_grad_nothing_is_remembered() -> None:
     with t.no_grad():
         y = CASES["scale"].op(t.randn(2, requires_grad=True))
