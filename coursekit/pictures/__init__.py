@@ -63,6 +63,7 @@ from coursekit.pictures.networks import (
     draw_reasons,
     draw_signals,
 )
+from coursekit.pictures.operators import draw_calls, draw_dispatch, draw_fits, time_calls
 from coursekit.pictures.plots import (
     BLUE,
     ORANGE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -104,6 +104,32 @@ def stepper(frames: Sequence[Described], label: str, about: str, still: Describe
     return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>')
 
 
+def chooser(
+    frames: Mapping[tuple[str, ...], Described], choices: Mapping[str, Sequence[str]], still: Described
+) -> Described:
+    """Buttons, a row for each choice, that bring the frame whose key is chosen. First stands `still`."""
+    key = f"choice-{_key(''.join(as_text(frame.png) for frame in frames.values()))}"
+    chosen = next(names for names, frame in frames.items() if frame is still)
+    rows = "".join(
+        f'<fieldset style="border: 0; padding: 2px 0; margin: 0"><legend style="float: left; padding: 0">'
+        f"{escape(label)}&nbsp;</legend>"
+        + "".join(
+            f'<label style="margin-left: 8px"><input type="radio" name="{key}-{i}" value="{escape(option)}" '
+            f"{OWN_KEYS}{' checked' if option == chosen[i] else ''}> {escape(option)}</label>"
+            for option in options
+        )
+        + "</fieldset>"
+        for i, (label, options) in enumerate(choices.items())
+    )
+    images = "".join(
+        f'<img src="{_address(frame.png)}" alt="{escape(frame.alt)}" data-chosen="{escape("|".join(names))}"'
+        f' style="display: {"block" if frame is still else "none"}">'
+        for names, frame in frames.items()
+    )
+    place = f'<div id="{key}" data-picture>{rows}{images}</div>'
+    return Described(still.png, still.alt, f'{place}\n<script>({_CHOOSE})("{key}")</script>')
+
+
 def _key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -115,5 +141,16 @@ _STEP = """(id) => {
   slider.oninput = () => {
     images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
     place.querySelector("output").textContent = slider.value;
+  };
+}"""
+
+_CHOOSE = """(id) => {
+  const place = document.getElementById(id);
+  if (!place) return;
+  place.onchange = () => {
+    const chosen = [...place.querySelectorAll("input:checked")].map((one) => one.value).join("|");
+    place.querySelectorAll("img").forEach((image) => {
+      image.style.display = image.dataset.chosen === chosen ? "block" : "none";
+    });
   };
 }"""

@@ -59,6 +59,7 @@ ROOMS = {
     "library/": "numpy engine meta tensor",
     "interop": "",
     "interop.operators": "numpy tensor functional/",  # imported by lessons and interop.torch
+    "interop.torch": "numpy torch tensor functional/ cuda/ gpu/ interop.operators",  # imported by nobody
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 

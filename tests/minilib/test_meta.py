@@ -119,3 +119,7 @@ def test_it_does_not_mix_with_the_cpu() -> None:
 def test_it_is_shown_by_its_size() -> None:
     assert repr(t.empty(2, 3, device="meta")) == "tensor(..., size=(2, 3), device='meta')"
     assert minilib.meta.META.name == "meta"
+
+
+def test_empty_on_meta_takes_no_room() -> None:
+    assert t.empty(1_000_000, 1_000_000, device="meta").shape == (1_000_000, 1_000_000)
