@@ -1,6 +1,6 @@
 """Second right answers to the exercises of chapter 08c, by another way than the reference's: each earns all points."""
 
-# %% exercise=8.14
+# %% exercise=8.13
 def fits(wheel, python, platform):
     *_, tag, abi, place = wheel[: -len(".whl")].split("-")
     versions = {"py3": range(1000)}.get(tag)
@@ -10,7 +10,7 @@ def fits(wheel, python, platform):
     return python[0] == 3 and python[1] in versions and place in {platform, "any"}
 
 
-# %% exercise=8.15
+# %% exercise=8.14
 def launch(kernel, x):
     y = cp.zeros(len(x), np.float32)
     grid, block = len(x), 256
@@ -18,7 +18,7 @@ def launch(kernel, x):
     return y
 
 
-# %% exercise=8.16
+# %% exercise=8.15
 def view(memory, description):
     numbers = memory[description["byte_offset"] :]
     dtype, shape = np.dtype(description["dtype"]), tuple(description["shape"])
@@ -40,7 +40,7 @@ def describe(x, memory):
     return {"dtype": str(x.dtype), "shape": list(x.shape), "strides": steps, "byte_offset": offset}
 
 
-# %% exercise=8.17
+# %% exercise=8.16
 def races(program):
     """A graph of what comes right before what, and a search along it."""
     edges, last, recorded = {}, {}, {}
