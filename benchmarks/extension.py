@@ -4,9 +4,9 @@
     python -m benchmarks.extension --rounds 1
 
 Each way starts in a process and a folder of its own. `inline` is torch.utils.cpp_extension.load_inline on
-the same kernel below each of two headers; `wheel` is minilib/interop/extension from its folder to a file that pip
-installs; `nvcc` compiles the same folder with its CUDA part for three architectures and PTX, where the packages
-nvidia-cuda-nvcc, -cccl and -runtime 13 are installed. No kernel is timed, and no GPU is needed.
+the same kernel below each of two headers; `wheel` is minilib/interop/extension from its folder to a file that
+pip installs; `nvcc` compiles the same folder with its CUDA part for three architectures and PTX, where the
+packages nvidia-cuda-nvcc, -cccl and -runtime 13 are installed. No kernel is timed, and no GPU is needed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def with_nvcc(folder: Path, toolkit: Path) -> Path:
     """The extension's library with its CUDA part, for the architectures above and PTX for what comes later.
 
     setup.py leaves this to a CUDA build of PyTorch. The headers of a CPU build declare the same functions,
-    so nvcc takes them too; the library wants three that only a CUDA build has: tests/parity/test_extension.py.
+    so nvcc takes them too; the library wants three that only a CUDA build has
+    (tests/parity/test_extension.py has stubs of them).
     """
     import torch
 
