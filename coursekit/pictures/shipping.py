@@ -1,4 +1,4 @@
-"""Pictures of part 8c: what compiling costs, what a library asks of PyTorch, what a wheel's name says, and streams."""
+"""Pictures of part 8c: seconds of compiling, what a library asks of PyTorch, a wheel's name, streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw_compiled(seconds: Mapping[str, float]) -> Described:
 
 
 def draw_asked(names: Mapping[str, Sequence[str]]) -> Described:
-    """What each library asks of PyTorch: how many names of C++ (they begin with _Z) and of C, and one of each."""
+    """What each library asks of PyTorch: how many names of C++ (they begin with _Z) and of C."""
     figure, ax = plt.subplots(figsize=(7.2, 0.95 * len(names) + 0.8), layout="constrained")
     told = []
     for row, (library, asked) in enumerate(names.items()):
@@ -69,7 +69,7 @@ def draw_tag(wheel: str, meanings: Sequence[str]) -> Described:
 
 
 def draw_streams() -> Described:
-    """A drawing, not a measurement: a kernel on another stream than its input's, without a wait and with one."""
+    """A drawing, no measurement: a kernel on another stream than its input's, first without a wait."""
     figure, axes = plt.subplots(2, 1, figsize=(7.2, 3.4), sharex=True, layout="constrained")
     cases = (("another stream, no order", 1.2, ORANGE), ("the other stream waits for an event", 5.2, BLUE))
     for ax, (title, start, colour) in zip(axes, cases):
@@ -96,8 +96,8 @@ def draw_streams() -> Described:
         ax.axis("off")
     return described(
         figure,
-        "A drawing. Above: on PyTorch's current stream a kernel writes x; on the default stream softmax reads x "
-        "meanwhile, a race. Below: the other stream waits for an event recorded after the write, and reads later",
+        "A drawing. Above: on PyTorch's current stream a kernel writes x; on the default stream softmax "
+        "reads x meanwhile, a race. Below: the other stream waits for an event recorded after the write",
     )
 
 
