@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.described import Described, described
 from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, PALE
@@ -56,7 +58,7 @@ def draw_tag(wheel: str, meanings: Sequence[str]) -> Described:
     at = 0.0
     for part, meaning in zip(parts, meanings):
         wide = max(len(part) * 0.135, max(map(len, meaning.split("\n"))) * 0.1) + 0.3
-        ax.add_patch(plt.Rectangle((at, 0.6), wide, 0.5, facecolor=PALE, edgecolor=INK))
+        ax.add_patch(Rectangle((at, 0.6), wide, 0.5, facecolor=PALE, edgecolor=INK))
         ax.text(
             at + wide / 2, 0.85, part, ha="center", va="center", family="monospace", fontsize=10, color=INK
         )
@@ -101,7 +103,7 @@ def draw_streams() -> Described:
     )
 
 
-def _box(ax: plt.Axes, start: float, wide: float, row: int, text: str, colour: str) -> None:
-    ax.add_patch(plt.Rectangle((start, row - 0.22), wide, 0.44, facecolor=colour, edgecolor=INK, zorder=2))
+def _box(ax: Any, start: float, wide: float, row: int, text: str, colour: str) -> None:
+    ax.add_patch(Rectangle((start, row - 0.22), wide, 0.44, facecolor=colour, edgecolor=INK, zorder=2))
     ink = INK if colour == PALE else "white"
     ax.text(start + wide / 2, row, text, ha="center", va="center", fontsize=9, color=ink, zorder=3)
