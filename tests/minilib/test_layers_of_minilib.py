@@ -70,7 +70,8 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "minilib"
 
 
-FILES = {name_of(path): path for path in sorted(FOLDER.rglob("*.py"))}
+EXTENSION = FOLDER / "interop" / "extension"  # a package of its own, which imports nothing of minilib
+FILES = {name_of(path): path for path in sorted(FOLDER.rglob("*.py")) if EXTENSION not in path.parents}
 
 
 def room_of(name: str) -> str | None:
