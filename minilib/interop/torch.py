@@ -89,7 +89,7 @@ def back(f: Function, grad: Array, *saved: Array) -> Any:
 
 
 def softmax(x: Array, dim: int = -1) -> Array:
-    operators.check("softmax", "x (..., C)", x)
+    operators.sizes_of("softmax", "x (..., C)", x)
     return cp.moveaxis(run(Softmax(), cp.moveaxis(x, dim, -1)), -1, dim)
 
 
@@ -99,7 +99,7 @@ def softmax_backward(grad: Array, y: Array, dim: int) -> Array:
 
 
 def layer_norm(x: Array, weight: Array, bias: Array, eps: float = 1e-5) -> tuple[Array, ...]:
-    operators.check("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
+    operators.sizes_of("layer_norm", "x (..., C), weight (C), bias (C)", x, weight, bias)
     f = LayerNorm(eps)
     out = run(f, x, weight, bias)
     *_, mean, rstd = f.saved
@@ -112,7 +112,7 @@ def layer_norm_backward(grad: Array, x: Array, weight: Array, mean: Array, rstd:
 
 
 def rms_norm(x: Array, weight: Array, eps: float | None = None) -> tuple[Array, ...]:
-    operators.check("rms_norm", "x (..., C), weight (C)", x, weight)
+    operators.sizes_of("rms_norm", "x (..., C), weight (C)", x, weight)
     f = RMSNorm(float(np.finfo(np.float32).eps) if eps is None else eps)
     out = run(f, contiguous(x).reshape(-1, x.shape[-1]), weight)
     *_, rstd = f.saved
