@@ -1,8 +1,4 @@
-"""Scalars that know their derivative, and the neural networks that one can build of them.
-
-Taught in chapters/01_scalar.ipynb and solutions/01_scalar.ipynb: what they export is edited there, then `make
-promote`.
-"""
+"""Scalars that know their derivative, and the neural networks that one can build of them."""
 
 from __future__ import annotations
 
@@ -34,8 +30,9 @@ class Value:
     d_rest: tuple[float, ...] = ()
     __array_ufunc__ = None  # NumPy, leave `array * value` to us
 
-    def __new__(cls, data: float, op: str = "", inputs: Inputs = (), derivatives: Slopes = ()) -> Value:
-        return _new(Wide if len(inputs) > 2 else cls)
+    def __new__(cls, *args: Any, **named: Any) -> Value:
+        (inputs,) = args[2:3] or (named.get("inputs", ()),)
+        return _new(Wide if cls is Value and len(inputs) > 2 else cls)
 
     def __init__(self, data: float, op: str = "", inputs: Inputs = (), derivatives: Slopes = ()) -> None:
         self.data = number(data)

@@ -285,7 +285,7 @@ def judge_plus(names: dict[str, Any]) -> None:
     said = _plus(a, b)
     print(f"right: Value has your + now, and 2 + (-3) is {(a + b).data:g}" if said is None else said)
     if said is not None:
-        _lend("Value.__add__", "+", names)
+        _lend(["Value.__add__"], "+", names)
 
 
 def _plus(a: Any, b: Any) -> str | None:
@@ -316,7 +316,7 @@ def judge_backward(names: dict[str, Any]) -> None:
         print(_twice(names))
     else:
         print(said)
-        _lend("Value.backward", "backward", names)
+        _lend(["Value.backward", "topological_order"], "backward", names)
 
 
 def _short_and_long(Value: Any) -> tuple[Any, Any, Any, Any]:
@@ -394,9 +394,9 @@ def _twice(names: dict[str, Any]) -> str:
     return found
 
 
-def _lend(member: str, name: str, names: dict[str, Any]) -> None:
+def _lend(members: list[str], name: str, names: dict[str, Any]) -> None:
     """Put the course's own into the notebook's class."""
-    for part in parts("reference", only=[member], known=names):
+    for part in parts(["reference"], only=members, known=names):
         part.run(names)
     print(f"(the lesson goes on with the {name} of minilib/reference.py; change yours, and run both cells again)")
 
