@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 from collections.abc import Sequence
@@ -79,6 +80,8 @@ def draw_film() -> Described:
     parameters = [p for layer in network for weights, bias in layer for p in (*weights, bias)]
     film = Film(network, points, labels)
     film._show = lambda picture: None  # type: ignore[method-assign]
+    collects = gc.isenabled()
+    gc.disable()  # a graph has no rings to find
     for k in range(100):
         losses = []
         for point, label in zip(points.tolist(), labels.tolist()):
@@ -94,6 +97,8 @@ def draw_film() -> Described:
         for p in parameters:
             p.data -= (1.0 - 0.9 * k / 100) * p.grad
         film.look(k, loss.data)
+    if collects:
+        gc.enable()
     return film.film()
 
 
