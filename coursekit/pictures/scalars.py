@@ -44,7 +44,9 @@ class Film:
         self._show(self.film())
 
     def film(self) -> Described:
-        return stepper(self.frames, "picture", "picture of the film, from the first step to the last", play=True)
+        return stepper(
+            self.frames, "picture", "picture of the film, from the first step to the last", play=True
+        )
 
     def _show(self, picture: Described) -> None:
         from IPython import get_ipython  # type: ignore[attr-defined]
@@ -386,7 +388,9 @@ def _twice(names: dict[str, Any]) -> str:
     if a.grad == 160.0:
         found = "called twice it gives 160, twice 80: leaves add up, operations start afresh"
     elif a.grad == 80.0:
-        found = "called twice it gives 80 again: you clear the leaves too, which others may still want to add to"
+        found = (
+            "called twice it gives 80 again: you clear the leaves too, which others may still want to add to"
+        )
     else:
         found = f"called twice it gives {a.grad:g}: operations still hold what the first call left in them"
     x = y = names["Value"](1.0)
@@ -403,6 +407,6 @@ def _lend(members: list[str], name: str, names: dict[str, Any]) -> None:
     """Put the course's own into the notebook's class."""
     for part in parts(["reference"], only=members, known=names):
         part.run(names)
-    print(f"(the lesson goes on with the {name} of minilib/reference.py; change yours, and run both cells again)")
-
-
+    print(
+        f"(the lesson goes on with the {name} of minilib/reference.py; change yours, and run both cells again)"
+    )
