@@ -22,8 +22,8 @@ _BURIED = re.compile(rf"(?:#|//)\|\s*({'|'.join(DIRECTIVES)})\b")
 class Export:
     """A cell and the modules that it goes to: each definition to the one in which its name stands.
 
-    `#| build scalar` below `#| export reference` says that in a learner's own library the answer takes the place
-    of the fast one in `scalar`.
+    `#| build scalar` below `#| export reference` says that in a learner's own library the answer takes
+    the place of the fast one in `scalar`.
     """
 
     cell: Cell

@@ -1,7 +1,7 @@
 """The milestone of a chapter: its cells marked `#| milestone` as a script, run on the learner's library.
 
-One marked `#| milestone reward` asks for the chapter's picture of `rewards` at the end. What a lesson has built
-itself, its script takes from the library: `#| milestone from minilib.scalar import Value`.
+One marked `#| milestone reward` asks for the chapter's picture of `rewards` at the end. What a lesson has
+built itself, its script takes from the library: `#| milestone from minilib.scalar import Value`.
 """
 
 from __future__ import annotations

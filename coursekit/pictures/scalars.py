@@ -1,4 +1,4 @@
-"""Chapter 01: the film of a border that moves, the game of who may speak next, and what "Your turn" is told."""
+"""Chapter 01: the film of a border that moves, the game of who may speak next, what "Your turn" is told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from matplotlib.figure import Figure
 
 from coursekit.given import parts
 from coursekit.pictures.described import Described, described, drawn, moving, stepper
-from coursekit.pictures.plots import BLUE, GLOW, INK, MINUS, ORANGE, PALE, PLUS, SAND
+from coursekit.pictures.plots import BLUE, GLOW, INK, MINUS, ORANGE, PLUS
+from minilib.draw.palette import BLUE as OF_RESULTS
+from minilib.draw.palette import SAND as OF_LEAVES
+from minilib.draw.palette import TIMES
 
 Network = Sequence[Sequence[tuple[Sequence[Any], Any]]]  # layers of neurons: (weights, bias)
 
@@ -44,9 +47,7 @@ class Film:
         self._show(self.film())
 
     def film(self) -> Described:
-        return stepper(
-            self.frames, "picture", "picture of the film, from the first step to the last", play=True
-        )
+        return stepper(self.frames, "picture", "picture of the film", play=True)
 
     def _show(self, picture: Described) -> None:
         from IPython import get_ipython  # type: ignore[attr-defined]
@@ -169,12 +170,11 @@ def _speakers(alt: str) -> Described:
         style = {"arrowstyle": "-|>", "color": INK, "connectionstyle": f"arc3,rad={bend}"}
         ax.annotate("", ends[1], ends[0], arrowprops={**style, "shrinkA": 24, "shrinkB": 26})
         x, y = np.mean(ends, axis=0) + ([-12, -20] if k == 0 else [12, 22] if k == 1 else [0, -9])
-        ax.text(x, y, f"× {factor}", size=9, color=INK, ha="center", va="center")
+        ax.text(x, y, f"{TIMES} {factor}", size=9, color=INK, ha="center", va="center")
     for name, (x, y) in PLACES.items():
-        fill, line = (SAND, ORANGE) if name == "a" else (PALE, BLUE)
-        box = {"boxstyle": "round,pad=0.5", "fc": fill if name == "a" else "#e9f2fb", "ec": line}
-        colour = "#fff6e0" if name == "a" else "#e9f2fb"
-        ax.text(x, y, f"{name} = {NUMBERS[name]}", ha="center", va="center", bbox={**box, "fc": colour})
+        fill, line = OF_LEAVES if name == "a" else OF_RESULTS
+        box = {"boxstyle": "round,pad=0.5", "fc": fill, "ec": line}
+        ax.text(x, y, f"{name} = {NUMBERS[name]}", ha="center", va="center", bbox=box)
     ends = ("d, c, b: a.grad = 80", "d, b, c: a.grad = 48", "d, b, c, b: a.grad = 112")
     for k, said in enumerate(ends):
         ax.text(110 + 215 * k, 235, said, ha="center", size=10, color=GLOW if k else BLUE)
@@ -208,15 +208,18 @@ _SPEAK = """(id, places, numbers, arrows, [blue, orange]) => {
   };
   const speak = (name) => {
     const own = arrows.filter(([, head]) => head == name);
-    if (!grad[name]) { said.textContent = `Nobody has told ${name} anything yet: it has nothing to pass on.`; return; }
-    const early = arrows.filter(([tail, head]) => tail == name && !spoken.includes(head)).map((arrow) => arrow[1]);
+    if (!grad[name]) {
+      said.textContent = `Nobody has told ${name} anything yet: it has nothing to pass on.`;
+      return;
+    }
+    const early = arrows.filter(([tail, head]) => tail == name && !spoken.includes(head));
     const parts = own.map(([tail, , factor]) => {
       grad[tail] += factor * grad[name];
-      return `${factor} × ${grad[name]} to ${tail}`;
+      return `${factor} \u00d7 ${grad[name]} to ${tail}`;
     });
     let words = `${name} says: ${parts.join(", ")}.`;
     if (spoken.includes(name)) words += ` It has spoken before, and repeats itself.`;
-    if (early.length) words += ` ${early.join(" and ")} had not told it anything yet.`;
+    if (early.length) words += ` ${early[0][1]} had not told it anything yet.`;
     spoken.push(name);
     if (["d", "c", "b"].every((one) => spoken.includes(one))) {
       words += grad.a == 80 ? " a.grad is 80: right." : ` a.grad is ${grad.a}, and should be 80.`;
@@ -241,8 +244,8 @@ _SPEAK = """(id, places, numbers, arrows, [blue, orange]) => {
         fill: "none", stroke: colour, "stroke-width": head == lit ? 3 : 1.4, opacity: head == lit ? 1 : 0.7,
         "marker-end": `url(#${id}-tip)` });
       const off = k == 0 ? -10 : k == 1 ? 14 : -7;
-      add("text", { x: mx - uy * off + (k > 1 ? 10 : 0), y: my + ux * off, fill: colour, "text-anchor": "middle",
-        "font-size": 13 }, `× ${factor}`);
+      add("text", { x: mx - uy * off + (k > 1 ? 10 : 0), y: my + ux * off, fill: colour,
+        "text-anchor": "middle", "font-size": 13 }, `\u00d7 ${factor}`);
     });
     names.forEach((name) => {
       const [x, y] = places[name], asks = name != "a";
@@ -251,9 +254,9 @@ _SPEAK = """(id, places, numbers, arrows, [blue, orange]) => {
       group.style.cursor = asks ? "pointer" : "default";
       add("rect", { x: x - 52, y: y - 26, width: 104, height: 52, rx: 8, fill: "none", stroke: "none",
         "pointer-events": "all" }, undefined, group);
-      add("rect", { x: x - 52, y: y - 26, width: 104, height: 52, rx: 8, "fill-opacity": name == lit ? 0.3 : 0.12,
-        fill: name == lit ? orange : asks ? blue : orange, stroke: name == lit ? orange : asks ? blue : orange,
-        "stroke-width": name == lit ? 3 : 1.5 }, undefined, group);
+      const colour = name == lit || !asks ? orange : blue;
+      add("rect", { x: x - 52, y: y - 26, width: 104, height: 52, rx: 8, fill: colour, stroke: colour,
+        "fill-opacity": name == lit ? 0.3 : 0.12, "stroke-width": name == lit ? 3 : 1.5 }, undefined, group);
       add("text", { x, y: y - 5, fill: "currentColor", "text-anchor": "middle", "font-size": 14 },
         `${name} = ${numbers[name]}`, group);
       add("text", { x, y: y + 15, fill: "currentColor", "text-anchor": "middle", "font-size": 14,
@@ -290,7 +293,7 @@ def judge_plus(names: dict[str, Any]) -> None:
     """Say what is wrong with the `+` of the notebook's `Value`; one that is not right is lent."""
     a, b = (names["Value"](number) for number in (2.0, -3.0))
     said = _plus(a, b)
-    print(f"right: Value has your + now, and 2 + (-3) is {(a + b).data:g}" if said is None else said)
+    print(f"right: Value has your +, and 2 + (-3) is {(a + b).data:g}" if said is None else said)
     if said is not None:
         _lend(["Value.__add__"], "+", names)
 
@@ -310,7 +313,7 @@ def _plus(a: Any, b: Any) -> str | None:
         return f"not yet: a sum has two inputs, and yours remembers {len(c.inputs)}: (self, other)"
     if tuple(c.derivatives) != (1.0, 1.0):
         if tuple(c.derivatives) == (b.data, a.data):
-            return "not yet: these are the derivatives of a product. A summand grows by 1: by how much does the sum?"
+            return "not yet: these are the derivatives of a product. If a summand grows by 1, what does the sum do?"
         return f"not yet: the local derivatives of a sum are not {tuple(c.derivatives)}"
     return None
 
@@ -353,7 +356,7 @@ def _order(names: dict[str, Any]) -> str | None:
     if a.grad != 80.0:
         return f"not yet. {mistakes.get(a.grad, f'a.grad is {a.grad:g}, and should be 80')}"
     if (b.grad, c.grad) != (16.0, 4.0):
-        return f"not yet: a.grad is right, but b.grad is {b.grad:g} instead of 16, c.grad {c.grad:g} instead of 4"
+        return f"not yet: a.grad is right, but b.grad and c.grad are {b.grad:g} and {c.grad:g}, not 16 and 4"
     asked = _reads(names["Value"])
     if asked > 200:
         return (
@@ -392,14 +395,14 @@ def _twice(names: dict[str, Any]) -> str:
             "called twice it gives 80 again: you clear the leaves too, which others may still want to add to"
         )
     else:
-        found = f"called twice it gives {a.grad:g}: operations still hold what the first call left in them"
+        found = f"called twice it gives {a.grad:g}: operations hold what the first call left in them"
     x = y = names["Value"](1.0)
     for _ in range(3000):
         y = y + x
     try:
         y.backward()
     except RecursionError:
-        found += "\nsums of more than 1,000 numbers are too deep for it, since it calls itself; here that is no harm"
+        found += "\nsums of 1,000 numbers are too deep for it, since it calls itself; here that is no harm"
     return found
 
 

@@ -56,9 +56,7 @@ def test_a_part_has_words_enough(chapter):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", [p for p in CHAPTERS if p.stem >= "05" or p.stem == "01_scalar"], ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.stem >= "05"], ids=lambda path: path.stem)
 def test_a_lesson_tells_honest_minutes(path):
     told = stamp.told(notebooks.cells(path, notebooks.read(path)))
     assert told == stamp.minutes(find_course(ROOT), path)
