@@ -152,7 +152,7 @@ ARROWS = (("a", "b", 2), ("a", "b", 2), ("a", "c", 4), ("b", "c", 2), ("b", "d",
 
 
 def draw_speakers() -> Described:
-    """b = a * a, c = b * a, d = b * c at a = 2: click who may pass its gradient on; a.grad keeps the score."""
+    """b = a * a, c = b * a, d = b * c at a = 2: click who passes its gradient on; a.grad keeps score."""
     alt = (
         "The graph of b = a * a, c = b * a, d = b * c. If d, c, b speak in this order, a.grad is 80; "
         "if d, b, c do, it is 48; if b then speaks once more, 112."
@@ -313,13 +313,13 @@ def _plus(a: Any, b: Any) -> str | None:
         return f"not yet: a sum has two inputs, and yours remembers {len(c.inputs)}: (self, other)"
     if tuple(c.derivatives) != (1.0, 1.0):
         if tuple(c.derivatives) == (b.data, a.data):
-            return "not yet: these are the derivatives of a product. If a summand grows by 1, what does the sum do?"
+            return "not yet: these are the derivatives of a product. A summand grows by 1: and the sum?"
         return f"not yet: the local derivatives of a sum are not {tuple(c.derivatives)}"
     return None
 
 
 def judge_backward(names: dict[str, Any]) -> None:
-    """Say which mistake a `backward` makes where a value reaches the result by two ways; lend one if need be."""
+    """Say which mistake a `backward` makes where a value is used by two others; lend one if need be."""
     said = _order(names)
     if said is None:
         print("80: right. From here on the gradients of this chapter are your own work")
@@ -360,7 +360,7 @@ def _order(names: dict[str, Any]) -> str | None:
     asked = _reads(names["Value"])
     if asked > 200:
         return (
-            f"80, but at a price: for 13 values it asked {asked:,} times for somebody's inputs, since it walks "
+            f"80, but at a price: for 13 values it asked {asked:,} times for inputs, since it walks "
             "each path by itself. Let each value speak once"
         )
     return None
@@ -410,6 +410,4 @@ def _lend(members: list[str], name: str, names: dict[str, Any]) -> None:
     """Put the course's own into the notebook's class."""
     for part in parts(["reference"], only=members, known=names):
         part.run(names)
-    print(
-        f"(the lesson goes on with the {name} of minilib/reference.py; change yours, and run both cells again)"
-    )
+    print(f"(the lesson goes on with the {name} of minilib/reference.py; change yours, run both again)")
