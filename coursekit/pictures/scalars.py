@@ -50,10 +50,10 @@ class Film:
         return stepper(self.frames, "picture", "picture of the film", play=True)
 
     def _show(self, picture: Described) -> None:
-        from IPython import get_ipython  # type: ignore[attr-defined]
+        from IPython import get_ipython
         from IPython.display import display
 
-        if get_ipython() is None:  # type: ignore[no-untyped-call]
+        if get_ipython() is None:
             return
         if self.place is None:
             self.place = display(picture, display_id=True)  # type: ignore[no-untyped-call]
@@ -126,7 +126,9 @@ def _frame(network: Network, points: Any, labels: Any, step: int, loss: float) -
     ax.contourf(u, v, scores, levels=[-1e9, -1, 0, 1, 1e9], colors=colours)
     if scores.min() < 0 < scores.max():
         ax.contour(u, v, scores, levels=[0], colors="black")
-    ax.scatter(*points.T, c=[PLUS if y > 0 else MINUS for y in labels], edgecolors="white", s=32)
+    ax.scatter(
+        points[:, 0], points[:, 1], c=[PLUS if y > 0 else MINUS for y in labels], edgecolors="white", s=32
+    )
     ax.set(xticks=[], yticks=[])
     said = f"step {step}: loss {loss:.3f} before it, {right:.0%} of the points right after it"
     ax.set_title(said, fontsize=10)
@@ -175,8 +177,8 @@ def _speakers(alt: str) -> Described:
         fill, line = OF_LEAVES if name == "a" else OF_RESULTS
         box = {"boxstyle": "round,pad=0.5", "fc": fill, "ec": line}
         ax.text(x, y, f"{name} = {NUMBERS[name]}", ha="center", va="center", bbox=box)
-    ends = ("d, c, b: a.grad = 80", "d, b, c: a.grad = 48", "d, b, c, b: a.grad = 112")
-    for k, said in enumerate(ends):
+    scores = ("d, c, b: a.grad = 80", "d, b, c: a.grad = 48", "d, b, c, b: a.grad = 112")
+    for k, said in enumerate(scores):
         ax.text(110 + 215 * k, 235, said, ha="center", size=10, color=GLOW if k else BLUE)
     ax.set(xlim=(10, 640), ylim=(255, 15))
     ax.axis("off")

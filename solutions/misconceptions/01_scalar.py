@@ -111,31 +111,24 @@ def tanh(self):
 # %% exercise=1.6 hint="Each value calls its inputs whenever it is called itself, so one that is used twice repeats what it has said before: 112. It should speak once, when all that was made from it have spoken."
 @add_to(Value)
 def backward(self):
-    def tell(value):
+    self.grad, todo = 1.0, [self]
+    while todo:
+        value = todo.pop()
         for i, derivative in zip(value.inputs, value.derivatives):
             i.grad += derivative * value.grad
-        for i in value.inputs:
-            tell(i)
-
-    self.grad = 1.0
-    tell(self)
+        todo += value.inputs
 
 # %% exercise=1.6 hint="Each value speaks once, but some too early: at 48, b has spoken before c had told it anything. List each value below all of its inputs, and read the list from its end."
 @add_to(Value)
 def backward(self):
-    seen = set()
-
-    def tell(value):
-        if value in seen:
-            return
-        seen.add(value)
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
-        for i in value.inputs:
-            tell(i)
-
-    self.grad = 1.0
-    tell(self)
+    self.grad, seen, todo = 1.0, set(), [self]
+    while todo:
+        value = todo.pop()
+        if value not in seen:
+            seen.add(value)
+            for i, derivative in zip(value.inputs, value.derivatives):
+                i.grad += derivative * value.grad
+            todo += reversed(value.inputs)
 
 # %% exercise=1.6 hint="The first call is right. Before the second one operations still hold what the first has left in them: set their gradients to 0 at the start, but not those of leaves."
 -     for value in order:
@@ -150,24 +143,6 @@ def backward(self):
 
 # %% exercise=1.6 hint="Nobody has a gradient to pass on: that of self has to start with 1."
 -     self.grad = 1.0
-
-# %% exercise=1.6 hint="You walk every path by itself. The numbers are right, but with each squaring there are twice as many paths: let each value speak once."
-@add_to(Value)
-def backward(self):
-    def clear(value, seen):
-        if value not in seen:
-            seen.add(value)
-            value.grad = 0.0 if value.op else value.grad
-            for i in value.inputs:
-                clear(i, seen)
-
-    def send(value, gradient):
-        value.grad += gradient
-        for i, derivative in zip(value.inputs, value.derivatives):
-            send(i, derivative * gradient)
-
-    clear(self, set())
-    send(self, 1.0)
 
 # %% exercise=1.6 hint="Right for all but the deepest graphs: Python stops a function that has called itself a thousand times. A list of your own, as a stack, goes as deep as memory."
 @add_to(Value)
