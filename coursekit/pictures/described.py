@@ -84,10 +84,13 @@ def moving(name: str, script: str, data: str, png: bytes, alt: str, width: int |
     return Described(png, alt, f'{place}\n<script>({script})("{key}", ...{data})</script>', width)
 
 
-def stepper(frames: Sequence[Described], label: str, about: str, still: Described | None = None) -> Described:
+def stepper(
+    frames: Sequence[Described], label: str, about: str, still: Described | None = None, play: bool = False
+) -> Described:
     """A slider through `frames`. Where no script runs stands `still`, or the last frame.
 
-    `label` stands beside the slider; `about` says what it moves, for those who do not see it.
+    `label` stands beside the slider; `about` says what it moves, for those who do not see it. With `play` a
+    button shows one after the other.
     """
     still, last = still or frames[-1], len(frames) - 1
     key = f"frames-{_key(''.join(as_text(frame.png) for frame in frames))}"
@@ -100,7 +103,8 @@ def stepper(frames: Sequence[Described], label: str, about: str, still: Describe
         f'<label>{escape(label)} <input type="range" min="0" max="{last}" value="{last}" step="1" '
         f'{OWN_KEYS} aria-label="{escape(about)}" style="width: 240px"> <output>{last}</output></label>'
     )
-    place = f'<div id="{key}" data-picture>{slider}{images}</div>'
+    button = '<button style="margin-right: 1em">play</button>' if play else ""
+    place = f'<div id="{key}" data-picture>{button}{slider}{images}</div>'
     return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>')
 
 
@@ -141,6 +145,20 @@ _STEP = """(id) => {
   slider.oninput = () => {
     images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
     place.querySelector("output").textContent = slider.value;
+  };
+  const button = place.querySelector("button");
+  let clock = 0;
+  const stop = () => { clearInterval(clock); clock = 0; button.textContent = "play"; };
+  if (button) button.onclick = () => {
+    if (clock) { stop(); return; }
+    if (slider.value == slider.max) slider.value = 0; else slider.stepUp();
+    slider.oninput();
+    button.textContent = "stop";
+    clock = setInterval(() => {
+      if (slider.value == slider.max || !place.isConnected) { stop(); return; }
+      slider.stepUp();
+      slider.oninput();
+    }, 400);
   };
 }"""
 
