@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
-import textwrap
-
 import pytest
 from graded import COURSE, Exercises, ExerciseTests
 
-from coursekit import notebooks
 from coursekit.grading.assemble import assemble
 from coursekit.grading.control import Conditions, measured
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission
-from minilib import scalar
-from minilib.scalar import Value
 
 TANH_THAT_OVERFLOWS = """
 @add_to(Value)
@@ -109,24 +101,3 @@ def test_a_message_may_have_any_words_and_names_its_number():
 
 class TestExercises(ExerciseTests):
     exercises = Exercises("01_scalar")
-
-
-def shown(number: str) -> ast.FunctionDef:
-    """The function of the library that the task of an exercise shows."""
-    cells = notebooks.cells(
-        COURSE.solutions / "01_scalar.ipynb", notebooks.read(COURSE.solutions / "01_scalar.ipynb")
-    )
-    task = next(cell.source for cell in cells if cell.source.startswith(f"### {number} "))
-    return ast.parse(re.search(r"(?s)```python\n(.*?)```", task)[1]).body[0]
-
-
-@pytest.mark.parametrize(
-    ("number", "function", "whole"), [("1.2", Value.__mul__, True), ("1.10", scalar.wide_node, False)]
-)
-def test_what_a_task_shows_is_the_library_s(number, function, whole):
-    """All of `__mul__`; of `wide_node`, which is to be used, what it takes and says."""
-    own = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    task = shown(number)
-    if not whole:
-        own.body, task.body = own.body[:1], task.body[:1]
-    assert ast.unparse(task) == ast.unparse(own)
