@@ -83,7 +83,7 @@ class Assign(Effect):
     def act(self, state: dict[Any, Array], value: Array) -> Array:
         # A new array: an earlier value may have been fetched, or be looked at by a view that is still to be read.
         state[self.variable] = np.array(value, self.variable.dtype)
-        return state[self.variable]
+        return value
 
 
 class Draw(Effect, Source):
@@ -102,6 +102,20 @@ class Nothing(Effect):
 
     def act(self, state: dict[Any, Array]) -> None:
         return None
+
+
+class Guard(Effect):
+    """Raises where a condition is not what it was when a program was traced."""
+
+    def __init__(self, was: bool, of: str) -> None:
+        self.was, self.of = was, of
+
+    def act(self, state: dict[Any, Array], condition: Array) -> None:
+        if bool(condition) != self.was:
+            raise ValueError(
+                f"this program was traced where {self.of} was {self.was}, and now it is {not self.was}: the other "
+                "branch is not in it; trace again with such an example"
+            )
 
 
 # Shapes that only the run knows
@@ -203,12 +217,16 @@ class Leaf:
         self.shape, self.dtype, self.requires_grad = shape, dtype, requires_grad
 
 
+NO_GRADIENT = Leaf((), None, False)  # an input of an operation that runs: forward need not save anything
+
+
 class Fused(Function):
     """An operation whose forward works on arrays only. The result: its own, and itself with what it saved."""
 
     def __init__(self, f: Function, needs: Sequence[bool]) -> None:
         self.f, self.needs_grad = copy.copy(f), tuple(needs)
-        self.f.inputs, self.f.saved = (), ()
+        self.saved_bytes = 0
+        self.f.inputs, self.f.saved, self.f.xp = (), (), np
         vars(self.f).pop("pair", None)
 
     @property

@@ -11,7 +11,7 @@ import copy
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -43,6 +43,7 @@ class Graph:
         self.controls: tuple[Node, ...] = ()  # what has to run before each node that is made now
         self.writing: list[Node] | None = None  # where nodes go that are no part of the program itself
         self.stale: set[Node] | None = None  # in a traced program: nodes that were written over
+        self.decide: Callable[[Node], bool] | None = None  # in a traced program: what answers bool(node)
         self._taken: set[str] = set()
 
     def as_default(self) -> Any:
@@ -172,8 +173,12 @@ class Node:
         self.controls = tuple(node for node in graph.controls if node is not self)
         self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
         self.name = graph.unique_name(name) if graph.writing is None else name
-        self.sized = _has_sizes(vars(f))
+        self.sized = self.check_sizes()
         (graph.nodes if graph.writing is None else graph.writing).append(self)
+
+    def check_sizes(self) -> bool:
+        """Whether the operation has symbols among its attributes, for which a run needs numbers."""
+        return _has_sizes(vars(self.f))
 
     # What is known without numbers
 
@@ -227,7 +232,10 @@ class Node:
             "one (use tf.where or tf.cond where the program should choose)"
         )
 
-    __bool__ = __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
+    def __bool__(self) -> bool:
+        return self._refuse() if self.graph.decide is None else self.graph.decide(self)
+
+    __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
 
     def item(self) -> Any:
         """The number of a constant."""
@@ -361,6 +369,9 @@ class Node:
     def any(self, axis: Any = None, keepdims: bool = False) -> Node:
         return make(ops.Truth(False, axis, keepdims), self)
 
+    def all(self, axis: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.Truth(True, axis, keepdims), self)
+
     def astype(self, dtype: Any, order: Any = "K", copy: bool = True) -> Node:
         return self if self.dtype == dtype else make(ops.Cast(dtype), self)
 
@@ -404,7 +415,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
     if not is_plain(type(f)):
         return fused(f, inputs)
     f = copy.copy(f)
-    f.inputs, f.saved, f.hooks = (), (), None
+    f.inputs, f.saved, f.hooks, f.xp = (kinds.NO_GRADIENT,) * len(inputs), (), None, np  # type: ignore[assignment]
     vars(f).pop("pair", None)
     shape = shape_of(f, [x.shape for x in inputs], graph.equations)
     dtype, saved = dtype_of(f, inputs)
@@ -526,13 +537,25 @@ def _has_sizes(value: Any) -> bool:
     return isinstance(value, Dim) or (isinstance(value, tuple | list) and any(map(_has_sizes, value)))
 
 
-def with_sizes(value: Any, known: dict[str, Any]) -> Any:
+def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
     """An attribute of an operation, with numbers in the place of its symbols."""
+    if isinstance(value, dict):
+        return {name: with_sizes(part, known) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return tuple(with_sizes(part, known) for part in value)
     if isinstance(value, slice):
         return slice(*(with_sizes(end, known) for end in (value.start, value.stop, value.step)))
     return at(value, known)
+
+
+class Every(dict[str, int]):
+    """One number for each symbol that is asked for."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.number
 
 
 # Operations that are taken whole
@@ -541,20 +564,24 @@ def with_sizes(value: Any, known: dict[str, Any]) -> Any:
 def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
     whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
-    out, ran = whole.forward(*map(_ones, inputs))
+    ones = list(map(_ones, inputs))
+    out, ran = whole.forward(*ones)
+    kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
+    whole.saved_bytes = sum(x.nbytes for x in kept)
     node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
     for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
         if type(array) is np.ndarray:
-            vars(f)[name] = _part(node, name, array)
-    return _part(node, 0, out)
+            vars(f)[name] = _part(node, name, out=array)
+    return _part(node, 0, out=out)
 
 
-def _part(of: Node, key: int | str, like: Array) -> Node:
-    return Node(of.graph, kinds.Part(key), (of,), Shape(like.shape), like.dtype, f"{of.name}_{key}")
+def _part(of: Node, key: int | str, out: Array, shape: Any = None) -> Node:
+    return Node(of.graph, kinds.Part(key), (of,), Shape(out.shape if shape is None else shape), out.dtype, f"{of.name}_{key}")
 
 
 def _ones(x: Node) -> Array:
-    return (np.ones if x.dtype.kind == "f" else np.zeros)([n.__index__() for n in x.shape], x.dtype)
+    """What stands for a value; an unknown length is 2."""
+    return (np.ones if x.dtype.kind == "f" else np.zeros)(with_sizes(x.shape, Every(2)), x.dtype)
 
 
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
@@ -565,7 +592,10 @@ def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node
     f = kinds.FusedBackward(node.type)
     made = f.forward((out, ran), _ones(grad))
     whole = Node(node.graph, f, (node, grad), None, None, f.name)
-    return tuple(None if dx is None else _part(whole, i, dx) for i, dx in enumerate(made))
+    return tuple(
+        None if dx is None else _part(whole, i, dx, x.shape if dx.shape == _ones(x).shape else None)
+        for i, (x, dx) in enumerate(zip(node.inputs, made))
+    )
 
 
 def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
@@ -584,10 +614,14 @@ def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
-    if isinstance(y.f, kinds.Constant) or y.ndim:
+    if y.ndim:
         return NotImplemented
-    made = make(ops.Pow(), x, y.reshape(1))  # for a number that nobody knows there is no short way
-    return made.backward(grad, needs)
+    if needs[1] or not isinstance(y.f, kinds.Constant):  # for a number that nobody knows there is no short way
+        return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
+    n = y.f.value
+    if n == 0:
+        return None, None
+    return grad * (y * make(ops.Pow(), x, constant(n - n.dtype.type(1)))), None
 
 
 def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
@@ -659,8 +693,9 @@ class Arrays:
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
     def where(self, condition: Node, x: Any, y: Any) -> Node:
-        like = x if isinstance(x, Node) else y if isinstance(y, Node) else None
-        x, y = (v if isinstance(v, Node) else constant(v, None if like is None else like.dtype) for v in (x, y))
+        like = x if isinstance(x, Node) else y
+        dtype = like.dtype if isinstance(like, Node) else np.result_type(x, y)
+        x, y = (v if isinstance(v, Node) else constant(v, dtype) for v in (x, y))
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:

@@ -64,6 +64,7 @@ class Session:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self.graph = graph or get_default_graph()
         self.state: dict[Node, Array] = {}
+        self.spares: dict[Node, Array] = {}  # second arrays of variables, which plans write into
         self.closed = False
         self.blocks: list[Any] = []
 
@@ -80,7 +81,8 @@ class Session:
         for one in leaves(fetches):
             wanted.append(self.checked(one, "fetch"))
         values, sizes = self.fed(feed_dict or {})
-        found = iter(evaluate(wanted, values, self.state, sizes))
+        # Copies: what the caller does to a value must not reach a constant or a variable.
+        found = iter([None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)])
         return structured(fetches, lambda _: next(found))
 
     def checked(self, node: Any, role: str) -> Node:
