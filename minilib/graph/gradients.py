@@ -22,14 +22,15 @@ def gradients(
     graph = ys[0].graph
     with graph.as_default():
         start = len(graph.nodes)
-        between = _between(ys, xs, stop_gradients)
+        stops = set(stop_gradients)  # a set: `in` a list asks ==
+        between = _between(ys, xs, stops)
         pending: dict[Node, Node] = {}
         for y, grad in zip(ys, _listed(grad_ys) if grad_ys is not None else [None] * len(ys), strict=True):
             if y in between:
                 _add(pending, y, _first(y, grad))
         for node in sorted(between, key=by_age, reverse=True):
             needs = [x in between for x in node.inputs]
-            if node in pending and any(needs) and node not in stop_gradients:
+            if node in pending and any(needs) and node not in stops:
                 for x, need, grad in zip(node.inputs, needs, node.backward(pending[node], needs)):
                     if need and grad is not None:
                         _add(pending, x, grad)
@@ -38,9 +39,9 @@ def gradients(
     return found
 
 
-def _between(ys: Sequence[Node], xs: Sequence[Node], stopped: Sequence[Node]) -> set[Node]:
+def _between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
     """The nodes on a way from one of xs to one of ys on which gradients flow."""
-    leading, stops = set(xs), set(stopped)
+    leading = set(xs)
     for node in sorted(ancestors(ys, before), key=by_age):
         if node.requires_grad and node not in stops and any(x in leading for x in node.inputs):
             leading.add(node)

@@ -226,6 +226,7 @@ class Fused(Function):
     def __init__(self, f: Function, needs: Sequence[bool]) -> None:
         self.f, self.needs_grad = copy.copy(f), tuple(needs)
         self.saved_bytes = 0
+        self.keeps: tuple[int, ...] = ()  # which inputs it has saved as they are
         self.f.inputs, self.f.saved, self.f.xp = (), (), np
         vars(self.f).pop("pair", None)
 

@@ -568,6 +568,9 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
     out, ran = whole.forward(*ones)
     kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
     whole.saved_bytes = sum(x.nbytes for x in kept)
+    whole.keeps = tuple(
+        i for i, one in enumerate(ones) if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
+    )
     node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
     for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
         if type(array) is np.ndarray:
@@ -640,7 +643,7 @@ BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
 
 
 def _unary(kind: type[Function]) -> Callable[[Any], Node]:
-    return lambda x: make(kind(), x)
+    return staticmethod(lambda x: make(kind(), x))
 
 
 class Arrays:

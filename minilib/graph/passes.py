@@ -70,10 +70,12 @@ def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
     for node in program:
         node_ = became[node] = changed(node, became)
         constants = [x.f.value for x in node_.inputs if isinstance(x.f, kinds.Constant)]
-        if not node_.inputs or len(constants) < len(node_.inputs) or not is_pure(node) or node in kept:
+        if not (node_.inputs or isinstance(node.f, kinds.Fill)) or len(constants) < len(node_.inputs) or not is_pure(node) or node in kept:
+            continue
+        if node.sized or node.controls or node.shape is None:
             continue
         size = math.prod(node.shape) * node.dtype.itemsize
-        if not node.sized and not node.controls and size <= max(SMALL, sum(c.nbytes for c in constants)):
+        if size <= max(SMALL, sum(c.nbytes for c in constants)):
             with np.errstate(all="ignore"):
                 value = np.asarray(node.f.forward(*constants))
             became[node] = replaced(node_, kinds.Constant(value), (), ())

@@ -52,7 +52,7 @@ class Plan:
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
-        self.fetches, self.feeds = fetches, list(feeds)
+        self.fetches, self.feeds, self.fed = fetches, list(feeds), set(feeds)  # a set: `in` a list asks ==
         self.wanted: list[Node] = [node for node in leaves(optimise(fetches, feeds))]
         self.graph = self.wanted[0].graph if self.wanted else None
         self.program = prune(self.wanted, feeds)
@@ -206,6 +206,14 @@ def in_order(unit: Mapping[Node, list[Node]], program: Sequence[Node]) -> list[l
     return found
 
 
+def read_by(node: Node) -> list[Node]:
+    """The nodes whose values one needs, also those that a fused operation has kept for its backward."""
+    if not isinstance(node.f, kinds.FusedBackward):
+        return list(node.inputs)
+    whole = node.inputs[0]
+    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]  # type: ignore[attr-defined]
+
+
 # A plan for given sizes
 
 
@@ -240,7 +248,7 @@ class Bound:
             if not isinstance(node.f, kinds.Source) and root is node:
                 spans.setdefault(node, (at[node], at[node]))
         for node in self.plan.program:
-            for x in node.inputs:
+            for x in read_by(node):
                 root = self.root.get(x, x)
                 if root in spans:
                     spans[root] = spans[root][0], max(spans[root][1], at[node])
@@ -298,7 +306,6 @@ class Bound:
 
     def write(self) -> None:
         """Write the function and compile it."""
-        feeds = set(self.plan.feeds)
         head = ["def program(feeds, state, spares):"]
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
@@ -308,7 +315,7 @@ class Bound:
                 self.loop(u)
             else:
                 for node in u:
-                    if node not in feeds:
+                    if node not in self.plan.fed:
                         self.single(node)
             self.lines += [f"    {name} = None" for name in self.dead(i)]
         results = ", ".join(self.result(node) for node in self.plan.wanted)
@@ -324,7 +331,7 @@ class Bound:
         return [name for name in names if name not in self.namespace]
 
     def result(self, node: Node) -> str:
-        if isinstance(node.f, kinds.Stored) and node not in self.plan.feeds:
+        if isinstance(node.f, kinds.Stored) and node not in self.plan.fed:
             return f"np.array(stored({self.given(node)}, state))"
         if isinstance(node.f, kinds.Nothing):
             return "None"
@@ -337,7 +344,7 @@ class Bound:
         return name
 
     def operand(self, node: Node) -> str:
-        if isinstance(node.f, kinds.Stored) and node not in self.plan.feeds:
+        if isinstance(node.f, kinds.Stored) and node not in self.plan.fed:
             return f"stored({self.given(node)}, state)"
         return self.name(node)
 

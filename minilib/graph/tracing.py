@@ -180,7 +180,7 @@ def generalised(traces: Sequence[Program]) -> Program:
         else:
             for name, value in vars(node.f).items():
                 if isinstance(value, int | tuple | list | slice) and not isinstance(value, bool):
-                    vars(node.f)[name] = value if name in ("inputs", "saved", "saved_bytes") else _sizes(
+                    vars(node.f)[name] = value if name in ("inputs", "saved", "saved_bytes", "keeps", "needs_grad") else _sizes(
                         node, [vars(n.f)[name] for n in same]
                     )
         node.sized = node.check_sizes()
