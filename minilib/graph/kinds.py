@@ -245,6 +245,7 @@ class FusedBackward(Function):
 
     def __init__(self, of: str) -> None:
         self.of = of
+        self.one = False  # whether it is one gradient, and no tuple
 
     @property
     def name(self) -> str:
@@ -252,6 +253,7 @@ class FusedBackward(Function):
 
     def forward(self, ran: tuple[Array, Function], grad: Array) -> tuple[Array | None, ...]:
         made = ran[1].backward(grad)
+        self.one = not isinstance(made, tuple)
         return made if isinstance(made, tuple) else (made,)
 
 

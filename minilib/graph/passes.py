@@ -10,9 +10,11 @@ import numpy as np
 
 from minilib import operations as ops
 from minilib.dag import ancestors
+from minilib.dims import broadcast
 from minilib.graph import kinds
 from minilib.graph.nodes import Node, before, by_age
 from minilib.graph.session import leaves, structured
+from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["common", "fold", "optimise", "prune", "simplify"]
 
@@ -86,7 +88,7 @@ def simplify(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node
     """x for x * 1, x / 1, x - 0, and for what only says its shape or dtype again. (-0 + 0 is 0: no x for x + 0.)"""
     became: dict[Node, Node] = {}
     for node in program:
-        node_ = became[node] = changed(node, became)
+        node_ = became[node] = _unexpanded(changed(node, became))
         same = _same(node_)
         # A variable is read where it stands: its identity may be of before an assignment.
         if same is not None and node not in kept and not node.controls and not isinstance(same.f, kinds.Stored):
@@ -116,6 +118,17 @@ def _same(node: Node) -> Node | None:
         case ops.Permute(dims=dims), (x,) if isinstance(x.f, ops.Permute):
             return x.inputs[0] if all(x.f.dims[d] == i for i, d in enumerate(dims)) else None
     return None
+
+
+def _unexpanded(node: Node) -> Node:
+    """An elementwise node over what was expanded for it, which it broadcasts by itself."""
+    if type(node.f) not in ELEMENTWISE or not any(type(x.f) is ops.Expand for x in node.inputs):
+        return node
+    inputs = tuple(x.inputs[0] if type(x.f) is ops.Expand else x for x in node.inputs)
+    shapes = [x.shape for x in inputs]
+    if any(shape is None for shape in shapes) or broadcast(*shapes) != node.shape:
+        return node
+    return replaced(node, node.f, inputs, node.controls)
 
 
 def _is_number(node: Node, number: int) -> bool:

@@ -23,6 +23,7 @@ __all__ = ["Plan", "compile"]
 
 BLOCK = 16_384  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
 UNKNOWN = 32  # what stands for an unknown size until the plan has run
+SHORT = 1024  # so many numbers NumPy may add one after another: `minilib.sums`
 ALIGNED = 64  # bytes: a line of the cache
 
 UFUNCS: dict[Any, str] = {
@@ -227,6 +228,7 @@ class Bound:
         self.namespace: dict[str, Any] = {"np": np, "compute": compute, "stored": stored}
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
+        self.operations: dict[Node, Any] = {}
         self.place()
         self.write()
 
@@ -275,7 +277,8 @@ class Bound:
 
     def has_place(self, node: Node) -> bool:
         """Whether a result is written where the plan says; others make their own array."""
-        return (is_elementwise(node) or isinstance(node.f, ops.MatMul)) and node not in self.spare
+        own = is_elementwise(node) or isinstance(node.f, ops.MatMul) or self.is_short_sum(node)
+        return own and node not in self.spare
 
     def count(self, node: Node) -> int:
         """The bytes of a result, with those that a fused operation saves."""
@@ -289,12 +292,14 @@ class Bound:
     def _spares(self, at: Mapping[Node, int]) -> dict[Node, Node]:
         """New values of variables: written into a second array of the variable, which the step exchanges."""
         found: dict[Node, Node] = {}
+        twice: set[Node] = set()  # variables that have theirs
         for node in self.plan.program:
             if isinstance(node.f, kinds.Assign):
                 (value,) = node.inputs
                 fits = value.shape == node.shape and value.dtype == node.dtype and value in self.sizes
-                if fits and value not in found and is_elementwise(value) and node.f.variable not in found.values():
+                if fits and value not in found and is_elementwise(value) and node.f.variable not in twice:
                     found[value] = node.f.variable
+                    twice.add(node.f.variable)
         return found
 
     # Source
@@ -309,6 +314,9 @@ class Bound:
         head = ["def program(feeds, state, spares):"]
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
+        reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
+        for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed):
+            head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
             if len(loop) == len(u) and loop:
@@ -318,6 +326,8 @@ class Bound:
                     if node not in self.plan.fed:
                         self.single(node)
             self.lines += [f"    {name} = None" for name in self.dead(i)]
+            gone = [n for n in self.operations if self.spans.get(n, (0, 0))[1] == i]
+            self.lines += [f"    {self.operation(n)}.saved = ()" for n in gone]
         results = ", ".join(self.result(node) for node in self.plan.wanted)
         self.lines.append(f"    return [{results}]")
         self.source = "\n".join([*head, *self.lines]) + "\n"
@@ -327,26 +337,17 @@ class Bound:
     def dead(self, i: int) -> list[str]:
         """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
         gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
-        names = [self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names]
+        names = dict.fromkeys(self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names)
         return [name for name in names if name not in self.namespace]
 
     def result(self, node: Node) -> str:
-        if isinstance(node.f, kinds.Stored) and node not in self.plan.fed:
-            return f"np.array(stored({self.given(node)}, state))"
-        if isinstance(node.f, kinds.Nothing):
-            return "None"
-        return f"np.array({self.operand(node)})"
+        return "None" if isinstance(node.f, kinds.Nothing) else f"np.array({self.name(node)})"
 
     def given(self, thing: Any) -> str:
         """A name in the program for a thing that is there before it runs."""
         name = self.constants.setdefault(id(thing), f"k{len(self.constants)}")
         self.namespace[name] = thing
         return name
-
-    def operand(self, node: Node) -> str:
-        if isinstance(node.f, kinds.Stored) and node not in self.plan.fed:
-            return f"stored({self.given(node)}, state)"
-        return self.name(node)
 
     def single(self, node: Node) -> None:
         """The lines for one node."""
@@ -356,33 +357,82 @@ class Bound:
         if node.sized:
             f = copy.copy(f)
             vars(f).update(with_sizes(vars(f), self.known))
-        operands = [self.operand(x) for x in node.inputs]
+        operands = [self.name(x) for x in node.inputs]
         if isinstance(f, kinds.Constant | kinds.Fill | kinds.SizeOf):
             self.namespace[name] = f.forward()
+        elif isinstance(f, kinds.Part):
+            self.part(node)
+        elif isinstance(f, VIEWS) and operands[0] in self.namespace and self.looked_at(node, f, operands[0]):
+            pass  # memory that has its place is looked at once for all runs
         elif isinstance(f, kinds.Assign):
             self.assign(node, operands[0])
         elif isinstance(f, ops.MatMul):
             self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
+        elif self.is_short_sum(node):
+            dims = ops.axes(f.dim, node.inputs[0].ndim)
+            self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})")
         elif isinstance(f, ops.Reshape):
             self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
         elif isinstance(f, ops.Permute):
             self.lines.append(f"    {name} = {operands[0]}.transpose({f.dims})")
         elif isinstance(f, kinds.Identity):
             self.lines.append(f"    {name} = {operands[0]}")
+        elif isinstance(f, kinds.Fused):
+            self.lines.append(f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}")
+        elif isinstance(f, kinds.FusedBackward):
+            self.lines.append(f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}")
         elif isinstance(f, kinds.Effect | kinds.Placeholder):
             known = self.given(dict(self.known))
             self.lines.append(f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})")
         else:
             self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
 
+    def looked_at(self, node: Node, f: Any, operand: str) -> bool:
+        """Whether a view of an array that has its place is one, and no copy; then it is made now."""
+        made = f.forward(self.namespace[operand])
+        if np.may_share_memory(made, self.namespace[operand]):
+            self.namespace[self.name(node)] = made
+            return True
+        return False
+
+    def operation(self, node: Node) -> str:
+        """The name of a fused operation: here it is the same one in each run, and keeps what it saves itself."""
+        if node not in self.operations:
+            f = copy.copy(node.f.f)  # type: ignore[attr-defined]
+            needs = node.f.needs_grad  # type: ignore[attr-defined]
+            f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in zip(node.inputs, needs))
+            self.operations[node] = f
+        return self.given(self.operations[node])
+
+    def part(self, node: Node) -> None:
+        whole, key = node.inputs[0], node.f.key  # type: ignore[attr-defined]
+        if isinstance(whole.f, kinds.FusedBackward):
+            taken = "" if whole.f.one else f"[{key}]"
+        else:
+            taken = ""
+        of = f"{self.operation(whole)}.{key}" if isinstance(key, str) else self.name(whole) + taken
+        if taken or isinstance(key, str):
+            self.lines.append(f"    {self.name(node)} = {of}")
+        else:
+            self.names[node] = of
+
+    def is_short_sum(self, node: Node) -> bool:
+        """Whether NumPy's own sum keeps the digits."""
+        if not isinstance(node.f, ops.Sum) or node.dtype.kind != "f" or node.dtype == np.float16:
+            return False
+        return math.prod(self.shape(node.inputs[0])) <= SHORT
+
     def assign(self, node: Node, value: str) -> None:
         (x,) = node.inputs
-        key = self.given(node.f.variable)  # type: ignore[attr-defined]
-        if self.spare.get(x) is node.f.variable:  # type: ignore[attr-defined]
+        variable = node.f.variable  # type: ignore[attr-defined]
+        key, name = self.given(variable), self.names.get(variable)
+        if self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
         else:
             self.lines.append(f"    state[{key}] = np.array({value})")
-        self.lines.append(f"    {self.name(node)} = {value}")
+        if name is not None:
+            self.lines.append(f"    {name} = state[{key}]")
+        self.names[node] = value
 
     # Loops
 
@@ -411,7 +461,7 @@ class Bound:
             if x in where:
                 return where[x]
             full = len(x.shape) == len(shape) and bool(shape) and self.shape(x)[0] == shape[0] != 1
-            return self.operand(x) + (cut if full else "")
+            return self.name(x) + (cut if full else "")
 
         for node in unit:
             operands = [read(x) for x in node.inputs]
