@@ -82,7 +82,9 @@ def _draw(method: str, shape: Any, dtype: Any, seed: int | None, **options: Any)
     graph = get_default_graph()
     if seed is None and graph.seed is not None:
         seed = graph.seed + len(graph.nodes)
-    return source(kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options), shape, _dtype(dtype), method)
+    return source(
+        kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options), shape, _dtype(dtype), method
+    )
 
 
 def random_normal(
@@ -153,7 +155,9 @@ def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float, name: st
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Node:
     """x where the condition holds, y elsewhere. Without them TensorFlow gives places: that is not done here."""
     if x is None or y is None:
-        raise ValueError("where: give x and y too; the places where a condition holds have no shape before a run")
+        raise ValueError(
+            "where: give x and y too; the places where a condition holds have no shape before a run"
+        )
     return XP.where(convert_to_tensor(condition), x, y)
 
 
@@ -206,7 +210,9 @@ def reduce_mean(
     return divide(total, count, name=name)
 
 
-def argmax(input: Any, axis: int | None = None, name: str | None = None, dimension: int | None = None) -> Node:
+def argmax(
+    input: Any, axis: int | None = None, name: str | None = None, dimension: int | None = None
+) -> Node:
     """The index of the largest along `axis` (0 if none is given)."""
     return make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input, name=name)
 
@@ -288,4 +294,6 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, dty
 
 def while_loop(*_: Any, **__: Any) -> NoReturn:
     """Not here: a loop stands in Python, around `run`."""
-    raise NotImplementedError("while_loop: a graph here has no loops: write the loop in Python around session.run")
+    raise NotImplementedError(
+        "while_loop: a graph here has no loops: write the loop in Python around session.run"
+    )

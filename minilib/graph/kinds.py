@@ -89,7 +89,9 @@ class Assign(Effect):
 class Draw(Effect, Source):
     """Random numbers, new ones in each run."""
 
-    def __init__(self, method: str, shape: tuple[Size, ...], dtype: Any, seed: int | None, options: Any) -> None:
+    def __init__(
+        self, method: str, shape: tuple[Size, ...], dtype: Any, seed: int | None, options: Any
+    ) -> None:
         self.method, self.to, self.dtype, self.options = method, shape, np.dtype(dtype), options
         self.generator = np.random.default_rng(seed)
 

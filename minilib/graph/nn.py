@@ -61,8 +61,9 @@ def sparse_softmax_cross_entropy_with_logits(
     return softmax_cross_entropy_with_logits(one_hot(labels, classes, dtype=logits.dtype), logits, name=name)
 
 
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Node:
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Node:
     """max(x, 0) - x * labels + log(1 + exp(-|x|)), for each number: nothing overflows."""
     soft = make(ops.Log1p(), exp(-abs(logits)))
     return make(ops.Add(), relu(logits) - logits * labels, soft, name=name)
-

@@ -238,7 +238,9 @@ class Node:
     __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
 
     def item(self) -> Any:
-        """The number of a constant."""
+        """The number of a constant; in a traced program also the truth of a condition."""
+        if self.graph.decide is not None and self.dtype == bool:
+            return self.graph.decide(self)
         return self.f.value.item() if isinstance(self.f, kinds.Constant) else self._refuse()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -508,7 +510,9 @@ def sizes(shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, Node):
         if isinstance(shape.f, kinds.ShapeOf):
             return tuple(shape.inputs[0].shape)
-        shape = shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
+        shape = (
+            shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
+        )
     return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
 
 
@@ -517,7 +521,11 @@ def _as_size(n: Any) -> Size:
         return n
     if not isinstance(n, Node):
         return n.__index__()
-    if isinstance(n.f, ops.Slice) and isinstance(n.inputs[0].f, kinds.ShapeOf) and isinstance(n.f.index[0], int):
+    if (
+        isinstance(n.f, ops.Slice)
+        and isinstance(n.inputs[0].f, kinds.ShapeOf)
+        and isinstance(n.f.index[0], int)
+    ):
         return n.inputs[0].inputs[0].shape[n.f.index[0]]
     if isinstance(n.f, kinds.Constant):
         return int(n.f.value)
@@ -569,7 +577,9 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
     kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
     whole.saved_bytes = sum(x.nbytes for x in kept)
     whole.keeps = tuple(
-        i for i, one in enumerate(ones) if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
+        i
+        for i, one in enumerate(ones)
+        if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
     )
     node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
     for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
@@ -579,7 +589,14 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
 
 
 def _part(of: Node, key: int | str, out: Array, shape: Any = None) -> Node:
-    return Node(of.graph, kinds.Part(key), (of,), Shape(out.shape if shape is None else shape), out.dtype, f"{of.name}_{key}")
+    return Node(
+        of.graph,
+        kinds.Part(key),
+        (of,),
+        Shape(out.shape if shape is None else shape),
+        out.dtype,
+        f"{of.name}_{key}",
+    )
 
 
 def _ones(x: Node) -> Array:
@@ -590,11 +607,13 @@ def _ones(x: Node) -> Array:
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):  # type: ignore[attr-defined]
         if asked and not need:
-            raise RuntimeError(f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()")
+            raise RuntimeError(
+                f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
+            )
     out, ran = node.f.forward(*map(_ones, node.inputs))
     f = kinds.FusedBackward(node.type)
     made = f.forward((out, ran), _ones(grad))
-    whole = Node(node.graph, f, (node, grad), None, None, f.name)
+    whole = Node(node.graph, f, (node, grad), Shape(()), grad.dtype, f.name)  # a tuple of gradients
     return tuple(
         None if dx is None else _part(whole, i, dx, x.shape if dx.shape == _ones(x).shape else None)
         for i, (x, dx) in enumerate(zip(node.inputs, made))
@@ -604,7 +623,9 @@ def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node
 def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     (whole,) = node.inputs
     if isinstance(whole.f, kinds.FusedBackward):
-        raise RuntimeError(f"{whole.type}: a fused operation has no second derivative: use small ones instead")
+        raise RuntimeError(
+            f"{whole.type}: a fused operation has no second derivative: use small ones instead"
+        )
     return (grad if node.f.key == 0 else None,)  # type: ignore[attr-defined]
 
 
@@ -619,7 +640,9 @@ def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
     if y.ndim:
         return NotImplemented
-    if needs[1] or not isinstance(y.f, kinds.Constant):  # for a number that nobody knows there is no short way
+    if needs[1] or not isinstance(
+        y.f, kinds.Constant
+    ):  # for a number that nobody knows there is no short way
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
     n = y.f.value
     if n == 0:
@@ -753,7 +776,9 @@ class Pairs(dict[Any, Any]):
 
 
 def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some")
+    raise TypeError(
+        f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some"
+    )
 
 
 DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())

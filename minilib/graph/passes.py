@@ -62,7 +62,9 @@ def common(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
         if is_pure(node) and node not in kept:
             reads = tuple((id(x), versions.get(x, 0)) for x in node_.inputs)
-            became[node] = first.setdefault((type(node.f), frozen(vars(node.f)), reads, _ids(node_.controls)), node_)
+            became[node] = first.setdefault(
+                (type(node.f), frozen(vars(node.f)), reads, _ids(node_.controls)), node_
+            )
     return became
 
 
@@ -72,7 +74,12 @@ def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
     for node in program:
         node_ = became[node] = changed(node, became)
         constants = [x.f.value for x in node_.inputs if isinstance(x.f, kinds.Constant)]
-        if not (node_.inputs or isinstance(node.f, kinds.Fill)) or len(constants) < len(node_.inputs) or not is_pure(node) or node in kept:
+        if (
+            not (node_.inputs or isinstance(node.f, kinds.Fill))
+            or len(constants) < len(node_.inputs)
+            or not is_pure(node)
+            or node in kept
+        ):
             continue
         if node.sized or node.controls or node.shape is None:
             continue
@@ -91,7 +98,12 @@ def simplify(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node
         node_ = became[node] = _unexpanded(changed(node, became))
         same = _same(node_)
         # A variable is read where it stands: its identity may be of before an assignment.
-        if same is not None and node not in kept and not node.controls and not isinstance(same.f, kinds.Stored):
+        if (
+            same is not None
+            and node not in kept
+            and not node.controls
+            and not isinstance(same.f, kinds.Stored)
+        ):
             if same.dtype == node.dtype and same.shape == node.shape:
                 became[node] = same
     return became
@@ -134,7 +146,9 @@ def _unexpanded(node: Node) -> Node:
 def _is_number(node: Node, number: int) -> bool:
     if isinstance(node.f, kinds.Fill):
         return bool(node.f.number == number)
-    return isinstance(node.f, kinds.Constant) and bool(np.all(node.f.value == number)) and node.f.value.size > 0
+    return (
+        isinstance(node.f, kinds.Constant) and bool(np.all(node.f.value == number)) and node.f.value.size > 0
+    )
 
 
 def is_pure(node: Node) -> bool:
@@ -171,7 +185,9 @@ def frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes() if value.nbytes <= SMALL else id(value)
     if isinstance(value, dict):
-        return tuple(sorted((k, frozen(v)) for k, v in value.items() if k not in ("inputs", "hooks", "xp", "serial")))
+        return tuple(
+            sorted((k, frozen(v)) for k, v in value.items() if k not in ("inputs", "hooks", "xp", "serial"))
+        )
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))
     if isinstance(value, slice):

@@ -14,7 +14,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import offsets, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import Every, Node, before, with_sizes
+from minilib.graph.nodes import Every, Node, before, by_age, with_sizes
 from minilib.graph.passes import optimise, prune
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
@@ -63,7 +63,9 @@ class Plan:
         self.last: Bound | None = None
         for node in self.program:
             if node.dtype is not None and node.shape is None:
-                raise ValueError(f"compile: the axes of {node.name} are not known: give its placeholder a shape")
+                raise ValueError(
+                    f"compile: the axes of {node.name} are not known: give its placeholder a shape"
+                )
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
@@ -134,7 +136,9 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
             readers[node.f.variable] = [node]
         for x in node.inputs:
             if isinstance(x.f, kinds.Stored):  # behind the assignment that came before, if one did
-                found[node] += [a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node]
+                found[node] += [
+                    a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node
+                ]
     return found
 
 
@@ -149,21 +153,24 @@ def fuse(program: Sequence[Node], wanted: Sequence[Node]) -> dict[Node, list[Nod
     waits: dict[int, set[int]] = {}  # for each unit those that it needs, by id
     for node in program:
         units = {id(unit[x]): unit[x] for x in needs[node] if x in unit}
-        joined = None
-        if is_elementwise(node):
-            for x in reversed(node.inputs):
-                mine = unit.get(x)
-                if mine is None or not is_elementwise(x) or x.known_shape != node.known_shape:
-                    continue
-                if not _reach(units.keys() - {id(mine)}, id(mine), waits):
-                    joined = mine
-                    break
-        if joined is None:
-            joined = []
-            waits[id(joined)] = set()
-        joined.append(node)
-        unit[node] = joined
-        waits[id(joined)] |= units.keys() - {id(joined)}
+        mine = [node]
+        unit[node], waits[id(mine)] = mine, set(units)
+        for x in node.inputs if is_elementwise(node) else ():
+            other = unit.get(x)
+            if other is None or other is mine or not is_elementwise(x) or x.known_shape != node.known_shape:
+                continue
+            if not _reach(waits[id(mine)] - {id(other)}, id(other), waits):
+                other += mine
+                for one in mine:
+                    unit[one] = other
+                waits[id(other)] |= waits.pop(id(mine))
+                for needed in waits.values():
+                    if id(mine) in needed:
+                        needed ^= {id(mine), id(other)} if id(other) not in needed else {id(mine)}
+                waits[id(other)] -= {id(other)}
+                mine = other
+    for one in unit.values():
+        one.sort(key=by_age)
     return unit
 
 
@@ -188,7 +195,9 @@ def in_order(unit: Mapping[Node, list[Node]], program: Sequence[Node]) -> list[l
     """The units in an order in which they can run: the oldest of those that are ready goes next."""
     needs = follows(program)
     units = {id(u): u for u in unit.values()}
-    missing = {key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()}
+    missing = {
+        key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()
+    }
     after: dict[int, list[int]] = {key: [] for key in units}
     for key, keys in missing.items():
         for other in keys:
@@ -242,7 +251,7 @@ class Bound:
         units, wanted = self.plan.units, set(self.plan.wanted)
         at = {node: i for i, u in enumerate(units) for node in u}
         for node in self.plan.program:
-            is_view = isinstance(node.f, VIEWS) and node.inputs
+            is_view = isinstance(node.f, (*VIEWS, kinds.Assign)) and node.inputs
             self.root[node] = self.root.get(node.inputs[0], node.inputs[0]) if is_view else node
         spans: dict[Node, tuple[int, int]] = {}
         for node in self.plan.program:
@@ -258,7 +267,11 @@ class Bound:
             root = self.root.get(node, node)
             if root in spans:
                 spans[root] = spans[root][0], len(units)
-        inner = {n for n, (first, last) in spans.items() if first == last and len(units[first]) > 1 and n not in wanted}
+        inner = {
+            n
+            for n, (first, last) in spans.items()
+            if first == last and len(units[first]) > 1 and n not in wanted
+        }
         self.sizes = {n: self.count(n) for n in spans if n not in inner and not isinstance(n.f, kinds.Effect)}
         self.spans = {n: spans[n] for n in self.sizes}
         self.inner = inner
@@ -272,7 +285,9 @@ class Bound:
         self.arena = np.empty(length + ALIGNED, np.uint8)
         start = -self.arena.ctypes.data % ALIGNED
         for node, offset in self.places.items():
-            part = self.arena[start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize]
+            part = self.arena[
+                start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
+            ]
             self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
 
     def has_place(self, node: Node) -> bool:
@@ -315,7 +330,9 @@ class Bound:
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
-        for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed):
+        for node in dict.fromkeys(
+            x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed
+        ):
             head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
@@ -337,7 +354,9 @@ class Bound:
     def dead(self, i: int) -> list[str]:
         """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
         gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
-        names = dict.fromkeys(self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names)
+        names = dict.fromkeys(
+            self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names
+        )
         return [name for name in names if name not in self.namespace]
 
     def result(self, node: Node) -> str:
@@ -370,7 +389,9 @@ class Bound:
             self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
         elif self.is_short_sum(node):
             dims = ops.axes(f.dim, node.inputs[0].ndim)
-            self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})")
+            self.lines.append(
+                f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})"
+            )
         elif isinstance(f, ops.Reshape):
             self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
         elif isinstance(f, ops.Permute):
@@ -378,12 +399,18 @@ class Bound:
         elif isinstance(f, kinds.Identity):
             self.lines.append(f"    {name} = {operands[0]}")
         elif isinstance(f, kinds.Fused):
-            self.lines.append(f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}")
+            self.lines.append(
+                f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
+            )
         elif isinstance(f, kinds.FusedBackward):
-            self.lines.append(f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}")
+            self.lines.append(
+                f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
+            )
         elif isinstance(f, kinds.Effect | kinds.Placeholder):
             known = self.given(dict(self.known))
-            self.lines.append(f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})")
+            self.lines.append(
+                f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
+            )
         else:
             self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
 
@@ -444,7 +471,9 @@ class Bound:
         for node in unit:
             if node in self.spare:
                 key = self.given(self.spare[node])
-                self.lines.append(f"    {self.name(node)} = spare({key}, spares, state, {shape}, {node.dtype.str!r})")
+                self.lines.append(
+                    f"    {self.name(node)} = spare({key}, spares, state, {shape}, {node.dtype.str!r})"
+                )
                 self.namespace["spare"] = _spare
         indent, cut = "    ", ""
         if not whole:
@@ -465,7 +494,9 @@ class Bound:
 
         for node in unit:
             operands = [read(x) for x in node.inputs]
-            done = [x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node]
+            done = [
+                x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node
+            ]
             in_place = type(node.f) in UFUNCS
             for x in done if in_place else ():
                 free.setdefault(x.dtype, []).append(where[x])
@@ -500,7 +531,9 @@ class Bound:
                 return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
             case ops.Cast():
                 return [f"np.copyto({out}, {args}, casting='unsafe')"]
-            case ops.Pow() if isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1:
+            case ops.Pow() if (
+                isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1
+            ):
                 x = operands[0]
                 if node.inputs[1].f.value == 2:
                     return [f"np.multiply({x}, {x}, out={out})"]

@@ -82,7 +82,9 @@ class Session:
             wanted.append(self.checked(one, "fetch"))
         values, sizes = self.fed(feed_dict or {})
         # Copies: what the caller does to a value must not reach a constant or a variable.
-        found = iter([None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)])
+        found = iter(
+            [None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)]
+        )
         return structured(fetches, lambda _: next(found))
 
     def checked(self, node: Any, role: str) -> Node:
@@ -92,7 +94,9 @@ class Session:
             hint = "; tf.gradients gives None where nothing depends on it" if node is None else ""
             raise TypeError(f"run: a {role} is a node, not {node!r}{hint}")
         if node.graph is not self.graph:
-            raise ValueError(f"run: {node.name} is a node of another graph: open Session(graph=...) on that one")
+            raise ValueError(
+                f"run: {node.name} is a node of another graph: open Session(graph=...) on that one"
+            )
         return node
 
     def fed(self, feeds: Mapping[Any, Any]) -> tuple[dict[Node, Any], dict[str, int]]:
@@ -105,7 +109,9 @@ class Session:
             try:
                 values[node] = as_array(value, node.dtype)
             except (TypeError, ValueError) as error:
-                raise TypeError(f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}") from None
+                raise TypeError(
+                    f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}"
+                ) from None
             shape = node.shape
             try:
                 if shape is not None:
@@ -127,7 +133,9 @@ class Session:
             block.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         for block in reversed(self.blocks):
             block.__exit__(None, None, None)
         self.close()

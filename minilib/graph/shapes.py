@@ -107,7 +107,9 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
     ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
     ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
     ops.Cat: joined,
-    ops.Repeat: lambda f, s, e: tuple(n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)),
+    ops.Repeat: lambda f, s, e: tuple(
+        n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
+    ),
     kinds.ShapeOf: lambda f, s, e: (len(s[0]),),
     kinds.CountOf: lambda f, s, e: (),
     kinds.SumLike: lambda f, s, e: s[1],
@@ -120,7 +122,12 @@ RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Fill), lambda f, s, e: f
 RULES |= dict.fromkeys((ops.Flip, ops.Roll, ops.Triangle), lambda f, s, e: s[0])
 KEEP_DTYPE = (ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
               kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity)  # fmt: skip
-ANY_RANK = (kinds.SumLike, kinds.ExpandLike, kinds.CountOf, kinds.SumTo)  # also of inputs whose axes nobody knows
+ANY_RANK = (
+    kinds.SumLike,
+    kinds.ExpandLike,
+    kinds.CountOf,
+    kinds.SumTo,
+)  # also of inputs whose axes nobody knows
 ELEMENTWISE = (
     ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Expm1, ops.Log1p, ops.Sin,
     ops.Cos, ops.Tanh, ops.Sigmoid, ops.ReLU, ops.Abs, ops.Clip, ops.Maximum, ops.Minimum, ops.Round,
@@ -140,7 +147,9 @@ def shape_of(f: Function, shapes: Sequence[Sizes | None], equations: Equations) 
         if isinstance(f, ops.Sum) and f.dim is None and not f.keepdim:
             return Shape(())
         if type(f) not in ELEMENTWISE:
-            raise ValueError(f"{f.name}: a placeholder without a shape came here, and the axes count: give it one")
+            raise ValueError(
+                f"{f.name}: a placeholder without a shape came here, and the axes count: give it one"
+            )
         return None
     rule = RULES.get(type(f))
     made = broadcast(*shapes, equations=equations) if rule is None else rule(f, shapes, equations)  # type: ignore[arg-type]

@@ -35,7 +35,9 @@ class Optimizer:
         with loss.graph.as_default():
             variables = trainable_variables() if var_list is None else list(var_list)
             if not variables:
-                raise ValueError(f"minimize: {loss.name} has no variable to change: the graph has no trainable one")
+                raise ValueError(
+                    f"minimize: {loss.name} has no variable to change: the graph has no trainable one"
+                )
             return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
@@ -47,7 +49,9 @@ class Optimizer:
             steps = self.prepare(pairs[0][1].dtype)
             # All gradients are older than all assignments, so each is of the values before the step.
             steps += [node for grad, v in pairs for node in self.update(v, grad)]
-            return group(*steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update")
+            return group(
+                *steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update"
+            )
 
     def prepare(self, dtype: Any) -> list[Node]:
         """What is done once in a step, before the first variable changes."""
@@ -77,7 +81,9 @@ class GradientDescentOptimizer(Optimizer):
 class MomentumOptimizer(Optimizer):
     """Steps along a velocity, which decays by `momentum` and takes in each gradient."""
 
-    def __init__(self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum") -> None:
+    def __init__(
+        self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum"
+    ) -> None:
         super().__init__(learning_rate, name)
         self.momentum, self.use_nesterov = momentum, use_nesterov
 
@@ -162,7 +168,11 @@ class Saver:
         except SafetensorError as error:
             raise ValueError(f"restore: {path} is no file of safetensors: {error}") from None
         for v in self.variables:
-            if v.name not in values or values[v.name].shape != tuple(v.shape) or values[v.name].dtype != v.dtype:
+            if (
+                v.name not in values
+                or values[v.name].shape != tuple(v.shape)
+                or values[v.name].dtype != v.dtype
+            ):
                 there = f"{values[v.name].dtype} of {values[v.name].shape}" if v.name in values else "nothing"
                 raise ValueError(
                     f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has {there}"

@@ -14,7 +14,9 @@ from minilib.graph.nodes import Node, as_array, constant, get_default_graph, sou
 class Variable(Node):
     """A node that keeps its value between runs of a session; it has none before its initialiser has run."""
 
-    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
         value = initial_value() if callable(initial_value) else initial_value
         if not isinstance(value, Node):
             value = constant(value, dtype, name="initial_value")
@@ -65,7 +67,9 @@ def assign(ref: Node, value: Any) -> Node:
 
 
 def _assign(ref: Node, value: Node) -> Node:
-    return Node(ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign")
+    return Node(
+        ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign"
+    )
 
 
 def assign_add(ref: Node, value: Any) -> Node:
@@ -104,4 +108,3 @@ def global_variables_initializer() -> Node:
 
 def variables_initializer(variables: Sequence[Any], name: str = "init") -> Node:
     return group(*[v.initializer for v in variables], name=name)
-
