@@ -58,6 +58,8 @@ ROOMS = {
     "meta": "numpy engine",
     "dims": "",
     "dag": "",
+    "wire": "",
+    "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
