@@ -57,6 +57,7 @@ ROOMS = {
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "meta": "numpy engine",
     "library/": "numpy engine meta tensor",
+    "wire": "",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
