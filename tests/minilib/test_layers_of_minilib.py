@@ -56,6 +56,8 @@ ROOMS = {
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "meta": "numpy engine",
+    "dims": "",
+    "dag": "",
     "library/": "numpy engine meta tensor",
     "wire": "",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
