@@ -61,6 +61,7 @@ ROOMS = {
     "wire": "",
     "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
+    "wire": "",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
