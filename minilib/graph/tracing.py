@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from minilib.dims import Dim, symbol
 from minilib.engine import TENSORS, Array, leaf_of
 from minilib.graph import kinds
 from minilib.graph.nodes import Graph, Node, make, source
+from minilib.graph.onnx import save_onnx
 from minilib.graph.passes import frozen
 from minilib.graph.plan import Plan, compile
-from minilib.graph.session import Session, evaluate, structured
+from minilib.graph.session import Session, evaluate, leaves, structured
 from minilib.graph.shapes import Shape
 from minilib.graph.variables import Variable, assign, group
 
@@ -79,6 +81,13 @@ class Program:
             self.write_back()
         return outputs
 
+    def save_onnx(self, path: str | Path) -> None:
+        """Write the outputs' program, with the values that the session has, as an ONNX file.
+
+        Raises ValueError for an operation that has no translation.
+        """
+        save_onnx(path, self.inputs, [node for node in leaves(self.outputs) if node is not None], self.session.state)
+
     def write_back(self) -> None:
         """Copy the values that the session has into the tensors of the model."""
         for variable, tensor in self.parameters.items():
@@ -123,7 +132,7 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
 def _node_of(x: Any) -> Any:
     if isinstance(x, TENSORS[0]):
         x = x.data
-    return x if isinstance(x, Node) else make(kinds.Identity(), x)
+    return x if isinstance(x, Node) or x is None else make(kinds.Identity(), x)
 
 
 def _decide(guards: list[Node], values: dict[Node, Array], state: dict[Node, Array], node: Node) -> bool:

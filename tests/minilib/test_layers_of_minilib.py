@@ -58,7 +58,6 @@ ROOMS = {
     "meta": "numpy engine",
     "dims": "",
     "dag": "",
-    "wire": "",
     "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
     "wire": "",
