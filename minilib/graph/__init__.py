@@ -1,9 +1,10 @@
 """Programs that are written down first and run later, by TensorFlow 1's names.
 
-    import minilib.graph as tf
+import minilib.graph as tf
 """
 
 from minilib.graph import functions, nn, train
+from minilib.graph.control import cond
 from minilib.graph.functions import *  # noqa: F403
 from minilib.graph.gradients import gradients
 from minilib.graph.nodes import (
@@ -36,7 +37,7 @@ Tensor = Node
 
 __all__ = [
     "Graph", "InteractiveSession", "Node", "Plan", "Program", "Session", "Tensor", "Variable", "assign",
-    "assign_add", "assign_sub", "compile", "constant", "control_dependencies", "get_default_graph",
+    "assign_add", "assign_sub", "compile", "cond", "constant", "control_dependencies", "get_default_graph",
     "global_variables", "global_variables_initializer", "gradients", "group", "name_scope", "nn", "no_op",
     "optimise", "reset_default_graph", "trace", "train", "trainable_variables", "variables_initializer",
 ]  # fmt: skip

@@ -174,6 +174,7 @@ class Node:
         self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
         self.name = graph.unique_name(name) if graph.writing is None else name
         self.sized = self.check_sizes()
+        self.inside = False  # whether it is part of one side of a `cond` only
         (graph.nodes if graph.writing is None else graph.writing).append(self)
 
     def check_sizes(self) -> bool:

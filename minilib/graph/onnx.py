@@ -19,17 +19,36 @@ from minilib.wire import Message, write
 __all__ = ["save_onnx"]
 
 OPSET, IR = 17, 8
-DTYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11}
+DTYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+}
 SAME: dict[type, str] = {
     ops.Add: "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Neg: "Neg", ops.Pow: "Pow", ops.Sqrt: "Sqrt",
     ops.Exp: "Exp", ops.Log: "Log", ops.Sin: "Sin", ops.Cos: "Cos", ops.Tanh: "Tanh", ops.Sigmoid: "Sigmoid",
     ops.ReLU: "Relu", ops.Abs: "Abs", ops.Maximum: "Max", ops.Minimum: "Min", ops.Where: "Where", ops.Invert: "Not",
     ops.MatMul: "MatMul", ops.Clone: "Identity", kinds.Identity: "Identity", kinds.Stop: "Identity",
 }  # fmt: skip
-COMPARED = {"==": "Equal", "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "&": "And", "|": "Or"}
+COMPARED = {
+    "==": "Equal",
+    "<": "Less",
+    "<=": "LessOrEqual",
+    ">": "Greater",
+    ">=": "GreaterOrEqual",
+    "&": "And",
+    "|": "Or",
+}
 
 
-def save_onnx(path: str | Path, inputs: Sequence[Node], outputs: Sequence[Node], state: Mapping[Node, Any]) -> None:
+def save_onnx(
+    path: str | Path, inputs: Sequence[Node], outputs: Sequence[Node], state: Mapping[Node, Any]
+) -> None:
     """Write the program of `outputs` into a file, with the values of its variables.
 
     Raises ValueError, by its name, for an operation that has no translation: those of training, draws, and
@@ -54,7 +73,8 @@ class Export:
             if node not in self.names and not isinstance(node.f, kinds.Fused):
                 self.names[node] = self.translated(node)
         ends = [
-            self.op("Identity", [self.names[node]], output=f"output_{i}") for i, node in enumerate(self.outputs)
+            self.op("Identity", [self.names[node]], output=f"output_{i}")
+            for i, node in enumerate(self.outputs)
         ]
         graph = Message(
             "GraphProto", name="minilib", node=self.nodes, initializer=self.initializers,
@@ -62,7 +82,9 @@ class Export:
             output=[_value(name, node) for name, node in zip(ends, self.outputs)],
         )  # fmt: skip
         opset = Message("OperatorSetIdProto", domain="", version=OPSET)
-        return Message("ModelProto", ir_version=IR, producer_name="minilib", opset_import=[opset], graph=graph)
+        return Message(
+            "ModelProto", ir_version=IR, producer_name="minilib", opset_import=[opset], graph=graph
+        )
 
     # Messages
 
@@ -171,10 +193,17 @@ class Export:
                 cuts.append((axis, part, part + 1 if part != -1 else 2**62, 1))
                 gone.append(axis)
             elif part != slice(None):
-                cuts.append((axis, part.start or 0, 2**62 if part.stop is None else part.stop, part.step or 1))
+                cuts.append(
+                    (axis, part.start or 0, 2**62 if part.stop is None else part.stop, part.step or 1)
+                )
         if cuts:
             at, starts, ends, steps = zip(*cuts)
-            listed = [self.shape(starts), self.shape(ends), self.array(at, np.int64), self.array(steps, np.int64)]
+            listed = [
+                self.shape(starts),
+                self.shape(ends),
+                self.array(at, np.int64),
+                self.array(steps, np.int64),
+            ]
             name = self.op("Slice", [name, *listed])
         if gone:
             name = self.op("Squeeze", [name, self.array(gone, np.int64)])
@@ -235,7 +264,12 @@ def rms_norm(e: Export, node: Node, f: Any, names: list[str]) -> str:
 
 def conv(e: Export, node: Node, f: Any, names: list[str]) -> str:
     return e.op(
-        "Conv", names, strides=list(f.stride), pads=[*f.padding, *f.padding], dilations=list(f.dilation), group=f.groups
+        "Conv",
+        names,
+        strides=list(f.stride),
+        pads=[*f.padding, *f.padding],
+        dilations=list(f.dilation),
+        group=f.groups,
     )
 
 
@@ -249,7 +283,9 @@ def max_pool(e: Export, node: Node, f: Any, names: list[str]) -> str:
 def attention(e: Export, node: Node, f: Any, names: list[str]) -> str:
     """softmax(q kᵀ / sqrt(d) + future) v, in heads; 0 in a shape of Reshape keeps a length."""
     if not f.packed or len(names) > 1:
-        raise ValueError("save_onnx: attention is translated where q, k and v come in one array, without dropout")
+        raise ValueError(
+            "save_onnx: attention is translated where q, k and v come in one array, without dropout"
+        )
     t, c = node.shape[1:]
     d = c // f.n_head
     parts = []

@@ -86,7 +86,9 @@ class Program:
 
         Raises ValueError for an operation that has no translation.
         """
-        save_onnx(path, self.inputs, [node for node in leaves(self.outputs) if node is not None], self.session.state)
+        save_onnx(
+            path, self.inputs, [node for node in leaves(self.outputs) if node is not None], self.session.state
+        )
 
     def write_back(self) -> None:
         """Copy the values that the session has into the tensors of the model."""

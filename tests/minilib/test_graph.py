@@ -13,7 +13,7 @@ import pytest
 import minilib.graph as tf
 import minilib.tensor as t
 from minilib import functional as F
-from minilib import nn, optim
+from minilib import nn, optim, wire
 from minilib.gpt import GPT, GPTConfig
 from minilib.graph.passes import prune
 from minilib.mamba import Mamba, MambaConfig
@@ -312,6 +312,40 @@ def test_losses_are_those_of_eager_networks() -> None:
     assert np.allclose(got, eager.data, atol=1e-6) and np.allclose(grad, leaf.grad.data, atol=1e-6)
 
 
+def test_cond_runs_one_side_and_has_a_gradient() -> None:
+    x = tf.placeholder(tf.float64, (None,), name="x")
+    w, runs = tf.Variable(np.float64(2.0)), tf.Variable(0.0)
+
+    def counted() -> Any:
+        with tf.control_dependencies([tf.assign_add(runs, 1.0)]):
+            return tf.reduce_sum(x**3 * w)
+
+    h = x * 2.0
+    y = tf.cond(tf.reduce_sum(x) > 0.0, counted, lambda: tf.reduce_sum(tf.sin(h) * h))
+    gx, gw = tf.gradients(y, [x, w])
+    (gxx,) = tf.gradients(gx, [x])
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        for value in (np.array([1.0, 2.0]), np.array([-1.0, -2.0, 0.5])):
+            first = (
+                6 * value**2 if value.sum() > 0 else 2 * (np.cos(2 * value) * 2 * value + np.sin(2 * value))
+            )
+            second = (
+                12 * value if value.sum() > 0 else 4 * (2 * np.cos(2 * value) - 2 * value * np.sin(2 * value))
+            )
+            assert np.allclose(s.run(gx, {x: value}), first)
+            assert np.allclose(s.run(gxx, {x: value}), second)
+            assert np.allclose(s.run(gw, {x: value}), (value**3).sum() if value.sum() > 0 else 0)
+            assert np.allclose(tf.compile([y, gx], [x]).run(value, session=s)[1], first)
+        before = s.run(runs)
+        s.run(y, {x: [-1.0]})
+        assert s.run(runs) == before
+        s.run(y, {x: [1.0]})
+        assert s.run(runs) == before + 1
+    assert "one boolean" in problem(lambda: tf.cond(x, counted, counted))
+    assert "same kind" in problem(lambda: tf.cond(True, lambda: w, lambda: runs))
+
+
 # Passes and plans
 
 
@@ -604,6 +638,35 @@ def test_a_fused_operation_has_no_second_derivative() -> None:
         (g,) = tf.gradients(program.outputs, program.inputs)
         with pytest.raises(RuntimeError, match="Softmax.*no second derivative"):
             tf.gradients(g, program.inputs)
+
+
+@pytest.mark.parametrize("name", ["MLP", "CNN", "GPT"])
+def test_a_traced_model_is_an_onnx_file(name: str, tmp_path: Path) -> None:
+    """Its bytes are read back and checked for what onnxruntime needs; with onnxruntime, its numbers too."""
+    new_model, _, batch = MODELS[name]
+    t.manual_seed(0)
+    model, rng = new_model(), np.random.default_rng(0)
+    x = batch(3, rng)[0]
+    program = tf.trace((lambda x: model(x)[0]) if name == "GPT" else model, x)
+    program.save_onnx(tmp_path / "model.onnx")
+    graph = wire.read((tmp_path / "model.onnx").read_bytes()).graph
+    known = {*(i.name for i in graph.input), *(i.name for i in graph.initializer)}
+    for node in graph.node:
+        assert set(node.input) <= known
+        known |= set(node.output)
+    assert [o.name for o in graph.output] == ["output_0"] and "output_0" in known
+    assert graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+    runtime = pytest.importorskip("onnxruntime")
+    y = np.repeat(x, 2, 0)
+    made = runtime.InferenceSession(tmp_path / "model.onnx").run(None, {"input_0": y})[0]
+    assert np.allclose(made, program.run(y), atol=1e-5)
+
+
+def test_what_onnx_has_no_name_for_is_refused(tmp_path: Path) -> None:
+    model = Mamba(MambaConfig(8, 1, 7))
+    program = tf.trace(model, np.zeros((2, 4), np.int64))
+    with pytest.raises(ValueError, match="CausalConv has no translation|SelectiveScan has no translation"):
+        program.save_onnx(tmp_path / "model.onnx")
 
 
 def test_an_array_that_was_written_over_cannot_be_read() -> None:
