@@ -26,11 +26,13 @@ class Cond(kinds.Effect):
         self.branches, self.read = branches, tuple(read)
         names = {name for node in _inside(branches) for n in node.known_shape or () for name in symbols_of(n)}
         names |= {name for node in read for n in node.known_shape or () for name in symbols_of(n)}
-        self.symbols = {name: symbol(name) for name in names}  # numbers, when the program runs
+        self.symbols: dict[str, Any] = {
+            name: symbol(name) for name in names
+        }  # numbers, when the program runs
 
     def act(self, state: dict[Any, Array], condition: Array, *arrays: Array) -> Array:
         branch = self.branches[0 if condition else 1]
-        return evaluate([branch], dict(zip(self.read, arrays)), state, self.symbols)[0]  # type: ignore[arg-type,no-any-return]
+        return evaluate([branch], dict(zip(self.read, arrays)), state, self.symbols)[0]
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Node:
@@ -77,7 +79,7 @@ def _cond_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node 
 
         return gradient
 
-    yes, no = node.f.branches  # type: ignore[attr-defined]
+    yes, no = node.f.branches
     found = [cond(condition, side(yes, x), side(no, x)) if need else None for x, need in zip(read, needs[1:])]
     return (None, *found)
 

@@ -23,7 +23,7 @@ from minilib.dims import Dim, Equations, Size, at, symbol
 from minilib.engine import DEVICES, Array, Device, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
-from minilib.graph.shapes import ELEMENTWISE, Shape, dtype_of, full_shape, is_plain, shape_of
+from minilib.graph.shapes import Shape, dtype_of, full_shape, is_plain, shape_of
 
 _serial = itertools.count(1).__next__
 
@@ -75,8 +75,17 @@ class Graph:
         raise KeyError(f"no node of this graph is called {name!r}")
 
     @contextmanager
+    def without_controls(self) -> Iterator[None]:
+        """A block whose nodes wait for nothing: the initialisers of variables run before anything else."""
+        before, self.controls = self.controls, ()
+        try:
+            yield
+        finally:
+            self.controls = before
+
+    @contextmanager
     def aside(self) -> Iterator[list[Node]]:
-        """Nodes made in this block are no part of the program, which may be finalised; they are listed here."""
+        """A block whose nodes are no part of the program, which may be finalised; this lists them."""
         before, self.writing = self.writing, []
         try:
             yield self.writing
@@ -167,7 +176,8 @@ class Node:
     ) -> None:
         if graph.finalized and graph.writing is None:
             raise RuntimeError(f"{f.name}: the graph is finalised, and takes no more nodes: make them before")
-        self.graph, self.f, self.inputs, self.dtype = graph, f, inputs, dtype
+        self.graph, self.inputs, self.dtype = graph, inputs, dtype
+        self.f: Any = f  # the operation
         self.known_shape = shape
         self.saved: tuple[int | None, ...] = ()  # what backward reads: numbers of inputs, -1 for the result
         self.controls = tuple(node for node in graph.controls if node is not self)
@@ -229,8 +239,8 @@ class Node:
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
-            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run gives it "
-            "one (use tf.where or tf.cond where the program should choose)"
+            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run gives "
+            "it one (use tf.where or tf.cond where the program should choose)"
         )
 
     def __bool__(self) -> bool:
@@ -260,10 +270,10 @@ class Node:
             special = BACKWARD.get(type(self.f))
             made = NotImplemented if special is None else special(self, grad, needs)
             if made is NotImplemented:
-                f = copy.copy(self.f)
-                f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(self.inputs, needs))  # type: ignore[misc]
+                f: Any = copy.copy(self.f)
+                f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(self.inputs, needs))
                 f.saved, f.xp = tuple(map(self._saved, self.saved)), XP
-                made = f.backward(grad)  # type: ignore[arg-type]
+                made = f.backward(grad)
         return made if isinstance(made, tuple) else (made,)
 
     def _saved(self, i: int | None) -> Node | None:
@@ -321,13 +331,13 @@ class Node:
         vars(made)["replaces"] = self
         return made
 
-    def __iadd__(self, y: Any) -> Any:
+    def __iadd__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Add(), y)
 
-    def __isub__(self, y: Any) -> Any:
+    def __isub__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Sub(), y)
 
-    def __imul__(self, y: Any) -> Any:
+    def __imul__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Mul(), y)
 
     # Methods of arrays
@@ -418,7 +428,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
     if not is_plain(type(f)):
         return fused(f, inputs)
     f = copy.copy(f)
-    f.inputs, f.saved, f.hooks, f.xp = (kinds.NO_GRADIENT,) * len(inputs), (), None, np  # type: ignore[assignment]
+    vars(f).update(inputs=(kinds.NO_GRADIENT,) * len(inputs), saved=(), hooks=None, xp=np)
     vars(f).pop("pair", None)
     shape = shape_of(f, [x.shape for x in inputs], graph.equations)
     dtype, saved = dtype_of(f, inputs)
@@ -444,7 +454,7 @@ def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
             )
         if graph.stale and x in graph.stale:
             raise RuntimeError(
-                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place, and is no more: read what it became"
+                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
             )
     return graph
 
@@ -488,7 +498,8 @@ def _alike(x: Any, y: Any) -> tuple[Node, Node]:
     if not isinstance(like, Node):
         return constant(x), constant(y)
     with like.graph.as_default():
-        return tuple(v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))  # type: ignore[return-value]
+        x, y = (v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))
+    return x, y
 
 
 def _weak(value: Any, dtype: Any) -> Any:
@@ -606,7 +617,7 @@ def _ones(x: Node) -> Array:
 
 
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
-    for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):  # type: ignore[attr-defined]
+    for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):
         if asked and not need:
             raise RuntimeError(
                 f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
@@ -627,14 +638,14 @@ def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node 
         raise RuntimeError(
             f"{whole.type}: a fused operation has no second derivative: use small ones instead"
         )
-    return (grad if node.f.key == 0 else None,)  # type: ignore[attr-defined]
+    return (grad if node.f.key == 0 else None,)
 
 
 # Backward where it cannot be read off the code for arrays
 
 
 def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
-    return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)  # type: ignore[attr-defined]
+    return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)
 
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
@@ -657,7 +668,8 @@ def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
 
 
 BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
-    kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward, ops.Pow: _pow_backward,
+    kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward,
+    ops.Pow: _pow_backward,
     ops.Sum: _sum_backward, ops.LongSum: _sum_backward, kinds.SumTo: _sum_backward,
     kinds.SumLike: lambda node, grad, needs: (XP.expand_like(grad, node.inputs[0]), None),
 }  # fmt: skip
@@ -726,7 +738,8 @@ class Arrays:
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:
-        return make(ops.Expand(sizes(shape)), x)
+        to: Any = sizes(shape)
+        return make(ops.Expand(to), x)
 
     def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
         return make(ops.Cat(axis), *nodes)
@@ -749,7 +762,7 @@ class Arrays:
         return make(ops.Triangle(False, diagonal), x)
 
 
-XP = Arrays()
+XP: Any = Arrays()
 
 
 class Written:

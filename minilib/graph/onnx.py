@@ -1,4 +1,4 @@
-"""A graph as an ONNX file: each operation by ONNX's name, fused ones in the small ones that they stand for."""
+"""A graph as an ONNX file: operations by ONNX's names, fused ones in the small ones that they stand for."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ DTYPES = {
     "float64": 11,
 }
 SAME: dict[type, str] = {
-    ops.Add: "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Neg: "Neg", ops.Pow: "Pow", ops.Sqrt: "Sqrt",
+    ops.Add: "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Neg: "Neg", ops.Pow: "Pow",
+    ops.Sqrt: "Sqrt",
     ops.Exp: "Exp", ops.Log: "Log", ops.Sin: "Sin", ops.Cos: "Cos", ops.Tanh: "Tanh", ops.Sigmoid: "Sigmoid",
-    ops.ReLU: "Relu", ops.Abs: "Abs", ops.Maximum: "Max", ops.Minimum: "Min", ops.Where: "Where", ops.Invert: "Not",
+    ops.ReLU: "Relu", ops.Abs: "Abs", ops.Maximum: "Max", ops.Minimum: "Min", ops.Where: "Where",
+    ops.Invert: "Not",
     ops.MatMul: "MatMul", ops.Clone: "Identity", kinds.Identity: "Identity", kinds.Stop: "Identity",
 }  # fmt: skip
 COMPARED = {
@@ -165,8 +167,10 @@ class Export:
                 axes = self.array(ops.axes(dim, node.inputs[0].ndim), np.int64)
                 return self.op("ReduceSum", [*inputs, axes], keepdims=int(keep))
             case ops.Extreme(dim=dim, keepdim=keep, largest=largest):
-                axes = list(ops.axes(dim, node.inputs[0].ndim))
-                return self.op("ReduceMax" if largest else "ReduceMin", inputs, axes=axes, keepdims=int(keep))
+                along = list(ops.axes(dim, node.inputs[0].ndim))
+                return self.op(
+                    "ReduceMax" if largest else "ReduceMin", inputs, axes=along, keepdims=int(keep)
+                )
             case ops.ArgExtreme(dim=int(dim), keepdim=keep, largest=largest):
                 return self.op("ArgMax" if largest else "ArgMin", inputs, axis=dim, keepdims=int(keep))
             case ops.Slice(index=index):
@@ -212,10 +216,10 @@ class Export:
 
     def whole(self, node: Node) -> str:
         """A fused operation, by its name."""
-        kind = type(node.f.f).__name__  # type: ignore[attr-defined]
+        kind = type(node.f.f).__name__
         if kind not in FUSED:
             raise ValueError(f"save_onnx: {kind} has no translation into ONNX; there are: {', '.join(FUSED)}")
-        return FUSED[kind](self, node, node.f.f, [self.names[x] for x in node.inputs])  # type: ignore[attr-defined]
+        return FUSED[kind](self, node, node.f.f, [self.names[x] for x in node.inputs])
 
 
 def _attribute(name: str, value: Any) -> Message:
@@ -243,7 +247,10 @@ def linear(e: Export, node: Node, f: Any, names: list[str]) -> str:
 
 def gelu(e: Export, node: Node, f: Any, names: list[str]) -> str:
     (x,) = names
-    number = lambda value: e.array(value, node.dtype)  # noqa: E731
+
+    def number(value: float) -> str:
+        return e.array(value, node.dtype)
+
     if type(f).__name__ == "GELU":
         inner = e.op("Erf", [e.op("Mul", [x, number(math.sqrt(0.5))])])
     else:

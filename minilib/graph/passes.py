@@ -1,9 +1,10 @@
-"""What a compiler sees: nodes that nobody needs, that are known already, that are there twice, that do nothing."""
+"""What a compiler sees: nodes that nobody needs, that are known, that are there twice, that do nothing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import ancestors
 from minilib.dims import broadcast
+from minilib.engine import Function
 from minilib.graph import kinds
 from minilib.graph.nodes import Node, before, by_age
 from minilib.graph.session import leaves, structured
@@ -41,8 +43,11 @@ def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
             changed |= any(became[node] is not node for node in program)
             wanted = [became.get(node, node) for node in wanted]
         if not changed and len(prune(wanted, kept)) == count:
-            found = iter(wanted)
-            return structured(fetches, lambda _: next(found))
+            return structured(fetches, partial(_next, iter(wanted)))
+
+
+def _next(found: Iterator[Node], _: Any) -> Node:
+    return next(found)
 
 
 def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
@@ -92,20 +97,16 @@ def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
 
 
 def simplify(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
-    """x for x * 1, x / 1, x - 0, and for what only says its shape or dtype again. (-0 + 0 is 0: no x for x + 0.)"""
+    """x for x * 1, x / 1, x - 0 (not for x + 0: -0 + 0 is 0), and for what says its shape or dtype again."""
     became: dict[Node, Node] = {}
     for node in program:
         node_ = became[node] = _unexpanded(changed(node, became))
         same = _same(node_)
         # A variable is read where it stands: its identity may be of before an assignment.
-        if (
-            same is not None
-            and node not in kept
-            and not node.controls
-            and not isinstance(same.f, kinds.Stored)
-        ):
-            if same.dtype == node.dtype and same.shape == node.shape:
-                became[node] = same
+        if same is None or node in kept or node.controls or isinstance(same.f, kinds.Stored):
+            continue
+        if same.dtype == node.dtype and same.shape == node.shape:
+            became[node] = same
     return became
 
 
@@ -194,6 +195,6 @@ def frozen(value: Any) -> Any:
         return "slice", value.start, value.stop, value.step
     if isinstance(value, kinds.Leaf):
         return value.requires_grad
-    if isinstance(value, ops.Function):
+    if isinstance(value, Function):
         return type(value), frozen(vars(value))
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

@@ -48,8 +48,8 @@ class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
     `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results, and
-    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are of
-    the sizes of the last run; before the first an unknown size counts as 32.
+    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are
+    of the sizes of the last run; before the first an unknown size counts as 32.
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
@@ -124,7 +124,7 @@ class Plan:
 
 
 def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
-    """For each node what has to run before it: inputs, controls, and reads of a variable before it changes."""
+    """What has to run before each node: inputs, controls, and reads of a variable before it changes."""
     found = {node: list(before(node)) for node in program}
     readers: dict[Node, list[Node]] = {}
     for node in program:  # oldest first: as the program was written
@@ -169,8 +169,8 @@ def fuse(program: Sequence[Node], wanted: Sequence[Node]) -> dict[Node, list[Nod
                         needed ^= {id(mine), id(other)} if id(other) not in needed else {id(mine)}
                 waits[id(other)] -= {id(other)}
                 mine = other
-    for one in unit.values():
-        one.sort(key=by_age)
+    for members in unit.values():
+        members.sort(key=by_age)
     return unit
 
 
@@ -221,7 +221,7 @@ def read_by(node: Node) -> list[Node]:
     if not isinstance(node.f, kinds.FusedBackward):
         return list(node.inputs)
     whole = node.inputs[0]
-    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]  # type: ignore[attr-defined]
+    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]
 
 
 # A plan for given sizes
@@ -242,7 +242,7 @@ class Bound:
         self.write()
 
     def shape(self, node: Node) -> tuple[int, ...]:
-        return with_sizes(tuple(node.shape), self.known)  # type: ignore[no-any-return]
+        return with_sizes(tuple(node.shape), self.known)
 
     # Memory: who shares whose
 
@@ -423,20 +423,17 @@ class Bound:
         return False
 
     def operation(self, node: Node) -> str:
-        """The name of a fused operation: here it is the same one in each run, and keeps what it saves itself."""
+        """The name of a fused operation: the same in each run, so that it keeps what it saves itself."""
         if node not in self.operations:
-            f = copy.copy(node.f.f)  # type: ignore[attr-defined]
-            needs = node.f.needs_grad  # type: ignore[attr-defined]
+            f = copy.copy(node.f.f)
+            needs = node.f.needs_grad
             f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in zip(node.inputs, needs))
             self.operations[node] = f
         return self.given(self.operations[node])
 
     def part(self, node: Node) -> None:
-        whole, key = node.inputs[0], node.f.key  # type: ignore[attr-defined]
-        if isinstance(whole.f, kinds.FusedBackward):
-            taken = "" if whole.f.one else f"[{key}]"
-        else:
-            taken = ""
+        whole, key = node.inputs[0], node.f.key
+        taken = f"[{key}]" if isinstance(whole.f, kinds.FusedBackward) and not whole.f.one else ""
         of = f"{self.operation(whole)}.{key}" if isinstance(key, str) else self.name(whole) + taken
         if taken or isinstance(key, str):
             self.lines.append(f"    {self.name(node)} = {of}")
@@ -451,7 +448,7 @@ class Bound:
 
     def assign(self, node: Node, value: str) -> None:
         (x,) = node.inputs
-        variable = node.f.variable  # type: ignore[attr-defined]
+        variable = node.f.variable
         key, name = self.given(variable), self.names.get(variable)
         if self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")

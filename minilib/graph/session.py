@@ -53,7 +53,8 @@ def compute(node: Node, arrays: Sequence[Any], state: dict[Node, Array], sizes: 
 def stored(variable: Node, state: Mapping[Node, Array]) -> Array:
     if variable not in state:
         raise RuntimeError(
-            f"variable {variable.name!r} has no value in this session: run tf.global_variables_initializer() first"
+            f"variable {variable.name!r} has no value in this session: "
+            "run tf.global_variables_initializer() first"
         )
     return state[variable]
 
@@ -118,7 +119,8 @@ class Session:
                     equations.bind(shape, values[node].shape)
             except ValueError as error:
                 raise ValueError(
-                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: {error}"
+                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: "
+                    f"{error}"
                 ) from None
         return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
 
@@ -169,7 +171,8 @@ def leaves(fetches: Any) -> Iterable[Any]:
 def structured(fetches: Any, value: Any) -> Any:
     """The same lists, tuples and dicts, with value(leaf) in the place of each leaf."""
     if isinstance(fetches, Mapping):
-        return type(fetches)((key, structured(part, value)) for key, part in fetches.items())  # type: ignore[call-arg]
+        kind: Any = type(fetches)
+        return kind((key, structured(part, value)) for key, part in fetches.items())
     if isinstance(fetches, list | tuple):
         parts = [structured(part, value) for part in fetches]
         return type(fetches)(*parts) if hasattr(fetches, "_fields") else type(fetches)(parts)

@@ -24,8 +24,8 @@ from minilib.graph.variables import Variable, assign, group
 __all__ = ["Program", "trace"]
 
 DRAWN = (
-    "a number that was drawn, or read off an array, does not belong to the program (switch dropout off, or give "
-    "the number as an input)"
+    "a number that was drawn, or read off an array, does not belong to the program (switch dropout off, or "
+    "give the number as an input)"
 )
 LENGTHS = (2, 3, 5)  # of the batch in three traces: what grows with them is a size
 
@@ -54,8 +54,8 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
 class Program:
     """A traced function: `run(*arrays)` does what it did.
 
-    `graph`, `inputs` and `outputs` are there for `gradients` and optimisers; `session` holds the values of the
-    model's parameters, and `write_back()` brings them into the model.
+    `graph`, `inputs` and `outputs` are there for `gradients` and optimisers; `session` holds the values of
+    the model's parameters, and `write_back()` brings them into the model.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ def generalised(traces: Sequence[Program]) -> Program:
         node.known_shape = (
             None if node.known_shape is None else Shape(_sizes(node, [n.known_shape for n in same]))
         )
-        if isinstance(node.f, kinds.Fused) and len({frozen(vars(n.f.f)) for n in same}) > 1:  # type: ignore[attr-defined]
+        if isinstance(node.f, kinds.Fused) and len({frozen(vars(n.f.f)) for n in same}) > 1:
             raise ValueError(f"trace: {node.name} differs from trace to trace: {DRAWN}")
         if isinstance(node.f, kinds.Constant):
             _generalise_constant(node, [n.f.value for n in same])

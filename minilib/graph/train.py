@@ -64,7 +64,8 @@ class Optimizer:
     def slot(self, v: Any, name: str) -> Variable:
         """What is remembered of a variable: of its shape, zeros at first."""
         if (v, name) not in self.slots:
-            self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
+            with v.graph.without_controls():
+                self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
         return self.slots[v, name]
 
 
@@ -175,7 +176,8 @@ class Saver:
             ):
                 there = f"{values[v.name].dtype} of {values[v.name].shape}" if v.name in values else "nothing"
                 raise ValueError(
-                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has {there}"
+                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has "
+                    f"{there}"
                 )
         for v in self.variables:
             session.state[v] = values[v.name]

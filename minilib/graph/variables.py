@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, get_default_graph, source, sessions
+from minilib.graph.nodes import Node, as_array, constant, get_default_graph, sessions, source
 
 
 class Variable(Node):
@@ -17,15 +17,16 @@ class Variable(Node):
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
-        value = initial_value() if callable(initial_value) else initial_value
-        if not isinstance(value, Node):
-            value = constant(value, dtype, name="initial_value")
-        value = value if dtype is None else value.astype(dtype)
         graph = get_default_graph()
-        super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
-        self.trainable, self.initial_value = trainable, value
+        with graph.without_controls():
+            value = initial_value() if callable(initial_value) else initial_value
+            if not isinstance(value, Node):
+                value = constant(value, dtype, name="initial_value")
+            value = value if dtype is None else value.astype(dtype)
+            super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
+            self.trainable, self.initial_value = trainable, value
+            self.initializer = _assign(self, value)
         graph.variables.append(self)
-        self.initializer = _assign(self, value)
 
     def assign(self, value: Any, name: str | None = None) -> Node:
         return assign(self, value)
@@ -98,7 +99,7 @@ def global_variables() -> list[Node]:
 
 
 def trainable_variables() -> list[Node]:
-    return [v for v in get_default_graph().variables if v.trainable]  # type: ignore[attr-defined]
+    return [v for v in get_default_graph().variables if isinstance(v, Variable) and v.trainable]
 
 
 def global_variables_initializer() -> Node:

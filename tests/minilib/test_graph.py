@@ -17,6 +17,7 @@ from minilib import nn, optim, wire
 from minilib.gpt import GPT, GPTConfig
 from minilib.graph.passes import prune
 from minilib.mamba import Mamba, MambaConfig
+from tests.minilib import tensorflow_programs
 
 
 @pytest.fixture(autouse=True)
@@ -349,8 +350,8 @@ def test_cond_runs_one_side_and_has_a_gradient() -> None:
 # Passes and plans
 
 
-def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any], list[Any]]:
-    """Fetches, placeholders and all nodes of a program that was drawn."""
+def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any]]:
+    """Fetches and placeholders of a program that was drawn."""
     feeds = [tf.placeholder(tf.float32, (None, 3)), tf.placeholder(tf.float32, (4, 3))]
     made: list[Any] = [
         *feeds,
@@ -380,21 +381,21 @@ def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any], list[Any]]:
     grads = tf.gradients([tf.reduce_sum(f) for f in fetches], [feeds[1], made[4]])
     v = made[4]
     changed = tf.assign(v, v * 0.5 + 0.25)
-    return [*fetches, *[g for g in grads if g is not None], changed, v * 2.0], feeds, made
+    return [*fetches, *[g for g in grads if g is not None], changed, v * 2.0], feeds
 
 
 def test_passes_and_plans_never_change_a_result() -> None:
     rng = random.Random(0)
     for case in range(300):
         with tf.Graph().as_default() as graph:
-            fetches, feeds, made = drawn_program(rng)
+            fetches, feeds = drawn_program(rng)
             values = np.random.default_rng(case)
             given = {f: values.standard_normal((4, 3)).astype(np.float32) for f in feeds}
             better, plan = tf.optimise(fetches, feeds), tf.compile(fetches, feeds)
             results = []
             for way in ("plain", "passes", "plan", "plan again"):
                 with tf.Session(graph=graph) as s:
-                    s.run([v.initializer for v in graph.variables])  # type: ignore[attr-defined]
+                    s.run(tf.global_variables_initializer())
                     if way.startswith("plan"):
                         results.append([*plan.run(*given.values(), session=s), s.run(graph.variables)])
                     else:
@@ -509,8 +510,8 @@ def mlp() -> Any:
 
 def cnn() -> Any:
     return nn.Sequential(
-        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3), nn.ReLU(), nn.Flatten(),
-        nn.Linear(16, 4),
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3), nn.ReLU(),
+        nn.Flatten(), nn.Linear(16, 4),
     )  # fmt: skip
 
 
@@ -552,7 +553,8 @@ def test_a_traced_training_is_the_eager_one(name: str) -> None:
     program = tf.trace(loss, *batch(4, rng))
     with program.graph.as_default():
         step = tf.train.AdamWOptimizer(0.01, 0.01, beta1=0.9, beta2=0.999).minimize(program.outputs)
-        program.session.run([v.initializer for v in program.graph.variables if v not in program.parameters])  # type: ignore[attr-defined]
+        own: list[Any] = [v for v in program.graph.variables if v not in program.parameters]
+        program.session.run([v.initializer for v in own])
     plan = tf.compile([program.outputs, step], program.inputs)
     planned = tf.Session(graph=program.graph)
     planned.state = dict(program.session.state)
@@ -636,7 +638,7 @@ def test_a_fused_operation_has_no_second_derivative() -> None:
     program = tf.trace(lambda x: F.softmax(x.requires_grad_(), 1) ** 2, np.ones((2, 3), np.float32))
     with program.graph.as_default():
         (g,) = tf.gradients(program.outputs, program.inputs)
-        with pytest.raises(RuntimeError, match="Softmax.*no second derivative"):
+        with pytest.raises(RuntimeError, match=r"Softmax.*no second derivative"):
             tf.gradients(g, program.inputs)
 
 
@@ -665,7 +667,7 @@ def test_a_traced_model_is_an_onnx_file(name: str, tmp_path: Path) -> None:
 def test_what_onnx_has_no_name_for_is_refused(tmp_path: Path) -> None:
     model = Mamba(MambaConfig(8, 1, 7))
     program = tf.trace(model, np.zeros((2, 4), np.int64))
-    with pytest.raises(ValueError, match="CausalConv has no translation|SelectiveScan has no translation"):
+    with pytest.raises(ValueError, match=r"CausalConv has no translation|SelectiveScan has no translation"):
         program.save_onnx(tmp_path / "model.onnx")
 
 
@@ -691,3 +693,17 @@ def test_nodes_are_keys_by_what_they_are() -> None:
     x, y = tf.constant(1.0), tf.constant(1.0)
     assert {x: 1, y: 2}[y] == 2 and len({x, y}) == 2
     assert run(x == y)
+
+
+def test_300_programs_give_what_tensorflow_has_given() -> None:
+    """Results, gradients, second gradients, and a variable after two steps of an optimiser."""
+    recorded = np.load(tensorflow_programs.VALUES)
+    flat, at = recorded["flat"], 0
+    for seed, count in enumerate(recorded["counts"]):
+        values = tensorflow_programs.values_of(tf, seed)
+        assert len(values) == count, seed
+        for value in values:
+            part = flat[at : at + value.size].reshape(value.shape)
+            at += value.size
+            assert np.allclose(value, part, rtol=2e-6, atol=2e-6), (seed, np.abs(value - part).max())
+    assert at == len(flat) and len(recorded["counts"]) == tensorflow_programs.COUNT
