@@ -30,8 +30,8 @@ def values_of(tf: Any, seed: int) -> list[Any]:
             made.append(one(tf, rng, rng.choice(made), rng.choice(made), w))
         ends = [made[-1], rng.choice(made[2:])]
         loss = tf.reduce_mean(tf.square(ends[0])) + tf.reduce_sum(tf.tanh(ends[1] * w)) * 0.1
-        first = [g for g in tf.gradients(ends, [x, w]) if g is not None]
-        second = [g for g in tf.gradients([tf.reduce_sum(tf.sin(g)) for g in first], [x, w]) if g is not None]
+        first = gradients(tf, ends, [x, w])
+        second = gradients(tf, [tf.reduce_sum(tf.sin(g)) for g in first], [x, w])
         optimizer = [
             lambda: tf.train.GradientDescentOptimizer(0.1),
             lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=seed % 2 == 0),
@@ -46,6 +46,11 @@ def values_of(tf: Any, seed: int) -> list[Any]:
             for _ in range(2):
                 session.run(step, feeds)
             return [*found, session.run(w)]
+
+
+def gradients(tf: Any, ys: list[Any], xs: list[Any]) -> list[Any]:
+    """Zeros for None: TensorFlow has a gradient of 0 where a relu's slope is differentiated, ours has none."""
+    return [tf.zeros_like(x) if g is None else g for g, x in zip(tf.gradients(ys, xs), xs)]
 
 
 def one(tf: Any, rng: random.Random, a: Any, b: Any, w: Any) -> Any:
