@@ -21,7 +21,7 @@ from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["Plan", "compile"]
 
-BLOCK = 16_384  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
+BLOCK = 32_768  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
 UNKNOWN = 32  # what stands for an unknown size until the plan has run
 SHORT = 1024  # so many numbers NumPy may add one after another: `minilib.sums`
 ALIGNED = 64  # bytes: a line of the cache
@@ -238,6 +238,7 @@ class Bound:
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
         self.operations: dict[Node, Any] = {}
+        self.in_place: set[Node] = set()  # new values that are written into their variables
         self.place()
         self.write()
 
@@ -315,7 +316,15 @@ class Bound:
                 if fits and value not in found and is_elementwise(value) and node.f.variable not in twice:
                     found[value] = node.f.variable
                     twice.add(node.f.variable)
+                    if self.only_here(node.f.variable, value, at):
+                        self.in_place.add(value)
         return found
+
+    def only_here(self, variable: Node, value: Node, at: Mapping[Node, int]) -> bool:
+        """Whether nobody reads a variable but the loop that makes its new value, and there not behind it."""
+        readers = [node for node in self.plan.program if any(x is variable for x in node.inputs)]
+        fixed = variable in self.plan.fed or any(node is variable for node in self.plan.wanted)
+        return not fixed and all(at[node] == at[value] and node.serial <= value.serial for node in readers)
 
     # Source
 
@@ -450,11 +459,13 @@ class Bound:
         (x,) = node.inputs
         variable = node.f.variable
         key, name = self.given(variable), self.names.get(variable)
-        if self.spare.get(x) is variable:
+        if x in self.in_place and self.spare[x] is variable:
+            pass  # the loop has written into the variable itself
+        elif self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
         else:
             self.lines.append(f"    state[{key}] = np.array({value})")
-        if name is not None:
+        if name is not None and x not in self.in_place:
             self.lines.append(f"    {name} = state[{key}]")
         self.names[node] = value
 
@@ -467,11 +478,13 @@ class Bound:
         whole = not shape or shape[0] <= rows
         for node in unit:
             if node in self.spare:
-                key = self.given(self.spare[node])
-                self.lines.append(
-                    f"    {self.name(node)} = spare({key}, spares, state, {shape}, {node.dtype.str!r})"
-                )
-                self.namespace["spare"] = _spare
+                key, name = self.given(self.spare[node]), self.name(node)
+                if node in self.in_place:
+                    self.lines.append(f"    {name} = stored({key}, state)")
+                else:
+                    self.namespace["spare"] = _spare
+                    told = f"{shape}, {node.dtype.str!r}"
+                    self.lines.append(f"    {name} = spare({key}, spares, state, {told})")
         indent, cut = "    ", ""
         if not whole:
             self.lines.append(f"    for i in range(0, {shape[0]}, {rows}):")

@@ -180,4 +180,4 @@ class Saver:
                     f"{there}"
                 )
         for v in self.variables:
-            session.state[v] = values[v.name]
+            session.state[v] = np.array(values[v.name])  # our own: a plan may write into it

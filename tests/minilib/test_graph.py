@@ -557,7 +557,7 @@ def test_a_traced_training_is_the_eager_one(name: str) -> None:
         program.session.run([v.initializer for v in own])
     plan = tf.compile([program.outputs, step], program.inputs)
     planned = tf.Session(graph=program.graph)
-    planned.state = dict(program.session.state)
+    planned.state = {v: value.copy() for v, value in program.session.state.items()}
     eager = optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.01)
     for n in (4, 4, 1, 9):
         arrays = batch(n, rng)
