@@ -10,6 +10,7 @@ backward of 2,048 x 512, and a step of AdamW on as many numbers.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -44,7 +45,7 @@ def main() -> None:
 
 def mlp(*sizes: int, batch: int) -> tuple[Any, ...]:
     layers: list[Any] = []
-    for a, b in zip(sizes, sizes[1:]):
+    for a, b in itertools.pairwise(sizes):
         layers += [nn.Linear(a, b), nn.ReLU()]
     model, rng = nn.Sequential(*layers[:-1]), np.random.default_rng(0)
     x = rng.standard_normal((batch, sizes[0])).astype(np.float32)

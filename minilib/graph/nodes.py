@@ -239,8 +239,8 @@ class Node:
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
-            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run gives "
-            "it one (use tf.where or tf.cond where the program should choose)"
+            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run "
+            "gives it one (use tf.where or tf.cond where the program should choose)"
         )
 
     def __bool__(self) -> bool:

@@ -277,6 +277,7 @@ class Bound:
         self.spans = {n: spans[n] for n in self.sizes}
         self.inner = inner
         self.spare = self._spares(at)
+        self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
         placed = {n: s for n, s in self.spans.items() if self.has_place(n)}
         self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
         own = {n: s for n, s in self.spans.items() if n not in placed and n not in self.spare}
@@ -294,7 +295,7 @@ class Bound:
     def has_place(self, node: Node) -> bool:
         """Whether a result is written where the plan says; others make their own array."""
         own = is_elementwise(node) or isinstance(node.f, ops.MatMul) or self.is_short_sum(node)
-        return own and node not in self.spare
+        return own and node not in self.spare and node not in self.fresh
 
     def count(self, node: Node) -> int:
         """The bytes of a result, with those that a fused operation saves."""
@@ -369,7 +370,11 @@ class Bound:
         return [name for name in names if name not in self.namespace]
 
     def result(self, node: Node) -> str:
-        return "None" if isinstance(node.f, kinds.Nothing) else f"np.array({self.name(node)})"
+        if isinstance(node.f, kinds.Nothing):
+            return "None"
+        if node in self.fresh and sum(node is x for x in self.plan.wanted) == 1:
+            return self.name(node)
+        return f"np.array({self.name(node)})"
 
     def given(self, thing: Any) -> str:
         """A name in the program for a thing that is there before it runs."""
@@ -477,6 +482,8 @@ class Bound:
         rows = max(1, BLOCK * shape[0] // max(1, math.prod(shape))) if shape else 0
         whole = not shape or shape[0] <= rows
         for node in unit:
+            if node in self.fresh:  # the caller gets it as it is: no copy out of memory that has another use
+                self.lines.append(f"    {self.name(node)} = np.empty({shape}, {node.dtype.str!r})")
             if node in self.spare:
                 key, name = self.given(self.spare[node]), self.name(node)
                 if node in self.in_place:

@@ -2,8 +2,8 @@
 
     pip install tensorflow-cpu && python tests/minilib/tensorflow_programs.py
 
-writes tensorflow_programs.npz beside this file, which test_graph.py holds `minilib.graph` to. TensorFlow is in
-no extra of this project: it is asked once.
+writes tensorflow_programs.npz beside this file, which test_graph.py holds `minilib.graph` to. TensorFlow is
+in no extra of this project: it is asked once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def values_of(tf: Any, seed: int) -> list[Any]:
 
 
 def gradients(tf: Any, ys: list[Any], xs: list[Any]) -> list[Any]:
-    """Zeros for None: TensorFlow has a gradient of 0 where a relu's slope is differentiated, ours has none."""
+    """Zeros for None: TensorFlow has a gradient of 0 where a relu's slope is differentiated, we none."""
     return [tf.zeros_like(x) if g is None else g for g, x in zip(tf.gradients(ys, xs), xs)]
 
 
@@ -80,7 +80,9 @@ def one(tf: Any, rng: random.Random, a: Any, b: Any, w: Any) -> Any:
         lambda: a * tf.stop_gradient(tf.tanh(b)),
         lambda: tf.tanh(a) ** 3,
         lambda: a * tf.reshape(tf.cast(tf.argmax(b, 1), tf.float64) + 1.0, [-1, 1]) * 0.3,
-        lambda: tf.expand_dims(tf.nn.softmax_cross_entropy_with_logits(labels=tf.nn.softmax(b), logits=a), 1) - a,
+        lambda: tf.expand_dims(
+            tf.nn.softmax_cross_entropy_with_logits(labels=tf.nn.softmax(b), logits=a), 1
+        ) - a,
         lambda: tf.expand_dims(
             tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.argmax(b, 1), logits=a), 1
         ) * tf.tanh(b),
