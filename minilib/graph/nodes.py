@@ -281,8 +281,7 @@ class Node:
 
     # Arithmetic
 
-    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
-        return NotImplemented  # NumPy leaves `array + node` to the node, and refuses np.exp(node)
+    __array_ufunc__ = None  # NumPy leaves `array * node` to the node, and refuses np.exp(node)
 
     __add__, __radd__ = _both_ways(ops.Add)
     __sub__, __rsub__ = _both_ways(ops.Sub)
@@ -395,6 +394,10 @@ class Node:
         parts = index if isinstance(index, tuple) else (index,)
         arrays = [part for part in parts if isinstance(part, Node | np.ndarray | list)]
         if not arrays:
+            dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+            for i in dots[:1]:  # stands for all axes that are not named
+                named = sum(part is not None for part in parts) - 1
+                parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
             return make(ops.Slice(tuple(parts)), self)
         layout = tuple(isinstance(part, Node | np.ndarray | list) for part in parts)
         return make(ops.Select(layout), self, *arrays)

@@ -61,6 +61,11 @@ class Optimizer:
         """The assignments for one variable."""
         raise NotImplementedError
 
+    def rate(self, dtype: Any) -> Any:
+        """The learning rate for a variable of this dtype: a number, or a node that each run may feed."""
+        rate = self.learning_rate
+        return rate.astype(dtype) if isinstance(rate, Node) else rate
+
     def slot(self, v: Any, name: str) -> Variable:
         """What is remembered of a variable: of its shape, zeros at first."""
         if (v, name) not in self.slots:
@@ -76,7 +81,7 @@ class GradientDescentOptimizer(Optimizer):
         super().__init__(learning_rate, name)
 
     def update(self, v: Any, grad: Node) -> list[Node]:
-        return [assign(v, v - self.learning_rate * grad)]
+        return [assign(v, v - self.rate(v.dtype) * grad)]
 
 
 class MomentumOptimizer(Optimizer):
@@ -92,7 +97,7 @@ class MomentumOptimizer(Optimizer):
         velocity = self.slot(v, "Momentum")
         moved = velocity * self.momentum + grad
         step = grad + self.momentum * moved if self.use_nesterov else moved
-        return [assign(velocity, moved), assign(v, v - self.learning_rate * step)]
+        return [assign(velocity, moved), assign(v, v - self.rate(v.dtype) * step)]
 
 
 class AdamOptimizer(Optimizer):
@@ -116,12 +121,12 @@ class AdamOptimizer(Optimizer):
         self.step = self.step or Variable(np.float64(0), False, "step")
         count = self.step + 1.0
         self.root = make(Sqrt(), 1.0 - constant(np.float64(self.beta2)) ** count)
-        self.scale = self.learning_rate * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
+        self.scale = self.rate(np.float64) * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
         return [assign(self.step, count)]
 
     def update(self, v: Any, grad: Node) -> list[Node]:
         mean, square = self.slot(v, "m"), self.slot(v, "v")
-        decayed = v * (1 - self.learning_rate * self.weight_decay) if self.weight_decay else v
+        decayed = v * (1 - self.rate(v.dtype) * self.weight_decay) if self.weight_decay else v
         m = mean * self.beta1 + grad * (1 - self.beta1)
         s = square * self.beta2 + grad * grad * (1 - self.beta2)
         step = m / (make(Sqrt(), s) + self.offset(v.dtype)) * self.scale.astype(v.dtype)

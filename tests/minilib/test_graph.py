@@ -86,6 +86,31 @@ def test_shapes_are_told_before_a_run() -> None:
     assert run(tf.zeros([tf.shape(x)[0], 2]), {x: np.ones((4, 3))}).shape == (4, 2)
 
 
+def test_what_is_told_before_a_run_is_so_in_the_run() -> None:
+    a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    nodes = [
+        a[:, 0], a[..., None], a[0], a[0, 1], -a, 1 / a, 2**a, a @ a, a // 2.0, a % 2.0, abs(a), a > 2,
+        np.ones(2) * a, np.float32(2) * a, tf.transpose(a), tf.expand_dims(a, -1),
+        tf.reduce_max(a, axis=1), tf.shape(a), tf.stack([a, a]), tf.slice(a, [0, 1], [2, 1]),
+        tf.concat([a, a], axis=1), tf.zeros_like(a), tf.square(3.0), tf.add(1, 2),
+        tf.reduce_sum([1.0, 2.0]), tf.squeeze(tf.expand_dims(a, 0)),
+        tf.matmul(tf.stack([a, a]), tf.stack([a, a])), tf.one_hot([1, 0], 3),
+        tf.clip_by_value(a, 1.5, 3), tf.cast(a, tf.int32) / 2, tf.nn.softmax(a), *tf.split(a, 2, 1),
+    ]  # fmt: skip
+    for node, value in zip(nodes, run(nodes)):
+        assert (tuple(node.shape), node.dtype) == (value.shape, value.dtype), node
+
+
+def test_a_learning_rate_may_be_fed() -> None:
+    rate, w = tf.placeholder(tf.float32, ()), tf.Variable(1.0)
+    for make in (tf.train.AdamOptimizer, tf.train.GradientDescentOptimizer):
+        step = make(rate).minimize(w * w)
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            s.run(step, {rate: 0.25})
+            assert 0.4 < s.run(w) < 0.8
+
+
 def test_two_unknown_sizes_that_meet_are_one() -> None:
     x, y = (tf.placeholder(tf.float32, (None, 2), name=name) for name in "xy")
     z = x + y

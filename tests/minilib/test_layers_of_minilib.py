@@ -61,6 +61,7 @@ ROOMS = {
     "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
     "wire": "",
+    "infer/": "numpy wire dims dag",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
