@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import tensorflow_programs
 
 import minilib.graph as tf
 import minilib.tensor as t
@@ -17,7 +18,6 @@ from minilib import nn, optim, wire
 from minilib.gpt import GPT, GPTConfig
 from minilib.graph.passes import prune
 from minilib.mamba import Mamba, MambaConfig
-from tests.minilib import tensorflow_programs
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,9 @@
 """Random programs in TensorFlow 1's names, and what TensorFlow made of them.
 
-    pip install tensorflow-cpu && python tests/minilib/tensorflow_programs.py
+    pip install tensorflow-cpu && python tests/helpers/tensorflow_programs.py
 
-writes tensorflow_programs.npz beside this file, which test_graph.py holds `minilib.graph` to. TensorFlow is
-in no extra of this project: it is asked once.
+writes tensorflow_programs.npz beside this file, which tests/minilib/test_graph.py holds `minilib.graph` to.
+TensorFlow is in no extra of this project: it is asked once.
 """
 
 from __future__ import annotations
