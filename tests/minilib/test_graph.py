@@ -299,6 +299,7 @@ def test_a_gradient_penalty_trains() -> None:
         assert s.run(penalty) < 0.5 * before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -409,6 +410,7 @@ def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any]]:
     return [*fetches, *[g for g in grads if g is not None], changed, v * 2.0], feeds
 
 
+@pytest.mark.slow
 def test_passes_and_plans_never_change_a_result() -> None:
     rng = random.Random(0)
     for case in range(300):
@@ -568,6 +570,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[int, 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_traced_training_is_the_eager_one(name: str) -> None:
     """Without passes to the last bit, with passes and plans to 1e-6; one graph for batches of any size."""
@@ -720,6 +723,7 @@ def test_nodes_are_keys_by_what_they_are() -> None:
     assert run(x == y)
 
 
+@pytest.mark.slow
 def test_300_programs_give_what_tensorflow_has_given() -> None:
     """Results, gradients, second gradients, and a variable after two steps of an optimiser."""
     recorded = np.load(tensorflow_programs.VALUES)
