@@ -56,10 +56,14 @@ ROOMS = {
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "meta": "numpy engine",
+    "dims": "",
+    "dag": "",
+    "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
     "interop": "",
     "interop.operators": "numpy tensor functional/",  # imported by lessons and interop.torch
     "interop.torch": "numpy torch tensor functional/ cuda/ gpu/ interop.operators",  # imported by nobody
+    "wire": "",
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
