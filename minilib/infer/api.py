@@ -56,9 +56,13 @@ class SetSymbols:
 
     def apply(self, graph: Graph) -> Graph:
         sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
-        known = set().union(*(dims.symbols_of(n) for f in graph.inputs.values() for n in f.shape or () if n is not None))
+        known = set().union(
+            *(dims.symbols_of(n) for f in graph.inputs.values() for n in f.shape or () if n is not None)
+        )
         if strange := sizes.keys() - known:
-            raise ModelError(f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}")
+            raise ModelError(
+                f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}"
+            )
         inputs = {
             name: Fact(f.dtype, None if f.shape is None else tuple(substitute(n, sizes) for n in f.shape))
             for name, f in graph.inputs.items()

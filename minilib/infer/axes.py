@@ -12,7 +12,16 @@ import numpy as np
 
 from minilib.dims import Dim
 from minilib.infer.elementwise import axes_of, reduce_facts
-from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, broadcast_size, ceil_div, flat_axes, product
+from minilib.infer.facts import (
+    Fact,
+    FactError,
+    Shape,
+    broadcast_shapes,
+    broadcast_size,
+    ceil_div,
+    flat_axes,
+    product,
+)
 from minilib.infer.operators import broadcast, define, operator, same
 
 Array = Any
@@ -37,7 +46,12 @@ def _part(shape: Any, start: int, end: int | None) -> Any:
     return shape[slice(start, end)]
 
 
-@operator("Shape", lambda x, *, start=0, end=None: Fact(INT64, None if x.shape is None else (len(_part(x.shape, start, end)),)))  # noqa: E501
+@operator(
+    "Shape",
+    lambda x, *, start=0, end=None: Fact(
+        INT64, None if x.shape is None else (len(_part(x.shape, start, end)),)
+    ),
+)
 def shape(x: Array, *, start: int = 0, end: int | None = None) -> Array:
     return np.array(_part(x.shape, start, end), np.int64)
 
@@ -80,7 +94,10 @@ def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     return x.reshape(reshaped(x.shape, ints(shape), allowzero))
 
 
-@operator("Flatten", lambda x, *, axis=1: Fact(x.dtype, (None, None) if x.shape is None else flat_axes(x.shape, axis)))
+@operator(
+    "Flatten",
+    lambda x, *, axis=1: Fact(x.dtype, (None, None) if x.shape is None else flat_axes(x.shape, axis)),
+)
 def flatten(x: Array, *, axis: int = 1) -> Array:
     return x.reshape(flat_axes(x.shape, axis))
 
@@ -140,7 +157,11 @@ def transpose(x: Array, *, perm: Any = None) -> Array:
 
 
 def _expand_facts(x: Fact, shape: Fact) -> Fact:
-    return unknown(x) if shape.value is None else Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
+    return (
+        unknown(x)
+        if shape.value is None
+        else Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
+    )
 
 
 @operator("Expand", _expand_facts)
@@ -242,7 +263,9 @@ def _slices(shape: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> dict[i
     along = axes_of(range(len(starts)) if axes is None else axes, len(shape))
     return {
         axis: slice(start, _end(end, step), step)
-        for axis, start, end, step in zip(along, starts, ends, [1] * len(starts) if steps is None else ints(steps))
+        for axis, start, end, step in zip(
+            along, starts, ends, [1] * len(starts) if steps is None else ints(steps)
+        )
     }
 
 
@@ -278,7 +301,9 @@ def _slice_facts(
 
 
 @operator("Slice", _slice_facts)
-def slice_(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
+def slice_(
+    x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
+) -> Array:
     cuts = _slices(x.shape, starts, ends, axes, steps)
     return x[tuple(cuts.get(i, slice(None)) for i in range(x.ndim))]
 
@@ -290,7 +315,9 @@ def _pad_widths(rank: int, pads: Any, axes: Any) -> list[tuple[Any, Any]]:
     return [widths.get(i, (0, 0)) for i in range(rank)]
 
 
-def _pad_facts(x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = "") -> Fact:
+def _pad_facts(
+    x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = ""
+) -> Fact:
     if x.shape is None or pads.value is None or (axes is not None and axes.value is None):
         return unknown(x, x.shape and len(x.shape))
     widths = _pad_widths(len(x.shape), pads.value, axes and axes.value)
@@ -356,7 +383,11 @@ def gather(x: Array, indices: Array, *, axis: int = 0) -> Array:
 
 @operator("GatherElements", lambda x, indices, *, axis=0: Fact(x.dtype, indices.shape))
 def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
-    return np.take_along_axis(x[tuple(slice(n) if i != axis % x.ndim else slice(None) for i, n in enumerate(indices.shape))], indices, axis)  # noqa: E501
+    return np.take_along_axis(
+        x[tuple(slice(n) if i != axis % x.ndim else slice(None) for i, n in enumerate(indices.shape))],
+        indices,
+        axis,
+    )
 
 
 def _gather_nd_facts(x: Fact, indices: Fact, *, batch_dims: int = 0) -> Fact:
@@ -385,7 +416,9 @@ def _scatter(x: Array, where: Any, updates: Array, reduction: str) -> Array:
 
 
 @operator("ScatterElements", same)
-def scatter_elements(x: Array, indices: Array, updates: Array, *, axis: int = 0, reduction: str = "none") -> Array:
+def scatter_elements(
+    x: Array, indices: Array, updates: Array, *, axis: int = 0, reduction: str = "none"
+) -> Array:
     where: list[Any] = list(np.indices(indices.shape, sparse=True))
     where[axis] = indices
     return _scatter(x, tuple(where), updates, reduction)

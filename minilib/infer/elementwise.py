@@ -114,7 +114,9 @@ def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array
 
 def _cast_facts(x: Fact, *, to: int, saturate: int = 1, round_mode: str = "up") -> Fact:
     if to not in DTYPES:
-        raise FactError(f"Cast to the kind {to}; there are {', '.join(f'{k} {d}' for k, d in DTYPES.items())}")
+        raise FactError(
+            f"Cast to the kind {to}; there are {', '.join(f'{k} {d}' for k, d in DTYPES.items())}"
+        )
     return Fact(DTYPES[to], x.shape)
 
 
@@ -176,7 +178,9 @@ def mod(x: Array, y: Array, *, fmod: int = 0) -> Array:
 def power(x: Array, y: Array) -> Array:
     """Of the kind of x, whatever y is."""
     if y.size == 1 and y.dtype.kind != "c" and float(y.reshape(-1)[0]) == 2:
-        return x * x + np.zeros(y.shape, x.dtype) if y.ndim > x.ndim else x * x  # np.power is 20 times as slow
+        return (
+            x * x + np.zeros(y.shape, x.dtype) if y.ndim > x.ndim else x * x
+        )  # np.power is 20 times as slow
     return np.power(x, y if x.dtype.kind == "f" else y.astype(np.float64)).astype(x.dtype)
 
 

@@ -27,7 +27,9 @@ def _matmul_facts(x: Fact, y: Fact) -> Fact:
         raise FactError(f"MatMul of {x} and {y}: a scalar is no matrix")
     a, b = x.shape if len(x.shape) > 1 else (1, *x.shape), y.shape if len(y.shape) > 1 else (*y.shape, 1)
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
-        raise FactError(f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; is one to be transposed?")
+        raise FactError(
+            f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; is one to be transposed?"
+        )
     rows, columns = a[-2:-1] if len(x.shape) > 1 else (), b[-1:] if len(y.shape) > 1 else ()
     return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
@@ -39,7 +41,9 @@ def matmul(x: Array, y: Array) -> Array:
     return np.matmul(x, y)
 
 
-def _gemm_facts(a: Fact, b: Fact, c: Fact | None = None, *, transA: int = 0, transB: int = 0, **_: Any) -> Fact:
+def _gemm_facts(
+    a: Fact, b: Fact, c: Fact | None = None, *, transA: int = 0, transB: int = 0, **_: Any
+) -> Fact:
     if a.shape is None or b.shape is None:
         return unknown(a, 2)
     if len(a.shape) != 2 or len(b.shape) != 2:
@@ -96,7 +100,9 @@ def einsum(*xs: Array, equation: str) -> Array:
 # Windows
 
 
-def window_size(n: Any, kernel: Any, stride: int, dilation: int, before: Any, after: Any, ceil: int = 0) -> Any:
+def window_size(
+    n: Any, kernel: Any, stride: int, dilation: int, before: Any, after: Any, ceil: int = 0
+) -> Any:
     """How many windows there are along an axis of `n` numbers and its padding."""
     free = n + before + after - (dilation * (kernel - 1) + 1)
     if isinstance(free, int) and free < 0:
@@ -117,7 +123,9 @@ def paddings(
         pads = list(pads) if pads is not None and auto_pad == "NOTSET" else [0] * (2 * len(kernel))
         return list(zip(pads[: len(kernel)], pads[len(kernel) :]))
     made = []
-    for n, k, stride, dilation in zip(sizes, kernel, strides, dilations):  # SAME: as many windows as n / stride
+    for n, k, stride, dilation in zip(
+        sizes, kernel, strides, dilations
+    ):  # SAME: as many windows as n / stride
         span = dilation * (k - 1) + 1
         total = span - stride if n is None or stride == 1 else (ceil_div(n, stride) - 1) * stride + span - n
         total = max(total, 0) if isinstance(total, int) else total
@@ -131,7 +139,14 @@ def _ones(value: Any, n: int) -> list[int]:
 
 
 def _windows(
-    n_axes: int, sizes: Any, kernel: Any, strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil: int = 0
+    n_axes: int,
+    sizes: Any,
+    kernel: Any,
+    strides: Any,
+    dilations: Any,
+    pads: Any,
+    auto_pad: str,
+    ceil: int = 0,
 ) -> tuple[list[int], list[int], Pairs, list[Any]]:
     strides, dilations = _ones(strides, n_axes), _ones(dilations, n_axes)
     wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
@@ -199,9 +214,7 @@ def _transposed_sizes(
     ]
     if shape is None and auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
         wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
-        return strides, dilations, wide, [
-            None if n is None else n - a - b for n, (a, b) in zip(whole, wide)
-        ]
+        return strides, dilations, wide, [None if n is None else n - a - b for n, (a, b) in zip(whole, wide)]
     found = list(shape) if shape is not None else [n * s for n, s in zip(sizes, strides)]
     cut = [n - want for n, want in zip(whole, found)]
     cut = [max(n, 0) if isinstance(n, int) else n for n in cut]
@@ -236,11 +249,15 @@ def conv_transpose(
     inner = x.reshape(n, group, x.shape[1] // group, -1)
     weights = w.reshape(group, x.shape[1] // group, -1).swapaxes(1, 2)
     pieces = np.matmul(weights, inner).reshape(n, group, w.shape[1], *kernel, *x.shape[2:])
-    reach = [(k - 1) * d + s * (size - 1) + 1 for k, d, s, size in zip(kernel, dilations, strides, x.shape[2:])]
+    reach = [
+        (k - 1) * d + s * (size - 1) + 1 for k, d, s, size in zip(kernel, dilations, strides, x.shape[2:])
+    ]
     room = [max(a + size, r) for (a, _), size, r in zip(wide, found, reach)]
     made = np.zeros((n, group, w.shape[1], *room), x.dtype)
     for tap in grid(*map(range, kernel)):
-        where = [slice(t * d, t * d + s * size, s) for t, d, s, size in zip(tap, dilations, strides, x.shape[2:])]
+        where = [
+            slice(t * d, t * d + s * size, s) for t, d, s, size in zip(tap, dilations, strides, x.shape[2:])
+        ]
         made[(..., *where)] += pieces[(slice(None), slice(None), slice(None), *tap)]
     made = made[(..., *[slice(a, a + size) for (a, _), size in zip(wide, found)])].reshape(n, m, *found)
     return made if b is None else made + b.reshape(-1, *[1] * len(kernel))
@@ -253,12 +270,18 @@ def _pool_facts(
     if x.shape is None:
         return unknown(x)
     if len(x.shape) != len(kernel_shape) + 2:
-        raise FactError(f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two")
-    *_, found = _windows(len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        raise FactError(
+            f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
+        )
+    *_, found = _windows(
+        len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
+    )
     return Fact(x.dtype, (*x.shape[:2], *found))
 
 
-def pool_windows(x: Array, fill: Any, kernel: Any, strides: Any, dilations: Any, wide: Pairs, found: Any) -> Array:
+def pool_windows(
+    x: Array, fill: Any, kernel: Any, strides: Any, dilations: Any, wide: Pairs, found: Any
+) -> Array:
     """The windows of x, padded by `fill` as far as they reach."""
     reach = [(n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(found, strides, kernel, dilations)]
     more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(wide, reach, x.shape[2:])]
@@ -361,7 +384,13 @@ def _layer_norm_facts(
 
 @operator("LayerNormalization", _layer_norm_facts)
 def layer_norm(
-    x: Array, scale: Array, b: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
+    x: Array,
+    scale: Array,
+    b: Array | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
 ) -> tuple[Array, ...]:
     axes = tuple(range(axis % x.ndim, x.ndim))
     mean = x.mean(axes, keepdims=True)

@@ -19,7 +19,7 @@ from minilib.wire import Message, WireError, read
 __all__ = ["load", "tensor"]
 
 OPERATORS_OF = (elementwise, axes, layers)  # importing them fills the table
-OPSETS = range(7, 29)
+OPSETS = range(1, 29)  # before 7, only what had the same attributes: others are refused one by one
 # Of which field the numbers of a tensor come, if not of its raw bytes.
 DATA = {1: "float_data", 7: "int64_data", 11: "double_data", 12: "uint64_data", 13: "uint64_data"}
 ATTRIBUTE = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
@@ -45,7 +45,9 @@ def graph_of(model: Message, folder: Path) -> Graph:
         raise ModelError("there is no graph in it; is it an ONNX file, and whole?")
     opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
     if opset not in OPSETS:
-        raise ModelError(f"it is written for opset {opset}, and {OPSETS[0]} to {OPSETS[-1]} are read; convert it")
+        raise ModelError(
+            f"it is written for opset {opset}, and {OPSETS[0]} to {OPSETS[-1]} are read; convert it"
+        )
     check_operators(model.graph.node)
     constants: dict[str, Any] = {}
     for one in model.graph.initializer:
@@ -55,7 +57,9 @@ def graph_of(model: Message, folder: Path) -> Graph:
     if model.graph.sparse_initializer:
         raise ModelError("it has sparse constants, which are not read; write them as dense ones")
     inputs = {one.name: fact_of(one) for one in model.graph.input if one.name not in constants}
-    made = Counter([*inputs, *constants, *(name for node in model.graph.node for name in node.output if name)])
+    made = Counter(
+        [*inputs, *constants, *(name for node in model.graph.node for name in node.output if name)]
+    )
     if twice := [name for name, times in made.items() if times > 1]:
         raise ModelError(f"two nodes, inputs or constants make {twice[0]!r}; names must be different")
     nodes = []
@@ -65,7 +69,9 @@ def graph_of(model: Message, folder: Path) -> Graph:
     outputs = [one.name for one in model.graph.output]
     if not outputs:
         raise ModelError("its graph has no output")
-    return Graph(inputs, outputs, nodes, constants, {}, {"onnx.ir_version": np.array(model.ir_version)}).sorted()
+    return Graph(
+        inputs, outputs, nodes, constants, {}, {"onnx.ir_version": np.array(model.ir_version)}
+    ).sorted()
 
 
 def check_operators(nodes: Any) -> None:
@@ -73,7 +79,8 @@ def check_operators(nodes: Any) -> None:
     strange = Counter(
         f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         for node in nodes
-        if node.domain not in ("", "ai.onnx") or (node.op_type not in OPERATORS and node.op_type != "Constant")
+        if node.domain not in ("", "ai.onnx")
+        or (node.op_type not in OPERATORS and node.op_type != "Constant")
     )
     if strange:
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
@@ -171,7 +178,9 @@ def attribute(message: Message, folder: Path) -> Any:
     """An attribute's value, as operators take them."""
     field = ATTRIBUTE.get(message.type)
     if field is None:
-        raise ModelError(f"the attribute {message.name!r} is of kind {message.type}, which no operator here has")
+        raise ModelError(
+            f"the attribute {message.name!r} is of kind {message.type}, which no operator here has"
+        )
     value = getattr(message, field)
     try:
         if field == "s":
@@ -199,12 +208,20 @@ def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any
     upgrade(node, opset, constants)
     known = OPERATORS[node.op].attributes
     if strange := node.attributes.keys() - known.keys():
-        raise ModelError(f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it")
+        raise ModelError(
+            f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
+        )
     return node
 
 
 def constant(node: Node) -> Any:
-    kinds = {"value": None, "value_float": np.float32, "value_floats": np.float32, "value_int": np.int64, "value_ints": np.int64}  # noqa: E501
+    kinds = {
+        "value": None,
+        "value_float": np.float32,
+        "value_floats": np.float32,
+        "value_int": np.int64,
+        "value_ints": np.int64,
+    }
     for name, value in node.attributes.items():
         if name in kinds:
             return value if name == "value" else np.array(value, kinds[name])
@@ -216,7 +233,7 @@ MOVED = {
     "Clip": (11, ["min", "max"]), "Dropout": (12, ["ratio"]), "Pad": (11, ["pads", "value"]),
     "Slice": (10, ["starts", "ends", "axes"]), "Split": (13, ["split"]), "Squeeze": (13, ["axes"]),
     "TopK": (10, ["k"]), "Unsqueeze": (13, ["axes"]), "ReduceSum": (13, ["axes"]),
-    **{f"Reduce{one}": (18, ["axes"]) for one in "L1 L2 LogSum LogSumExp Max Mean Min Prod SumSquare".split()},
+    **{f"Reduce{one}": (18, ["axes"]) for one in ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare"]},
 }  # fmt: skip
 
 
@@ -237,7 +254,7 @@ def upgrade(node: Node, opset: int, constants: dict[str, Any]) -> None:
     if node.op in ("Softmax", "LogSoftmax", "Hardmax") and opset < 13:
         told.setdefault("axis", 1)
         told["flat"] = 1  # all axes from there on are one row
-    if node.op == "Split" and "split" not in told and len(node.inputs) < 2:
+    if node.op == "Split":
         told.setdefault("num_outputs", len(node.outputs))
     if node.op == "BatchNormalization":
         told.pop("spatial", None)

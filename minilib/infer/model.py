@@ -83,7 +83,9 @@ class Graph:
         """What the symbols are for these inputs. Raises ModelError where number, kind or shape are wrong."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(self.inputs)
-            raise ModelError(f"{len(arrays)} inputs were given, and the model has {len(self.inputs)}: {names}")
+            raise ModelError(
+                f"{len(arrays)} inputs were given, and the model has {len(self.inputs)}: {names}"
+            )
         known: dict[str, int] = {}
         for (name, fact), array in zip(self.inputs.items(), arrays):
             given = ",".join([*map(str, array.shape), str(Fact(array.dtype, ()))])
@@ -96,7 +98,9 @@ class Graph:
             for n, length in zip(fact.shape, array.shape):
                 if isinstance(n, Dim) and str(n) in symbols_of(n):
                     if known.setdefault(str(n), length) != length:
-                        raise ModelError(f"the symbol {n} is {known[str(n)]}, and in the input {name!r} {length}")
+                        raise ModelError(
+                            f"the symbol {n} is {known[str(n)]}, and in the input {name!r} {length}"
+                        )
                 elif isinstance(n := substitute(n, known), int) and n != length:
                     raise ModelError(f"the input {name!r} is {given}, and should be {fact}")
         return known
@@ -130,11 +134,21 @@ def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
 
 def value_of(node: Node, known: list[Fact | None], made: tuple[Fact, ...]) -> tuple[Any, ...] | None:
     """The numbers of small results whose inputs are known, sizes with symbols among them; None where not."""
-    if node.op == "Shape" and known[0] is not None and known[0].shape is not None and None not in known[0].shape:
+    if (
+        node.op == "Shape"
+        and known[0] is not None
+        and known[0].shape is not None
+        and None not in known[0].shape
+    ):
         start, end = node.attributes.get("start", 0), node.attributes.get("end")
         sizes = known[0].shape[start:end]
         return (np.array(sizes, object if any(isinstance(n, Dim) for n in sizes) else np.int64),)
-    if node.op == "Size" and known[0] is not None and known[0].shape is not None and None not in known[0].shape:
+    if (
+        node.op == "Size"
+        and known[0] is not None
+        and known[0].shape is not None
+        and None not in known[0].shape
+    ):
         total: Any = 1
         for n in known[0].shape:
             total = total * n
@@ -189,7 +203,9 @@ def analyse(graph: Graph) -> dict[str, Fact]:
                     fresh.append(symbol(f"?{unknown}") if n is None else n)
                 shape = tuple(fresh)
             if shape is not None and (bad := [n for n in shape if isinstance(n, int) and not 0 <= n < 2**40]):
-                raise ModelError(f"{node}: its result {Fact(fact.dtype, shape)} has an axis of {bad[0]} numbers")
+                raise ModelError(
+                    f"{node}: its result {Fact(fact.dtype, shape)} has an axis of {bad[0]} numbers"
+                )
             facts[name] = Fact(fact.dtype, shape)
     return facts
 
@@ -200,13 +216,18 @@ def fold(graph: Graph, most: int = 2**24) -> Graph:
     facts = graph.facts or analyse(graph)
     for node in graph.nodes:
         made = [facts[name] for name in node.outputs if name in facts]
-        small = all(f.shape is not None and all(isinstance(n, int) for n in f.shape) and _numbers(f) <= most for f in made)  # noqa: E501
+        small = all(
+            f.shape is not None and all(isinstance(n, int) for n in f.shape) and _numbers(f) <= most
+            for f in made
+        )
         known = [f.value for f in made if f.value is not None and f.value.dtype != object]
         if made and len(known) == len(node.outputs):
             constants.update(zip(node.outputs, known))
         elif small and all(not name or name in constants for name in node.inputs):
             results = run_node(node, [constants[name] if name else None for name in node.inputs])
-            constants.update((name, np.ascontiguousarray(v)) for name, v in zip(node.outputs, results) if name)
+            constants.update(
+                (name, np.ascontiguousarray(v)) for name, v in zip(node.outputs, results) if name
+            )
         else:
             nodes.append(node)
     folded = Graph(graph.inputs, graph.outputs, nodes, constants, {}, graph.properties).sorted()

@@ -60,6 +60,7 @@ ROOMS = {
     "dag": "",
     "library/": "numpy engine meta tensor",
     "wire": "",
+    "infer/": "numpy dims wire dag",  # a program that only runs models imports nothing else
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
