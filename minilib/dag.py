@@ -19,7 +19,7 @@ def inputs_of(node: Any) -> Iterable[Any]:
 
 
 def order(
-    wanted: Iterable[N], inputs: Callable[[N], Iterable[N]] = inputs_of, known: Collection[N] = ()
+    wanted: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of, known: Collection[N] = ()
 ) -> list[N]:
     """All nodes that `wanted` need, each once and behind its inputs. What comes before `known` is not asked.
 
@@ -44,13 +44,13 @@ def order(
 
 
 def ancestors(
-    wanted: Iterable[N], inputs: Callable[[N], Iterable[N]] = inputs_of, known: Collection[N] = ()
+    wanted: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of, known: Collection[N] = ()
 ) -> set[N]:
     """All nodes that `wanted` need, themselves among them."""
     return set(order(wanted, inputs, known))
 
 
-def consumers(nodes: Iterable[N], inputs: Callable[[N], Iterable[N]] = inputs_of) -> dict[N, list[N]]:
+def consumers(nodes: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of) -> dict[N, list[N]]:
     """For each of the nodes, which of them it is an input of; twice where it is twice."""
     listed = list(nodes)
     found: dict[N, list[N]] = {node: [] for node in listed}
@@ -62,7 +62,7 @@ def consumers(nodes: Iterable[N], inputs: Callable[[N], Iterable[N]] = inputs_of
 
 
 def lifetimes(
-    nodes: Sequence[N], wanted: Iterable[N] = (), inputs: Callable[[N], Iterable[N]] = inputs_of
+    nodes: Sequence[N], wanted: Iterable[N] = (), inputs: Callable[[Any], Iterable[Any]] = inputs_of
 ) -> dict[N, tuple[int, int]]:
     """When each node of a program in order is made, and when it is read last; `wanted` live to the end."""
     spans = {node: (step, step) for step, node in enumerate(nodes)}

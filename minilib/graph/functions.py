@@ -13,19 +13,28 @@ from minilib.dims import Dim
 from minilib.engine import Function
 from minilib.graph import kinds
 from minilib.graph.nodes import (
-    XP, Node, binary, constant, divide, get_default_graph, make, sizes, source, unknown,
+    XP,
+    Node,
+    binary,
+    constant,
+    divide,
+    get_default_graph,
+    make,
+    sizes,
+    source,
+    unknown,
 )  # fmt: skip
 from minilib.graph.shapes import Shape
 
 __all__ = [
-    "abs", "add", "argmax", "argmin", "bool", "cast", "clip_by_value", "concat", "convert_to_tensor", "cos", "div",
-    "divide", "equal", "exp", "expand_dims", "fill", "float32", "float64", "greater", "greater_equal", "identity",
-    "int32", "int64", "less", "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "maximum",
-    "minimum", "multiply", "negative", "not_equal", "one_hot", "ones", "ones_like", "placeholder", "pow",
-    "random_normal", "random_uniform", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "reshape",
-    "set_random_seed", "shape", "sigmoid", "sin", "slice", "split", "sqrt", "square", "squeeze", "stack",
-    "stop_gradient", "subtract", "tanh", "transpose", "truncated_normal", "where", "while_loop", "zeros",
-    "zeros_like",
+    "abs", "add", "argmax", "argmin", "bool", "cast", "clip_by_value", "concat", "convert_to_tensor",
+    "cos", "div", "divide", "equal", "exp", "expand_dims", "fill", "float32", "float64", "greater",
+    "greater_equal", "identity", "int32", "int64", "less", "less_equal", "log", "logical_and",
+    "logical_not", "logical_or", "matmul", "maximum", "minimum", "multiply", "negative", "not_equal",
+    "one_hot", "ones", "ones_like", "placeholder", "pow", "random_normal", "random_uniform",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "reshape", "set_random_seed", "shape",
+    "sigmoid", "sin", "slice", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
+    "subtract", "tanh", "transpose", "truncated_normal", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 float32, float64 = np.dtype("float32"), np.dtype("float64")
@@ -34,14 +43,15 @@ _SHORT = {"float": float32, "double": float64, "int": int32}
 
 
 def _dtype(name: Any) -> Any:
-    return np.dtype(_SHORT.get(name, name) if isinstance(name, str) else name)
+    short: Any = _SHORT.get(name, name) if isinstance(name, str) else name
+    return np.dtype(short)
 
 
 # Sources
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Node:
-    """A node that each run is given a value for. An axis of None takes any length, a shape of None any axes."""
+    """A node that each run gives a value to. None for an axis takes any length, None for all any axes."""
     node = source(kinds.Placeholder(), None, _dtype(dtype), name)
     if shape is not None:
         node.known_shape = Shape(unknown(node.name, (shape,) if isinstance(shape, int) else shape))
@@ -49,7 +59,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Nod
 
 
 def fill(dims: Any, value: Any, dtype: Any = None, name: str | None = None) -> Node:
-    number = constant(value, dtype).f.value  # type: ignore[attr-defined]
+    number = constant(value, dtype).f.value
     return source(kinds.Fill(sizes(dims), number.item(), number.dtype), dims, number.dtype, name or "Fill")
 
 
@@ -82,7 +92,9 @@ def _draw(method: str, shape: Any, dtype: Any, seed: int | None, **options: Any)
     graph = get_default_graph()
     if seed is None and graph.seed is not None:
         seed = graph.seed + len(graph.nodes)
-    return source(kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options), shape, _dtype(dtype), method)
+    return source(
+        kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options), shape, _dtype(dtype), method
+    )
 
 
 def random_normal(
@@ -151,9 +163,11 @@ def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float, name: st
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Node:
-    """x where the condition holds, y elsewhere. Without them TensorFlow gives places: that is not done here."""
+    """x where the condition holds, y elsewhere. Raises ValueError without them: places are not done here."""
     if x is None or y is None:
-        raise ValueError("where: give x and y too; the places where a condition holds have no shape before a run")
+        raise ValueError(
+            "where: give x and y too; the places where a condition holds have no shape before a run"
+        )
     return XP.where(convert_to_tensor(condition), x, y)
 
 
@@ -206,7 +220,9 @@ def reduce_mean(
     return divide(total, count, name=name)
 
 
-def argmax(input: Any, axis: int | None = None, name: str | None = None, dimension: int | None = None) -> Node:
+def argmax(
+    input: Any, axis: int | None = None, name: str | None = None, dimension: int | None = None
+) -> Node:
     """The index of the largest along `axis` (0 if none is given)."""
     return make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input, name=name)
 
@@ -288,4 +304,6 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, dty
 
 def while_loop(*_: Any, **__: Any) -> NoReturn:
     """Not here: a loop stands in Python, around `run`."""
-    raise NotImplementedError("while_loop: a graph here has no loops: write the loop in Python around session.run")
+    raise NotImplementedError(
+        "while_loop: a graph here has no loops: write the loop in Python around session.run"
+    )

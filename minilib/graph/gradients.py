@@ -12,7 +12,7 @@ from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, ma
 
 def gradients(
     ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", stop_gradients: Sequence[Node] = ()
-) -> list[Node | None]:
+) -> list[Any]:
     """The derivatives of the sum of all `ys` with respect to each of `xs`: nodes, or None where none depends.
 
     `grad_ys` are the gradients of the ys, 1 where there is none; `stop_gradients` count as constants.
@@ -41,7 +41,7 @@ def gradients(
 
 def _between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
     """The nodes on a way from one of xs to one of ys on which gradients flow."""
-    leading = set(xs)
+    leading: set[Node] = set(xs)
     for node in sorted(ancestors(ys, before), key=by_age):
         if node.requires_grad and node not in stops and any(x in leading for x in node.inputs):
             leading.add(node)
@@ -64,7 +64,9 @@ def _first(y: Node, grad: Any) -> Node:
         return XP.ones_like(y)
     grad = grad if isinstance(grad, Node) else constant(as_array(grad, y.dtype))
     if grad.shape is not None and y.shape is not None and grad.shape != y.shape:
-        raise ValueError(f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}: they must agree")
+        raise ValueError(
+            f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}: they must agree"
+        )
     return grad
 
 

@@ -43,7 +43,8 @@ class Fill(Source):
         self.to, self.number, self.dtype = shape, number, np.dtype(dtype)
 
     def forward(self) -> Array:
-        return np.full(self.to, self.number, self.dtype)  # type: ignore[arg-type]
+        shape: Any = self.to
+        return np.full(shape, self.number, self.dtype)
 
 
 class SizeOf(Source):
@@ -81,7 +82,7 @@ class Assign(Effect):
         self.variable = variable
 
     def act(self, state: dict[Any, Array], value: Array) -> Array:
-        # A new array: an earlier value may have been fetched, or be looked at by a view that is still to be read.
+        # A new array: a view of the earlier value may still have to be read.
         state[self.variable] = np.array(value, self.variable.dtype)
         return value
 
@@ -89,7 +90,9 @@ class Assign(Effect):
 class Draw(Effect, Source):
     """Random numbers, new ones in each run."""
 
-    def __init__(self, method: str, shape: tuple[Size, ...], dtype: Any, seed: int | None, options: Any) -> None:
+    def __init__(
+        self, method: str, shape: tuple[Size, ...], dtype: Any, seed: int | None, options: Any
+    ) -> None:
         self.method, self.to, self.dtype, self.options = method, shape, np.dtype(dtype), options
         self.generator = np.random.default_rng(seed)
 
@@ -113,8 +116,8 @@ class Guard(Effect):
     def act(self, state: dict[Any, Array], condition: Array) -> None:
         if bool(condition) != self.was:
             raise ValueError(
-                f"this program was traced where {self.of} was {self.was}, and now it is {not self.was}: the other "
-                "branch is not in it; trace again with such an example"
+                f"this program was traced where {self.of} was {self.was}, and now it is {not self.was}: the "
+                "other branch is not in it; trace again with such an example"
             )
 
 
@@ -167,7 +170,8 @@ class SumTo(Function):
         self.to = shape
 
     def forward(self, x: Array) -> Array:
-        return sum_to(x, self.to)  # type: ignore[arg-type]
+        shape: Any = self.to
+        return sum_to(x, shape)
 
     def backward(self, grad: Array) -> Array:
         return self.xp.broadcast_to(grad, self.inputs[0].shape)
@@ -197,7 +201,8 @@ class Place(Function):
         self.index, self.to = index, shape
 
     def forward(self, x: Array) -> Array:
-        out = np.zeros(self.to, x.dtype)  # type: ignore[arg-type]
+        shape: Any = self.to
+        out = np.zeros(shape, x.dtype)
         out[self.index] = x
         return out
 
@@ -235,8 +240,8 @@ class Fused(Function):
         return self.f.name
 
     def forward(self, *arrays: Array) -> tuple[Array, Function]:
-        f = copy.copy(self.f)
-        f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(arrays, self.needs_grad))  # type: ignore[misc]
+        f: Any = copy.copy(self.f)
+        f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(arrays, self.needs_grad))
         return np.asarray(f.forward(*arrays)), f
 
 

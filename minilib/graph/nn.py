@@ -39,7 +39,7 @@ def softmax(logits: Any, axis: int = -1, name: str | None = None) -> Node:
     return make(ops.Div(), weights, reduce_sum(weights, axis, True), name=name)
 
 
-def softmax_cross_entropy_with_logits(
+def softmax_cross_entropy_with_logits_v2(
     labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
 ) -> Node:
     """-sum(labels * log softmax(logits)) along the last axis: one loss a row."""
@@ -48,7 +48,12 @@ def softmax_cross_entropy_with_logits(
     return make(ops.Neg(), reduce_sum(labels * log_softmax(logits, dim), dim), name=name)
 
 
-softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+) -> Node:
+    """The same, where the labels count as constants: no gradient flows to them."""
+    labels = None if labels is None else stop_gradient(labels)
+    return softmax_cross_entropy_with_logits_v2(labels, logits, dim, name)
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -61,8 +66,9 @@ def sparse_softmax_cross_entropy_with_logits(
     return softmax_cross_entropy_with_logits(one_hot(labels, classes, dtype=logits.dtype), logits, name=name)
 
 
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Node:
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Node:
     """max(x, 0) - x * labels + log(1 + exp(-|x|)), for each number: nothing overflows."""
     soft = make(ops.Log1p(), exp(-abs(logits)))
     return make(ops.Add(), relu(logits) - logits * labels, soft, name=name)
-

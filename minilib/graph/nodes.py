@@ -23,7 +23,7 @@ from minilib.dims import Dim, Equations, Size, at, symbol
 from minilib.engine import DEVICES, Array, Device, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
-from minilib.graph.shapes import ELEMENTWISE, Shape, dtype_of, full_shape, is_plain, shape_of
+from minilib.graph.shapes import Shape, dtype_of, full_shape, is_plain, shape_of
 
 _serial = itertools.count(1).__next__
 
@@ -75,8 +75,17 @@ class Graph:
         raise KeyError(f"no node of this graph is called {name!r}")
 
     @contextmanager
+    def without_controls(self) -> Iterator[None]:
+        """A block whose nodes wait for nothing: the initialisers of variables run before anything else."""
+        before, self.controls = self.controls, ()
+        try:
+            yield
+        finally:
+            self.controls = before
+
+    @contextmanager
     def aside(self) -> Iterator[list[Node]]:
-        """Nodes made in this block are no part of the program, which may be finalised; they are listed here."""
+        """A block whose nodes are no part of the program, which may be finalised; this lists them."""
         before, self.writing = self.writing, []
         try:
             yield self.writing
@@ -167,13 +176,15 @@ class Node:
     ) -> None:
         if graph.finalized and graph.writing is None:
             raise RuntimeError(f"{f.name}: the graph is finalised, and takes no more nodes: make them before")
-        self.graph, self.f, self.inputs, self.dtype = graph, f, inputs, dtype
+        self.graph, self.inputs, self.dtype = graph, inputs, dtype
+        self.f: Any = f  # the operation
         self.known_shape = shape
         self.saved: tuple[int | None, ...] = ()  # what backward reads: numbers of inputs, -1 for the result
         self.controls = tuple(node for node in graph.controls if node is not self)
         self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
         self.name = graph.unique_name(name) if graph.writing is None else name
         self.sized = self.check_sizes()
+        self.inside = False  # whether it is part of one side of a `cond` only
         (graph.nodes if graph.writing is None else graph.writing).append(self)
 
     def check_sizes(self) -> bool:
@@ -228,8 +239,8 @@ class Node:
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
-            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run gives it "
-            "one (use tf.where or tf.cond where the program should choose)"
+            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run "
+            "gives it one (use tf.where or tf.cond where the program should choose)"
         )
 
     def __bool__(self) -> bool:
@@ -238,7 +249,9 @@ class Node:
     __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
 
     def item(self) -> Any:
-        """The number of a constant."""
+        """The number of a constant; in a traced program also the truth of a condition."""
+        if self.graph.decide is not None and self.dtype == bool:
+            return self.graph.decide(self)
         return self.f.value.item() if isinstance(self.f, kinds.Constant) else self._refuse()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -257,10 +270,10 @@ class Node:
             special = BACKWARD.get(type(self.f))
             made = NotImplemented if special is None else special(self, grad, needs)
             if made is NotImplemented:
-                f = copy.copy(self.f)
-                f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(self.inputs, needs))  # type: ignore[misc]
+                f: Any = copy.copy(self.f)
+                f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(self.inputs, needs))
                 f.saved, f.xp = tuple(map(self._saved, self.saved)), XP
-                made = f.backward(grad)  # type: ignore[arg-type]
+                made = f.backward(grad)
         return made if isinstance(made, tuple) else (made,)
 
     def _saved(self, i: int | None) -> Node | None:
@@ -268,8 +281,7 @@ class Node:
 
     # Arithmetic
 
-    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
-        return NotImplemented  # NumPy leaves `array + node` to the node, and refuses np.exp(node)
+    __array_ufunc__ = None  # NumPy leaves `array * node` to the node, and refuses np.exp(node)
 
     __add__, __radd__ = _both_ways(ops.Add)
     __sub__, __rsub__ = _both_ways(ops.Sub)
@@ -318,13 +330,13 @@ class Node:
         vars(made)["replaces"] = self
         return made
 
-    def __iadd__(self, y: Any) -> Any:
+    def __iadd__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Add(), y)
 
-    def __isub__(self, y: Any) -> Any:
+    def __isub__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Sub(), y)
 
-    def __imul__(self, y: Any) -> Any:
+    def __imul__(self, y: Any) -> Any:  # type: ignore[misc]
         return self._write(ops.Mul(), y)
 
     # Methods of arrays
@@ -382,6 +394,10 @@ class Node:
         parts = index if isinstance(index, tuple) else (index,)
         arrays = [part for part in parts if isinstance(part, Node | np.ndarray | list)]
         if not arrays:
+            dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+            for i in dots[:1]:  # stands for all axes that are not named
+                named = sum(part is not None for part in parts) - 1
+                parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
             return make(ops.Slice(tuple(parts)), self)
         layout = tuple(isinstance(part, Node | np.ndarray | list) for part in parts)
         return make(ops.Select(layout), self, *arrays)
@@ -415,7 +431,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
     if not is_plain(type(f)):
         return fused(f, inputs)
     f = copy.copy(f)
-    f.inputs, f.saved, f.hooks, f.xp = (kinds.NO_GRADIENT,) * len(inputs), (), None, np  # type: ignore[assignment]
+    vars(f).update(inputs=(kinds.NO_GRADIENT,) * len(inputs), saved=(), hooks=None, xp=np)
     vars(f).pop("pair", None)
     shape = shape_of(f, [x.shape for x in inputs], graph.equations)
     dtype, saved = dtype_of(f, inputs)
@@ -441,7 +457,7 @@ def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
             )
         if graph.stale and x in graph.stale:
             raise RuntimeError(
-                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place, and is no more: read what it became"
+                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
             )
     return graph
 
@@ -485,7 +501,8 @@ def _alike(x: Any, y: Any) -> tuple[Node, Node]:
     if not isinstance(like, Node):
         return constant(x), constant(y)
     with like.graph.as_default():
-        return tuple(v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))  # type: ignore[return-value]
+        x, y = (v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))
+    return x, y
 
 
 def _weak(value: Any, dtype: Any) -> Any:
@@ -508,7 +525,9 @@ def sizes(shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, Node):
         if isinstance(shape.f, kinds.ShapeOf):
             return tuple(shape.inputs[0].shape)
-        shape = shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
+        shape = (
+            shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
+        )
     return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
 
 
@@ -517,7 +536,11 @@ def _as_size(n: Any) -> Size:
         return n
     if not isinstance(n, Node):
         return n.__index__()
-    if isinstance(n.f, ops.Slice) and isinstance(n.inputs[0].f, kinds.ShapeOf) and isinstance(n.f.index[0], int):
+    if (
+        isinstance(n.f, ops.Slice)
+        and isinstance(n.inputs[0].f, kinds.ShapeOf)
+        and isinstance(n.f.index[0], int)
+    ):
         return n.inputs[0].inputs[0].shape[n.f.index[0]]
     if isinstance(n.f, kinds.Constant):
         return int(n.f.value)
@@ -569,7 +592,9 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
     kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
     whole.saved_bytes = sum(x.nbytes for x in kept)
     whole.keeps = tuple(
-        i for i, one in enumerate(ones) if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
+        i
+        for i, one in enumerate(ones)
+        if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
     )
     node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
     for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
@@ -579,7 +604,14 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
 
 
 def _part(of: Node, key: int | str, out: Array, shape: Any = None) -> Node:
-    return Node(of.graph, kinds.Part(key), (of,), Shape(out.shape if shape is None else shape), out.dtype, f"{of.name}_{key}")
+    return Node(
+        of.graph,
+        kinds.Part(key),
+        (of,),
+        Shape(out.shape if shape is None else shape),
+        out.dtype,
+        f"{of.name}_{key}",
+    )
 
 
 def _ones(x: Node) -> Array:
@@ -588,13 +620,15 @@ def _ones(x: Node) -> Array:
 
 
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
-    for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):  # type: ignore[attr-defined]
+    for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):
         if asked and not need:
-            raise RuntimeError(f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()")
+            raise RuntimeError(
+                f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
+            )
     out, ran = node.f.forward(*map(_ones, node.inputs))
     f = kinds.FusedBackward(node.type)
     made = f.forward((out, ran), _ones(grad))
-    whole = Node(node.graph, f, (node, grad), None, None, f.name)
+    whole = Node(node.graph, f, (node, grad), Shape(()), grad.dtype, f.name)  # a tuple of gradients
     return tuple(
         None if dx is None else _part(whole, i, dx, x.shape if dx.shape == _ones(x).shape else None)
         for i, (x, dx) in enumerate(zip(node.inputs, made))
@@ -604,22 +638,26 @@ def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node
 def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     (whole,) = node.inputs
     if isinstance(whole.f, kinds.FusedBackward):
-        raise RuntimeError(f"{whole.type}: a fused operation has no second derivative: use small ones instead")
-    return (grad if node.f.key == 0 else None,)  # type: ignore[attr-defined]
+        raise RuntimeError(
+            f"{whole.type}: a fused operation has no second derivative: use small ones instead"
+        )
+    return (grad if node.f.key == 0 else None,)
 
 
 # Backward where it cannot be read off the code for arrays
 
 
 def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
-    return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)  # type: ignore[attr-defined]
+    return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)
 
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
     if y.ndim:
         return NotImplemented
-    if needs[1] or not isinstance(y.f, kinds.Constant):  # for a number that nobody knows there is no short way
+    if needs[1] or not isinstance(
+        y.f, kinds.Constant
+    ):  # for a number that nobody knows there is no short way
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
     n = y.f.value
     if n == 0:
@@ -633,7 +671,8 @@ def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
 
 
 BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
-    kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward, ops.Pow: _pow_backward,
+    kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward,
+    ops.Pow: _pow_backward,
     ops.Sum: _sum_backward, ops.LongSum: _sum_backward, kinds.SumTo: _sum_backward,
     kinds.SumLike: lambda node, grad, needs: (XP.expand_like(grad, node.inputs[0]), None),
 }  # fmt: skip
@@ -702,7 +741,8 @@ class Arrays:
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:
-        return make(ops.Expand(sizes(shape)), x)
+        to: Any = sizes(shape)
+        return make(ops.Expand(to), x)
 
     def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
         return make(ops.Cat(axis), *nodes)
@@ -725,7 +765,7 @@ class Arrays:
         return make(ops.Triangle(False, diagonal), x)
 
 
-XP = Arrays()
+XP: Any = Arrays()
 
 
 class Written:
@@ -753,7 +793,9 @@ class Pairs(dict[Any, Any]):
 
 
 def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some")
+    raise TypeError(
+        f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some"
+    )
 
 
 DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())

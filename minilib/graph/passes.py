@@ -1,9 +1,10 @@
-"""What a compiler sees: nodes that nobody needs, that are known already, that are there twice, that do nothing."""
+"""What a compiler sees: nodes that nobody needs, that are known, that are there twice, that do nothing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import ancestors
 from minilib.dims import broadcast
+from minilib.engine import Function
 from minilib.graph import kinds
 from minilib.graph.nodes import Node, before, by_age
 from minilib.graph.session import leaves, structured
@@ -41,8 +43,11 @@ def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
             changed |= any(became[node] is not node for node in program)
             wanted = [became.get(node, node) for node in wanted]
         if not changed and len(prune(wanted, kept)) == count:
-            found = iter(wanted)
-            return structured(fetches, lambda _: next(found))
+            return structured(fetches, partial(_next, iter(wanted)))
+
+
+def _next(found: Iterator[Node], _: Any) -> Node:
+    return next(found)
 
 
 def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
@@ -62,7 +67,9 @@ def common(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
         if is_pure(node) and node not in kept:
             reads = tuple((id(x), versions.get(x, 0)) for x in node_.inputs)
-            became[node] = first.setdefault((type(node.f), frozen(vars(node.f)), reads, _ids(node_.controls)), node_)
+            became[node] = first.setdefault(
+                (type(node.f), frozen(vars(node.f)), reads, _ids(node_.controls)), node_
+            )
     return became
 
 
@@ -72,7 +79,12 @@ def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
     for node in program:
         node_ = became[node] = changed(node, became)
         constants = [x.f.value for x in node_.inputs if isinstance(x.f, kinds.Constant)]
-        if not (node_.inputs or isinstance(node.f, kinds.Fill)) or len(constants) < len(node_.inputs) or not is_pure(node) or node in kept:
+        if (
+            not (node_.inputs or isinstance(node.f, kinds.Fill))
+            or len(constants) < len(node_.inputs)
+            or not is_pure(node)
+            or node in kept
+        ):
             continue
         if node.sized or node.controls or node.shape is None:
             continue
@@ -85,15 +97,16 @@ def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
 
 
 def simplify(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
-    """x for x * 1, x / 1, x - 0, and for what only says its shape or dtype again. (-0 + 0 is 0: no x for x + 0.)"""
+    """x for x * 1, x / 1, x - 0 (not for x + 0: -0 + 0 is 0), and for what says its shape or dtype again."""
     became: dict[Node, Node] = {}
     for node in program:
         node_ = became[node] = _unexpanded(changed(node, became))
         same = _same(node_)
         # A variable is read where it stands: its identity may be of before an assignment.
-        if same is not None and node not in kept and not node.controls and not isinstance(same.f, kinds.Stored):
-            if same.dtype == node.dtype and same.shape == node.shape:
-                became[node] = same
+        if same is None or node in kept or node.controls or isinstance(same.f, kinds.Stored):
+            continue
+        if same.dtype == node.dtype and same.shape == node.shape:
+            became[node] = same
     return became
 
 
@@ -134,7 +147,9 @@ def _unexpanded(node: Node) -> Node:
 def _is_number(node: Node, number: int) -> bool:
     if isinstance(node.f, kinds.Fill):
         return bool(node.f.number == number)
-    return isinstance(node.f, kinds.Constant) and bool(np.all(node.f.value == number)) and node.f.value.size > 0
+    return (
+        isinstance(node.f, kinds.Constant) and bool(np.all(node.f.value == number)) and node.f.value.size > 0
+    )
 
 
 def is_pure(node: Node) -> bool:
@@ -171,13 +186,15 @@ def frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes() if value.nbytes <= SMALL else id(value)
     if isinstance(value, dict):
-        return tuple(sorted((k, frozen(v)) for k, v in value.items() if k not in ("inputs", "hooks", "xp", "serial")))
+        return tuple(
+            sorted((k, frozen(v)) for k, v in value.items() if k not in ("inputs", "hooks", "xp", "serial"))
+        )
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))
     if isinstance(value, slice):
         return "slice", value.start, value.stop, value.step
     if isinstance(value, kinds.Leaf):
         return value.requires_grad
-    if isinstance(value, ops.Function):
+    if isinstance(value, Function):
         return type(value), frozen(vars(value))
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

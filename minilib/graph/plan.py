@@ -14,14 +14,14 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import offsets, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import Every, Node, before, with_sizes
+from minilib.graph.nodes import Every, Node, before, by_age, with_sizes
 from minilib.graph.passes import optimise, prune
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["Plan", "compile"]
 
-BLOCK = 16_384  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
+BLOCK = 32_768  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
 UNKNOWN = 32  # what stands for an unknown size until the plan has run
 SHORT = 1024  # so many numbers NumPy may add one after another: `minilib.sums`
 ALIGNED = 64  # bytes: a line of the cache
@@ -48,8 +48,8 @@ class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
     `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results, and
-    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are of
-    the sizes of the last run; before the first an unknown size counts as 32.
+    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are
+    of the sizes of the last run; before the first an unknown size counts as 32.
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
@@ -63,7 +63,9 @@ class Plan:
         self.last: Bound | None = None
         for node in self.program:
             if node.dtype is not None and node.shape is None:
-                raise ValueError(f"compile: the axes of {node.name} are not known: give its placeholder a shape")
+                raise ValueError(
+                    f"compile: the axes of {node.name} are not known: give its placeholder a shape"
+                )
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
@@ -122,7 +124,7 @@ class Plan:
 
 
 def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
-    """For each node what has to run before it: inputs, controls, and reads of a variable before it changes."""
+    """What has to run before each node: inputs, controls, and reads of a variable before it changes."""
     found = {node: list(before(node)) for node in program}
     readers: dict[Node, list[Node]] = {}
     for node in program:  # oldest first: as the program was written
@@ -134,7 +136,9 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
             readers[node.f.variable] = [node]
         for x in node.inputs:
             if isinstance(x.f, kinds.Stored):  # behind the assignment that came before, if one did
-                found[node] += [a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node]
+                found[node] += [
+                    a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node
+                ]
     return found
 
 
@@ -149,21 +153,24 @@ def fuse(program: Sequence[Node], wanted: Sequence[Node]) -> dict[Node, list[Nod
     waits: dict[int, set[int]] = {}  # for each unit those that it needs, by id
     for node in program:
         units = {id(unit[x]): unit[x] for x in needs[node] if x in unit}
-        joined = None
-        if is_elementwise(node):
-            for x in reversed(node.inputs):
-                mine = unit.get(x)
-                if mine is None or not is_elementwise(x) or x.known_shape != node.known_shape:
-                    continue
-                if not _reach(units.keys() - {id(mine)}, id(mine), waits):
-                    joined = mine
-                    break
-        if joined is None:
-            joined = []
-            waits[id(joined)] = set()
-        joined.append(node)
-        unit[node] = joined
-        waits[id(joined)] |= units.keys() - {id(joined)}
+        mine = [node]
+        unit[node], waits[id(mine)] = mine, set(units)
+        for x in node.inputs if is_elementwise(node) else ():
+            other = unit.get(x)
+            if other is None or other is mine or not is_elementwise(x) or x.known_shape != node.known_shape:
+                continue
+            if not _reach(waits[id(mine)] - {id(other)}, id(other), waits):
+                other += mine
+                for one in mine:
+                    unit[one] = other
+                waits[id(other)] |= waits.pop(id(mine))
+                for needed in waits.values():
+                    if id(mine) in needed:
+                        needed ^= {id(mine), id(other)} if id(other) not in needed else {id(mine)}
+                waits[id(other)] -= {id(other)}
+                mine = other
+    for members in unit.values():
+        members.sort(key=by_age)
     return unit
 
 
@@ -188,7 +195,9 @@ def in_order(unit: Mapping[Node, list[Node]], program: Sequence[Node]) -> list[l
     """The units in an order in which they can run: the oldest of those that are ready goes next."""
     needs = follows(program)
     units = {id(u): u for u in unit.values()}
-    missing = {key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()}
+    missing = {
+        key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()
+    }
     after: dict[int, list[int]] = {key: [] for key in units}
     for key, keys in missing.items():
         for other in keys:
@@ -212,7 +221,7 @@ def read_by(node: Node) -> list[Node]:
     if not isinstance(node.f, kinds.FusedBackward):
         return list(node.inputs)
     whole = node.inputs[0]
-    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]  # type: ignore[attr-defined]
+    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]
 
 
 # A plan for given sizes
@@ -229,11 +238,12 @@ class Bound:
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
         self.operations: dict[Node, Any] = {}
+        self.in_place: set[Node] = set()  # new values that are written into their variables
         self.place()
         self.write()
 
     def shape(self, node: Node) -> tuple[int, ...]:
-        return with_sizes(tuple(node.shape), self.known)  # type: ignore[no-any-return]
+        return with_sizes(tuple(node.shape), self.known)
 
     # Memory: who shares whose
 
@@ -242,7 +252,7 @@ class Bound:
         units, wanted = self.plan.units, set(self.plan.wanted)
         at = {node: i for i, u in enumerate(units) for node in u}
         for node in self.plan.program:
-            is_view = isinstance(node.f, VIEWS) and node.inputs
+            is_view = isinstance(node.f, (*VIEWS, kinds.Assign)) and node.inputs
             self.root[node] = self.root.get(node.inputs[0], node.inputs[0]) if is_view else node
         spans: dict[Node, tuple[int, int]] = {}
         for node in self.plan.program:
@@ -258,11 +268,16 @@ class Bound:
             root = self.root.get(node, node)
             if root in spans:
                 spans[root] = spans[root][0], len(units)
-        inner = {n for n, (first, last) in spans.items() if first == last and len(units[first]) > 1 and n not in wanted}
+        inner = {
+            n
+            for n, (first, last) in spans.items()
+            if first == last and len(units[first]) > 1 and n not in wanted
+        }
         self.sizes = {n: self.count(n) for n in spans if n not in inner and not isinstance(n.f, kinds.Effect)}
         self.spans = {n: spans[n] for n in self.sizes}
         self.inner = inner
         self.spare = self._spares(at)
+        self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
         placed = {n: s for n, s in self.spans.items() if self.has_place(n)}
         self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
         own = {n: s for n, s in self.spans.items() if n not in placed and n not in self.spare}
@@ -272,13 +287,15 @@ class Bound:
         self.arena = np.empty(length + ALIGNED, np.uint8)
         start = -self.arena.ctypes.data % ALIGNED
         for node, offset in self.places.items():
-            part = self.arena[start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize]
+            part = self.arena[
+                start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
+            ]
             self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
 
     def has_place(self, node: Node) -> bool:
         """Whether a result is written where the plan says; others make their own array."""
         own = is_elementwise(node) or isinstance(node.f, ops.MatMul) or self.is_short_sum(node)
-        return own and node not in self.spare
+        return own and node not in self.spare and node not in self.fresh
 
     def count(self, node: Node) -> int:
         """The bytes of a result, with those that a fused operation saves."""
@@ -300,7 +317,15 @@ class Bound:
                 if fits and value not in found and is_elementwise(value) and node.f.variable not in twice:
                     found[value] = node.f.variable
                     twice.add(node.f.variable)
+                    if self.only_here(node.f.variable, value, at):
+                        self.in_place.add(value)
         return found
+
+    def only_here(self, variable: Node, value: Node, at: Mapping[Node, int]) -> bool:
+        """Whether nobody reads a variable but the loop that makes its new value, and there not behind it."""
+        readers = [node for node in self.plan.program if any(x is variable for x in node.inputs)]
+        fixed = variable in self.plan.fed or any(node is variable for node in self.plan.wanted)
+        return not fixed and all(at[node] == at[value] and node.serial <= value.serial for node in readers)
 
     # Source
 
@@ -315,7 +340,9 @@ class Bound:
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
-        for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed):
+        for node in dict.fromkeys(
+            x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed
+        ):
             head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
@@ -337,11 +364,17 @@ class Bound:
     def dead(self, i: int) -> list[str]:
         """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
         gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
-        names = dict.fromkeys(self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names)
+        names = dict.fromkeys(
+            self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names
+        )
         return [name for name in names if name not in self.namespace]
 
     def result(self, node: Node) -> str:
-        return "None" if isinstance(node.f, kinds.Nothing) else f"np.array({self.name(node)})"
+        if isinstance(node.f, kinds.Nothing):
+            return "None"
+        if node in self.fresh and sum(node is x for x in self.plan.wanted) == 1:
+            return self.name(node)
+        return f"np.array({self.name(node)})"
 
     def given(self, thing: Any) -> str:
         """A name in the program for a thing that is there before it runs."""
@@ -370,7 +403,9 @@ class Bound:
             self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
         elif self.is_short_sum(node):
             dims = ops.axes(f.dim, node.inputs[0].ndim)
-            self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})")
+            self.lines.append(
+                f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})"
+            )
         elif isinstance(f, ops.Reshape):
             self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
         elif isinstance(f, ops.Permute):
@@ -378,12 +413,18 @@ class Bound:
         elif isinstance(f, kinds.Identity):
             self.lines.append(f"    {name} = {operands[0]}")
         elif isinstance(f, kinds.Fused):
-            self.lines.append(f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}")
+            self.lines.append(
+                f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
+            )
         elif isinstance(f, kinds.FusedBackward):
-            self.lines.append(f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}")
+            self.lines.append(
+                f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
+            )
         elif isinstance(f, kinds.Effect | kinds.Placeholder):
             known = self.given(dict(self.known))
-            self.lines.append(f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})")
+            self.lines.append(
+                f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
+            )
         else:
             self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
 
@@ -396,20 +437,17 @@ class Bound:
         return False
 
     def operation(self, node: Node) -> str:
-        """The name of a fused operation: here it is the same one in each run, and keeps what it saves itself."""
+        """The name of a fused operation: the same in each run, so that it keeps what it saves itself."""
         if node not in self.operations:
-            f = copy.copy(node.f.f)  # type: ignore[attr-defined]
-            needs = node.f.needs_grad  # type: ignore[attr-defined]
+            f = copy.copy(node.f.f)
+            needs = node.f.needs_grad
             f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in zip(node.inputs, needs))
             self.operations[node] = f
         return self.given(self.operations[node])
 
     def part(self, node: Node) -> None:
-        whole, key = node.inputs[0], node.f.key  # type: ignore[attr-defined]
-        if isinstance(whole.f, kinds.FusedBackward):
-            taken = "" if whole.f.one else f"[{key}]"
-        else:
-            taken = ""
+        whole, key = node.inputs[0], node.f.key
+        taken = f"[{key}]" if isinstance(whole.f, kinds.FusedBackward) and not whole.f.one else ""
         of = f"{self.operation(whole)}.{key}" if isinstance(key, str) else self.name(whole) + taken
         if taken or isinstance(key, str):
             self.lines.append(f"    {self.name(node)} = {of}")
@@ -424,13 +462,15 @@ class Bound:
 
     def assign(self, node: Node, value: str) -> None:
         (x,) = node.inputs
-        variable = node.f.variable  # type: ignore[attr-defined]
+        variable = node.f.variable
         key, name = self.given(variable), self.names.get(variable)
-        if self.spare.get(x) is variable:
+        if x in self.in_place and self.spare[x] is variable:
+            pass  # the loop has written into the variable itself
+        elif self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
         else:
             self.lines.append(f"    state[{key}] = np.array({value})")
-        if name is not None:
+        if name is not None and x not in self.in_place:
             self.lines.append(f"    {name} = state[{key}]")
         self.names[node] = value
 
@@ -442,10 +482,16 @@ class Bound:
         rows = max(1, BLOCK * shape[0] // max(1, math.prod(shape))) if shape else 0
         whole = not shape or shape[0] <= rows
         for node in unit:
+            if node in self.fresh:  # the caller gets it as it is: no copy out of memory that has another use
+                self.lines.append(f"    {self.name(node)} = np.empty({shape}, {node.dtype.str!r})")
             if node in self.spare:
-                key = self.given(self.spare[node])
-                self.lines.append(f"    {self.name(node)} = spare({key}, spares, state, {shape}, {node.dtype.str!r})")
-                self.namespace["spare"] = _spare
+                key, name = self.given(self.spare[node]), self.name(node)
+                if node in self.in_place:
+                    self.lines.append(f"    {name} = stored({key}, state)")
+                else:
+                    self.namespace["spare"] = _spare
+                    told = f"{shape}, {node.dtype.str!r}"
+                    self.lines.append(f"    {name} = spare({key}, spares, state, {told})")
         indent, cut = "    ", ""
         if not whole:
             self.lines.append(f"    for i in range(0, {shape[0]}, {rows}):")
@@ -465,7 +511,9 @@ class Bound:
 
         for node in unit:
             operands = [read(x) for x in node.inputs]
-            done = [x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node]
+            done = [
+                x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node
+            ]
             in_place = type(node.f) in UFUNCS
             for x in done if in_place else ():
                 free.setdefault(x.dtype, []).append(where[x])
@@ -500,7 +548,9 @@ class Bound:
                 return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
             case ops.Cast():
                 return [f"np.copyto({out}, {args}, casting='unsafe')"]
-            case ops.Pow() if isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1:
+            case ops.Pow() if (
+                isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1
+            ):
                 x = operands[0]
                 if node.inputs[1].f.value == 2:
                     return [f"np.multiply({x}, {x}, out={out})"]

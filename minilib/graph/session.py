@@ -53,7 +53,8 @@ def compute(node: Node, arrays: Sequence[Any], state: dict[Node, Array], sizes: 
 def stored(variable: Node, state: Mapping[Node, Array]) -> Array:
     if variable not in state:
         raise RuntimeError(
-            f"variable {variable.name!r} has no value in this session: run tf.global_variables_initializer() first"
+            f"variable {variable.name!r} has no value in this session: "
+            "run tf.global_variables_initializer() first"
         )
     return state[variable]
 
@@ -82,7 +83,9 @@ class Session:
             wanted.append(self.checked(one, "fetch"))
         values, sizes = self.fed(feed_dict or {})
         # Copies: what the caller does to a value must not reach a constant or a variable.
-        found = iter([None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)])
+        found = iter(
+            [None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)]
+        )
         return structured(fetches, lambda _: next(found))
 
     def checked(self, node: Any, role: str) -> Node:
@@ -92,7 +95,9 @@ class Session:
             hint = "; tf.gradients gives None where nothing depends on it" if node is None else ""
             raise TypeError(f"run: a {role} is a node, not {node!r}{hint}")
         if node.graph is not self.graph:
-            raise ValueError(f"run: {node.name} is a node of another graph: open Session(graph=...) on that one")
+            raise ValueError(
+                f"run: {node.name} is a node of another graph: open Session(graph=...) on that one"
+            )
         return node
 
     def fed(self, feeds: Mapping[Any, Any]) -> tuple[dict[Node, Any], dict[str, int]]:
@@ -105,14 +110,17 @@ class Session:
             try:
                 values[node] = as_array(value, node.dtype)
             except (TypeError, ValueError) as error:
-                raise TypeError(f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}") from None
+                raise TypeError(
+                    f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}"
+                ) from None
             shape = node.shape
             try:
                 if shape is not None:
                     equations.bind(shape, values[node].shape)
             except ValueError as error:
                 raise ValueError(
-                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: {error}"
+                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: "
+                    f"{error}"
                 ) from None
         return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
 
@@ -127,7 +135,9 @@ class Session:
             block.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         for block in reversed(self.blocks):
             block.__exit__(None, None, None)
         self.close()
@@ -161,7 +171,8 @@ def leaves(fetches: Any) -> Iterable[Any]:
 def structured(fetches: Any, value: Any) -> Any:
     """The same lists, tuples and dicts, with value(leaf) in the place of each leaf."""
     if isinstance(fetches, Mapping):
-        return type(fetches)((key, structured(part, value)) for key, part in fetches.items())  # type: ignore[call-arg]
+        kind: Any = type(fetches)
+        return kind((key, structured(part, value)) for key, part in fetches.items())
     if isinstance(fetches, list | tuple):
         parts = [structured(part, value) for part in fetches]
         return type(fetches)(*parts) if hasattr(fetches, "_fields") else type(fetches)(parts)

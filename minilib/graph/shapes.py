@@ -66,7 +66,8 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
     """What is left of `x`. An axis of unknown length can be taken whole, or lose some at an end."""
-    made, axes = [], iter(x)
+    made: list[Any] = []
+    axes = iter(x)
     for part in index:
         if part is None:
             made.append(1)
@@ -98,8 +99,8 @@ def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
     return tuple(sum(s[f.dim] for s in shapes) if i == f.dim else n for i, n in enumerate(first))
 
 
-# By operation: (the operation, the shapes of its inputs, equations) -> the shape of its result. What stands in
-# no line works on each number apart, and its inputs broadcast.
+# By operation: (the operation, the shapes of its inputs, equations) -> the shape of its result. What stands
+# in no line works on each number apart, and its inputs broadcast.
 RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] = {
     ops.MatMul: lambda f, s, e: product(s[0], s[1], e),
     ops.Reshape: lambda f, s, e: full_shape(f.to, s[0]),
@@ -107,7 +108,9 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
     ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
     ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
     ops.Cat: joined,
-    ops.Repeat: lambda f, s, e: tuple(n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)),
+    ops.Repeat: lambda f, s, e: tuple(
+        n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
+    ),
     kinds.ShapeOf: lambda f, s, e: (len(s[0]),),
     kinds.CountOf: lambda f, s, e: (),
     kinds.SumLike: lambda f, s, e: s[1],
@@ -118,12 +121,19 @@ RULES |= dict.fromkeys(
 )
 RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Fill), lambda f, s, e: f.to)
 RULES |= dict.fromkeys((ops.Flip, ops.Roll, ops.Triangle), lambda f, s, e: s[0])
-KEEP_DTYPE = (ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
-              kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity)  # fmt: skip
-ANY_RANK = (kinds.SumLike, kinds.ExpandLike, kinds.CountOf, kinds.SumTo)  # also of inputs whose axes nobody knows
+KEEP_DTYPE = (
+    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
+    kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity,
+)  # fmt: skip
+ANY_RANK = (
+    kinds.SumLike,
+    kinds.ExpandLike,
+    kinds.CountOf,
+    kinds.SumTo,
+)  # also of inputs whose axes nobody knows
 ELEMENTWISE = (
-    ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Expm1, ops.Log1p, ops.Sin,
-    ops.Cos, ops.Tanh, ops.Sigmoid, ops.ReLU, ops.Abs, ops.Clip, ops.Maximum, ops.Minimum, ops.Round,
+    ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Expm1, ops.Log1p,
+    ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.ReLU, ops.Abs, ops.Clip, ops.Maximum, ops.Minimum, ops.Round,
     ops.FloorDivide, ops.Remainder, ops.Compare, ops.Invert, ops.Where, ops.Cast, ops.Clone, kinds.Identity,
     kinds.Stop,
 )  # fmt: skip
@@ -135,15 +145,18 @@ def is_plain(kind: type[Function]) -> bool:
 
 
 def shape_of(f: Function, shapes: Sequence[Sizes | None], equations: Equations) -> Shape | None:
-    """The shape of the result. Raises ValueError where the shapes of the inputs do not fit; None: not known."""
+    """The shape of the result, None where nobody knows. Raises ValueError where shapes do not fit."""
     if any(shape is None for shape in shapes) and not isinstance(f, ANY_RANK):
         if isinstance(f, ops.Sum) and f.dim is None and not f.keepdim:
             return Shape(())
         if type(f) not in ELEMENTWISE:
-            raise ValueError(f"{f.name}: a placeholder without a shape came here, and the axes count: give it one")
+            raise ValueError(
+                f"{f.name}: a placeholder without a shape came here, and the axes count: give it one"
+            )
         return None
     rule = RULES.get(type(f))
-    made = broadcast(*shapes, equations=equations) if rule is None else rule(f, shapes, equations)  # type: ignore[arg-type]
+    known: Any = shapes
+    made = broadcast(*known, equations=equations) if rule is None else rule(f, known, equations)
     return None if made is None else Shape(made)
 
 
@@ -156,8 +169,7 @@ def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         return inputs[0].dtype, ()
     ones = [np.ones((1,) * len(x.shape or ()), x.dtype) for x in inputs]
     f = copy.copy(f)
-    f.inputs = tuple(Leaf(x.shape, x.dtype, True) for x in ones)  # type: ignore[misc]
-    f.xp = np
+    vars(f).update(inputs=tuple(Leaf(x.shape, x.dtype, True) for x in ones), xp=np)
     if isinstance(f, ops.Reduction) and inputs[0].shape is None:
         ones = [np.ones(1, inputs[0].dtype)]
     with np.errstate(all="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,19 @@ from minilib.dims import Dim, symbol
 from minilib.engine import TENSORS, Array, leaf_of
 from minilib.graph import kinds
 from minilib.graph.nodes import Graph, Node, make, source
+from minilib.graph.onnx import save_onnx
+from minilib.graph.passes import frozen
 from minilib.graph.plan import Plan, compile
-from minilib.graph.session import Session, evaluate, structured
+from minilib.graph.session import Session, evaluate, leaves, structured
 from minilib.graph.shapes import Shape
 from minilib.graph.variables import Variable, assign, group
 
 __all__ = ["Program", "trace"]
 
+DRAWN = (
+    "a number that was drawn, or read off an array, does not belong to the program (switch dropout off, or "
+    "give the number as an input)"
+)
 LENGTHS = (2, 3, 5)  # of the batch in three traces: what grows with them is a size
 
 
@@ -34,7 +41,8 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     arrays = [np.asarray(x.data if isinstance(x, TENSORS[0]) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
     if not batch:
-        return _once(function, arrays, [Shape(x.shape) for x in arrays])
+        shapes = [Shape(x.shape) for x in arrays]
+        return generalised([_once(function, arrays, shapes) for _ in range(2)])
     long = [x.ndim > 0 and len(x) == len(arrays[0]) for x in arrays]
     traces = []
     for n in LENGTHS:
@@ -46,16 +54,23 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
 class Program:
     """A traced function: `run(*arrays)` does what it did.
 
-    `graph`, `inputs` and `outputs` are there for `gradients` and optimisers; `session` holds the values of the
-    model's parameters, and `write_back()` brings them into the model.
+    `graph`, `inputs` and `outputs` are there for `gradients` and optimisers; `session` holds the values of
+    the model's parameters, and `write_back()` brings them into the model.
     """
 
-    def __init__(self, graph: Graph, inputs: list[Node], outputs: Any, updates: list[Node], parameters: Any) -> None:
+    def __init__(
+        self, graph: Graph, inputs: list[Node], outputs: Any, updates: list[Node], parameters: Any
+    ) -> None:
         self.graph, self.inputs, self.outputs, self.updates = graph, inputs, outputs, updates
         self.parameters: dict[Node, Any] = parameters
         self.session = Session(graph=graph)
-        self.session.state |= {variable: tensor.data for variable, tensor in parameters.items()}
+        self.read_model()
         self.plan: Plan | None = None
+
+    def read_model(self) -> None:
+        """Copy the values that the tensors of the model have into the session."""
+        for variable, tensor in self.parameters.items():
+            self.session.state[variable] = tensor.data.copy()
 
     def run(self, *arrays: Any) -> Any:
         """The outputs for these inputs, as arrays; parameters that the function changed are changed again."""
@@ -66,11 +81,19 @@ class Program:
             self.write_back()
         return outputs
 
+    def save_onnx(self, path: str | Path) -> None:
+        """Write the outputs' program, with the values that the session has, as an ONNX file.
+
+        Raises ValueError for an operation that has no translation.
+        """
+        save_onnx(
+            path, self.inputs, [node for node in leaves(self.outputs) if node is not None], self.session.state
+        )
+
     def write_back(self) -> None:
         """Copy the values that the session has into the tensors of the model."""
         for variable, tensor in self.parameters.items():
-            if self.session.state[variable] is not tensor.data:
-                tensor.data[...] = self.session.state[variable]
+            tensor.data[...] = self.session.state[variable]
 
 
 def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequence[Shape]) -> Program:
@@ -80,11 +103,16 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
     graph = Graph()
     graph.stale = set()
     with graph.as_default():
-        inputs = [source(kinds.Placeholder(), shape, x.dtype, f"input_{i}") for i, (x, shape) in enumerate(zip(arrays, shapes))]
+        inputs = [
+            source(kinds.Placeholder(), shape, x.dtype, f"input_{i}")
+            for i, (x, shape) in enumerate(zip(arrays, shapes))
+        ]
         variables = {name: Variable(array, name=name) for name, (array, _) in kept.items()}
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
-        graph.decide = partial(_decide, guards, dict(zip(inputs, arrays)), {variables[n]: kept[n][0] for n in kept})
+        graph.decide = partial(
+            _decide, guards, dict(zip(inputs, arrays)), {variables[n]: kept[n][0] for n in kept}
+        )
         try:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
@@ -106,14 +134,16 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
 def _node_of(x: Any) -> Any:
     if isinstance(x, TENSORS[0]):
         x = x.data
-    return x if isinstance(x, Node) else make(kinds.Identity(), x)
+    return x if isinstance(x, Node) or x is None else make(kinds.Identity(), x)
 
 
 def _decide(guards: list[Node], values: dict[Node, Array], state: dict[Node, Array], node: Node) -> bool:
     """The truth of a node for the examples; the program checks it in each run."""
     (value,) = evaluate([node], dict(values), dict(state), {})
     if node.size != 1:
-        raise ValueError(f"the truth of {node.name}, of shape {node.shape}, is not clear: use .all() or .any()")
+        raise ValueError(
+            f"the truth of {node.name}, of shape {node.shape}, is not clear: use .all() or .any()"
+        )
     of = f"{node.type} of {', '.join(x.name for x in node.inputs)}"
     guards.append(Node(node.graph, kinds.Guard(bool(value), of), (node,), Shape(()), node.dtype, "guard"))
     return bool(value)
@@ -167,21 +197,31 @@ def generalised(traces: Sequence[Program]) -> Program:
     first = traces[0]
     rows = [program.graph.nodes for program in traces]
     if len({len(nodes) for nodes in rows}) > 1:
-        raise ValueError(f"trace: the program has {', '.join(str(len(n)) for n in rows)} nodes at {LENGTHS} rows")
+        raise ValueError(
+            f"trace: the program has {', '.join(str(len(n)) for n in rows)} nodes at {LENGTHS} rows"
+        )
     numbers = [{node: i for i, node in enumerate(nodes)} for nodes in rows]
     for same in zip(*rows):
         node = same[0]
         wired = {tuple(number[x] for x in n.inputs) for n, number in zip(same, numbers)}
         if len({type(n.f) for n in same}) > 1 or len(wired) > 1:
-            raise ValueError(f"trace: {node.name} is another operation for another batch: the program is not one")
-        node.known_shape = None if node.known_shape is None else Shape(_sizes(node, [n.known_shape for n in same]))
+            raise ValueError(
+                f"trace: {node.name} is another operation for another batch: the program is not one"
+            )
+        node.known_shape = (
+            None if node.known_shape is None else Shape(_sizes(node, [n.known_shape for n in same]))
+        )
+        if isinstance(node.f, kinds.Fused) and len({frozen(vars(n.f.f)) for n in same}) > 1:
+            raise ValueError(f"trace: {node.name} differs from trace to trace: {DRAWN}")
         if isinstance(node.f, kinds.Constant):
             _generalise_constant(node, [n.f.value for n in same])
         else:
             for name, value in vars(node.f).items():
                 if isinstance(value, int | tuple | list | slice) and not isinstance(value, bool):
-                    vars(node.f)[name] = value if name in ("inputs", "saved", "saved_bytes", "keeps", "needs_grad") else _sizes(
-                        node, [vars(n.f)[name] for n in same]
+                    vars(node.f)[name] = (
+                        value
+                        if name in ("inputs", "saved", "saved_bytes", "keeps", "needs_grad")
+                        else _sizes(node, [vars(n.f)[name] for n in same])
                     )
         node.sized = node.check_sizes()
     return first
@@ -196,7 +236,7 @@ def _sizes(node: Node, values: Sequence[Any]) -> Any:
         return slice(*(_sizes(node, [getattr(v, end) for v in values]) for end in ("start", "stop", "step")))
     if all(type(v) is type(one) and v == one for v in values):
         return one
-    if all(isinstance(v, int | np.integer) for v in values):
+    if len(values) == len(LENGTHS) and all(isinstance(v, int | np.integer) for v in values):
         slope, rest = divmod(int(values[1]) - int(one), LENGTHS[1] - LENGTHS[0])
         start = int(one) - slope * LENGTHS[0]
         if not rest and all(v == slope * n + start for v, n in zip(values, LENGTHS)):
@@ -215,6 +255,5 @@ def _generalise_constant(node: Node, values: Sequence[Array]) -> None:
         node.f = kinds.SizeOf(_sizes(node, [int(v) for v in values]), values[0].dtype)
     else:
         raise ValueError(
-            f"trace: {node.name}, a constant of shape {shape}, differs from trace to trace: a number that was drawn, "
-            "or read off an array, does not belong to the program (switch dropout off, or give it as an input)"
+            f"trace: {node.name}, a constant of shape {shape}, differs from trace to trace: {DRAWN}"
         )

@@ -35,7 +35,9 @@ class Optimizer:
         with loss.graph.as_default():
             variables = trainable_variables() if var_list is None else list(var_list)
             if not variables:
-                raise ValueError(f"minimize: {loss.name} has no variable to change: the graph has no trainable one")
+                raise ValueError(
+                    f"minimize: {loss.name} has no variable to change: the graph has no trainable one"
+                )
             return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
@@ -47,7 +49,9 @@ class Optimizer:
             steps = self.prepare(pairs[0][1].dtype)
             # All gradients are older than all assignments, so each is of the values before the step.
             steps += [node for grad, v in pairs for node in self.update(v, grad)]
-            return group(*steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update")
+            return group(
+                *steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update"
+            )
 
     def prepare(self, dtype: Any) -> list[Node]:
         """What is done once in a step, before the first variable changes."""
@@ -57,10 +61,16 @@ class Optimizer:
         """The assignments for one variable."""
         raise NotImplementedError
 
+    def rate(self, dtype: Any) -> Any:
+        """The learning rate for a variable of this dtype: a number, or a node that each run may feed."""
+        rate = self.learning_rate
+        return rate.astype(dtype) if isinstance(rate, Node) else rate
+
     def slot(self, v: Any, name: str) -> Variable:
         """What is remembered of a variable: of its shape, zeros at first."""
         if (v, name) not in self.slots:
-            self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
+            with v.graph.without_controls():
+                self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
         return self.slots[v, name]
 
 
@@ -71,13 +81,15 @@ class GradientDescentOptimizer(Optimizer):
         super().__init__(learning_rate, name)
 
     def update(self, v: Any, grad: Node) -> list[Node]:
-        return [assign(v, v - self.learning_rate * grad)]
+        return [assign(v, v - self.rate(v.dtype) * grad)]
 
 
 class MomentumOptimizer(Optimizer):
     """Steps along a velocity, which decays by `momentum` and takes in each gradient."""
 
-    def __init__(self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum") -> None:
+    def __init__(
+        self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum"
+    ) -> None:
         super().__init__(learning_rate, name)
         self.momentum, self.use_nesterov = momentum, use_nesterov
 
@@ -85,7 +97,7 @@ class MomentumOptimizer(Optimizer):
         velocity = self.slot(v, "Momentum")
         moved = velocity * self.momentum + grad
         step = grad + self.momentum * moved if self.use_nesterov else moved
-        return [assign(velocity, moved), assign(v, v - self.learning_rate * step)]
+        return [assign(velocity, moved), assign(v, v - self.rate(v.dtype) * step)]
 
 
 class AdamOptimizer(Optimizer):
@@ -109,12 +121,12 @@ class AdamOptimizer(Optimizer):
         self.step = self.step or Variable(np.float64(0), False, "step")
         count = self.step + 1.0
         self.root = make(Sqrt(), 1.0 - constant(np.float64(self.beta2)) ** count)
-        self.scale = self.learning_rate * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
+        self.scale = self.rate(np.float64) * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
         return [assign(self.step, count)]
 
     def update(self, v: Any, grad: Node) -> list[Node]:
         mean, square = self.slot(v, "m"), self.slot(v, "v")
-        decayed = v * (1 - self.learning_rate * self.weight_decay) if self.weight_decay else v
+        decayed = v * (1 - self.rate(v.dtype) * self.weight_decay) if self.weight_decay else v
         m = mean * self.beta1 + grad * (1 - self.beta1)
         s = square * self.beta2 + grad * grad * (1 - self.beta2)
         step = m / (make(Sqrt(), s) + self.offset(v.dtype)) * self.scale.astype(v.dtype)
@@ -162,10 +174,15 @@ class Saver:
         except SafetensorError as error:
             raise ValueError(f"restore: {path} is no file of safetensors: {error}") from None
         for v in self.variables:
-            if v.name not in values or values[v.name].shape != tuple(v.shape) or values[v.name].dtype != v.dtype:
+            if (
+                v.name not in values
+                or values[v.name].shape != tuple(v.shape)
+                or values[v.name].dtype != v.dtype
+            ):
                 there = f"{values[v.name].dtype} of {values[v.name].shape}" if v.name in values else "nothing"
                 raise ValueError(
-                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has {there}"
+                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has "
+                    f"{there}"
                 )
         for v in self.variables:
-            session.state[v] = values[v.name]
+            session.state[v] = np.array(values[v.name])  # our own: a plan may write into it

@@ -8,22 +8,25 @@ from typing import Any
 import numpy as np
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, get_default_graph, source, sessions
+from minilib.graph.nodes import Node, as_array, constant, get_default_graph, sessions, source
 
 
 class Variable(Node):
     """A node that keeps its value between runs of a session; it has none before its initialiser has run."""
 
-    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None) -> None:
-        value = initial_value() if callable(initial_value) else initial_value
-        if not isinstance(value, Node):
-            value = constant(value, dtype, name="initial_value")
-        value = value if dtype is None else value.astype(dtype)
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
         graph = get_default_graph()
-        super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
-        self.trainable, self.initial_value = trainable, value
+        with graph.without_controls():
+            value = initial_value() if callable(initial_value) else initial_value
+            if not isinstance(value, Node):
+                value = constant(value, dtype, name="initial_value")
+            value = value if dtype is None else value.astype(dtype)
+            super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
+            self.trainable, self.initial_value = trainable, value
+            self.initializer = _assign(self, value)
         graph.variables.append(self)
-        self.initializer = _assign(self, value)
 
     def assign(self, value: Any, name: str | None = None) -> Node:
         return assign(self, value)
@@ -65,7 +68,9 @@ def assign(ref: Node, value: Any) -> Node:
 
 
 def _assign(ref: Node, value: Node) -> Node:
-    return Node(ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign")
+    return Node(
+        ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign"
+    )
 
 
 def assign_add(ref: Node, value: Any) -> Node:
@@ -94,7 +99,7 @@ def global_variables() -> list[Node]:
 
 
 def trainable_variables() -> list[Node]:
-    return [v for v in get_default_graph().variables if v.trainable]  # type: ignore[attr-defined]
+    return [v for v in get_default_graph().variables if isinstance(v, Variable) and v.trainable]
 
 
 def global_variables_initializer() -> Node:
@@ -104,4 +109,3 @@ def global_variables_initializer() -> Node:
 
 def variables_initializer(variables: Sequence[Any], name: str = "init") -> Node:
     return group(*[v.initializer for v in variables], name=name)
-

@@ -9,7 +9,7 @@ runnable = model.into_model().into_runnable()
 logits.to_numpy()
 """
 
-from minilib.infer.api import InferenceModel, Model, Onnx, Runnable, SetSymbols, State, Tensor, onnx
+from minilib.infer.api import InferenceModel, Model, Onnx, Runnable, SetSymbols, Tensor, onnx
 from minilib.infer.facts import Fact, FactError
 from minilib.infer.model import ModelError
 
@@ -22,7 +22,6 @@ __all__ = [
     "Onnx",
     "Runnable",
     "SetSymbols",
-    "State",
     "Tensor",
     "onnx",
 ]

@@ -1,4 +1,4 @@
-"""What one calls: `onnx().load`, the model before and after its analysis, and what runs; names are tract's."""
+"""What one calls: `onnx().load`, the model before and after its analysis, what runs; names are tract's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
 from minilib.infer.model import Graph, ModelError, analyse, evaluate
 
-__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "State", "Tensor", "onnx"]
+__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
 
 
 @dataclass(frozen=True)
@@ -172,16 +172,3 @@ class Runnable(_Named):
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
         arrays = [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
         return [Tensor(array) for array in evaluate(self.graph, arrays)]
-
-    def spawn_state(self) -> State:
-        return State(self)
-
-
-class State:
-    """One stream through a model."""
-
-    def __init__(self, runnable: Runnable) -> None:
-        self.runnable = runnable
-
-    def run(self, inputs: Sequence[Any]) -> list[Tensor]:
-        return self.runnable.run(inputs)

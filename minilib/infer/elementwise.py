@@ -41,7 +41,7 @@ define("Not", np.logical_not, boolean)
 define("IsNaN", np.isnan, boolean)
 define("Relu", lambda x: np.maximum(x, 0), same)  # NaN stays NaN
 
-# erf(x) = tanh(x q(x²)): the coefficients of q, lowest first, of a minimax fit up to x = 3.5; functional's own
+# erf(x) = tanh(x q(x²)): the coefficients of q, lowest first, of a minimax fit up to x = 3.5
 ERF = (1.12837927, 0.102769056, -1.91831253e-4, -6.19784296e-4, 8.76371992e-5, -5.66845589e-6, 1.41851157e-7)
 
 
@@ -288,7 +288,7 @@ define("ArgMin", partial(_arg, f=np.argmin), _arg_facts)
 
 
 def _rows(run: Callable[[Array], Array]) -> Callable[..., Array]:
-    """An operator of rows along `axis`; opset 12 and before (`flat`) made one row of all axes from there on."""
+    """An operator of rows along `axis`; up to opset 12 (`flat`) all axes from there on were one row."""
 
     def along(x: Array, *, axis: int = -1, flat: int = 0) -> Array:
         if flat:

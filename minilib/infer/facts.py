@@ -1,7 +1,7 @@
 """Facts: what is known of an array before it is there: its kind, its shape, sometimes its numbers.
 
-A fact is written as tract writes it: "B,4,f32" is a float32 array of B rows of 4 numbers. A size that nothing is
-known of is None in a rule, and becomes a symbol of its own ("?1") in a model.
+A fact is written as tract writes it: "B,4,f32" is a float32 array of B rows of 4 numbers. A size that nothing
+is known of is None in a rule, and becomes a symbol of its own ("?1") in a model.
 """
 
 from __future__ import annotations
@@ -110,6 +110,8 @@ def parse_fact(text: str | Fact) -> Fact:
             + ", ".join(DTYPE_NAMES.values())
         )
     dtype = _DTYPE_OF.get(last)
+    if "" in sizes:
+        raise FactError(f"the fact {text!r} has an empty size; write a number, a name or ?")
     if sizes == [".."]:
         return Fact(dtype, None)
     try:

@@ -48,9 +48,9 @@ def _gemm_facts(
         return unknown(a, 2)
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise FactError(f"Gemm of {a} and {b}: both have to be matrices")
-    (m, k), (l, n) = a.shape[:: -1 if transA else 1], b.shape[:: -1 if transB else 1]
-    if isinstance(k, int) and isinstance(l, int) and k != l:
-        raise FactError(f"Gemm of {a} and {b}: inner sizes {k} and {l} differ; see transA and transB")
+    (m, k), (inner, n) = a.shape[:: -1 if transA else 1], b.shape[:: -1 if transB else 1]
+    if isinstance(k, int) and isinstance(inner, int) and k != inner:
+        raise FactError(f"Gemm of {a} and {b}: inner sizes {k} and {inner} differ; see transA and transB")
     if c is not None:
         broadcast_shapes((m, n), c.shape)
     return Fact(a.dtype, (m, n))
@@ -58,7 +58,8 @@ def _gemm_facts(
 
 @operator("Gemm", _gemm_facts)
 def gemm(
-    a: Array, b: Array, c: Array | None = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
+    a: Array, b: Array, c: Array | None = None, *, alpha: float = 1.0, beta: float = 1.0,
+    transA: int = 0, transB: int = 0,
 ) -> Array:  # fmt: skip
     made = (a.T if transA else a) @ (b.T if transB else b)
     made = made if alpha == 1 else (made * alpha).astype(a.dtype)
@@ -167,7 +168,8 @@ def view_of_windows(x: Array, kernel: Any, strides: Any, dilations: Any) -> Arra
 
 
 def conv_facts(
-    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1,
+    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
+    group: int = 1,
     kernel_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Fact:  # fmt: skip
     """(N, C, *sizes) with weights (M, C/group, *kernel) -> (N, M, *windows)"""
@@ -184,7 +186,8 @@ def conv_facts(
 
 @operator("Conv", conv_facts)
 def conv(
-    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1,
+    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
+    group: int = 1,
     kernel_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Array:  # fmt: skip
     n_axes = x.ndim - 2
@@ -223,7 +226,8 @@ def _transposed_sizes(
 
 
 def _conv_transpose_facts(
-    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1,
+    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
+    group: int = 1,
     kernel_shape: Any = None, output_padding: Any = None, output_shape: Any = None, pads: Any = None,
     strides: Any = None,
 ) -> Fact:  # fmt: skip
@@ -237,7 +241,8 @@ def _conv_transpose_facts(
 
 @operator("ConvTranspose", _conv_transpose_facts)
 def conv_transpose(
-    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1,
+    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
+    group: int = 1,
     kernel_shape: Any = None, output_padding: Any = None, output_shape: Any = None, pads: Any = None,
     strides: Any = None,
 ) -> Array:  # fmt: skip
@@ -361,8 +366,8 @@ def _batch_norm_facts(x: Fact, scale: Fact, b: Fact, mean: Fact, var: Fact, **_:
 
 @operator("BatchNormalization", _batch_norm_facts)
 def batch_norm(
-    x: Array, scale: Array, b: Array, mean: Array, var: Array, *, epsilon: float = 1e-5, momentum: float = 0.9,
-    training_mode: int = 0,
+    x: Array, scale: Array, b: Array, mean: Array, var: Array, *, epsilon: float = 1e-5,
+    momentum: float = 0.9, training_mode: int = 0,
 ) -> tuple[Array, ...]:  # fmt: skip
     axes = (0, *range(2, x.ndim))
     if training_mode:

@@ -228,12 +228,14 @@ def constant(node: Node) -> Any:
     raise ModelError(f"{node} has no value that is an array of numbers")
 
 
+_REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+
 # Attributes that became inputs: operator -> the first opset with inputs, names in the order of the inputs.
 MOVED = {
     "Clip": (11, ["min", "max"]), "Dropout": (12, ["ratio"]), "Pad": (11, ["pads", "value"]),
     "Slice": (10, ["starts", "ends", "axes"]), "Split": (13, ["split"]), "Squeeze": (13, ["axes"]),
     "TopK": (10, ["k"]), "Unsqueeze": (13, ["axes"]), "ReduceSum": (13, ["axes"]),
-    **{f"Reduce{one}": (18, ["axes"]) for one in ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare"]},
+    **{f"Reduce{one}": (18, ["axes"]) for one in _REDUCED},
 }  # fmt: skip
 
 

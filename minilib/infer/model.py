@@ -159,7 +159,10 @@ def value_of(node: Node, known: list[Fact | None], made: tuple[Fact, ...]) -> tu
         if fact.shape is None or not all(isinstance(n, int) for n in fact.shape) or _numbers(fact) > SMALL:
             return None
     try:
-        return OPERATORS[node.op](*(fact and fact.value for fact in known), **node.attributes)
+        made_now = OPERATORS[node.op](*(fact and fact.value for fact in known), **node.attributes)
+        return tuple(
+            np.asarray(one) for one in made_now
+        )  # of objects NumPy gives no 0-d array, but the object
     except (TypeError, ValueError, IndexError, ZeroDivisionError):
         return None  # it depends on symbols
 
@@ -185,7 +188,7 @@ def analyse(graph: Graph) -> dict[str, Fact]:
             values = value_of(node, known, made)
         except (FactError, TypeError, IndexError, ValueError, ZeroDivisionError) as error:
             sources = ", ".join(
-                f"{name!r}, which {f'{makers[name]} gives' if name in makers else 'is given'}, is {facts[name]}"
+                f"{name!r} ({f'made by {makers[name]}' if name in makers else 'given'}) is {facts[name]}"
                 for name in node.inputs
                 if name
             )

@@ -1,7 +1,7 @@
 """The table of operators: for each ONNX name what it computes, and what can be known of its results before.
 
 An operator is two functions with the same arguments: inputs (None for one that is absent), then attributes by
-their ONNX names, with ONNX's defaults. `run` takes arrays; `facts` takes facts and gives those of the results.
+their ONNX names, with ONNX's defaults. `run` takes arrays; `facts` takes facts and gives those of results.
 Every operator is here in the form of its newest opset: `load` brings older ones into that form.
 """
 

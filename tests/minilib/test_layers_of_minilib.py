@@ -58,6 +58,7 @@ ROOMS = {
     "meta": "numpy engine",
     "dims": "",
     "dag": "",
+    "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
     "wire": "",
     "infer/": "numpy dims wire dag",  # a program that only runs models imports nothing else
