@@ -171,7 +171,7 @@ def expand(x: Array, shape: Array) -> Array:
 
 def _tile_facts(x: Fact, repeats: Fact) -> Fact:
     if x.shape is None or repeats.value is None:
-        return unknown(x, x.shape and len(x.shape))
+        return unknown(x, None if x.shape is None else len(x.shape))
     return Fact(x.dtype, tuple(None if n is None else n * k for n, k in zip(x.shape, ints(repeats.value))))
 
 
@@ -295,7 +295,7 @@ def _slice_facts(
     x: Fact, starts: Fact, ends: Fact, axes: Fact | None = None, steps: Fact | None = None
 ) -> Fact:
     if x.shape is None or any(f is not None and f.value is None for f in (starts, ends, axes, steps)):
-        return unknown(x, x.shape and len(x.shape))
+        return unknown(x, None if x.shape is None else len(x.shape))
     cuts = _slices(x.shape, starts.value, ends.value, axes and axes.value, steps and steps.value)
     return Fact(x.dtype, tuple(_sliced(n, cuts[i]) if i in cuts else n for i, n in enumerate(x.shape)))
 
@@ -319,7 +319,7 @@ def _pad_facts(
     x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = ""
 ) -> Fact:
     if x.shape is None or pads.value is None or (axes is not None and axes.value is None):
-        return unknown(x, x.shape and len(x.shape))
+        return unknown(x, None if x.shape is None else len(x.shape))
     widths = _pad_widths(len(x.shape), pads.value, axes and axes.value)
     return Fact(x.dtype, tuple(None if n is None else n + a + b for n, (a, b) in zip(x.shape, widths)))
 

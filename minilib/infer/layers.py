@@ -258,7 +258,7 @@ def conv_transpose(
         (k - 1) * d + s * (size - 1) + 1 for k, d, s, size in zip(kernel, dilations, strides, x.shape[2:])
     ]
     room = [max(a + size, r) for (a, _), size, r in zip(wide, found, reach)]
-    made = np.zeros((n, group, w.shape[1], *room), x.dtype)
+    made: Array = np.zeros((n, group, w.shape[1], *room), x.dtype)
     for tap in grid(*map(range, kernel)):
         where = [
             slice(t * d, t * d + s * size, s) for t, d, s, size in zip(tap, dilations, strides, x.shape[2:])
@@ -278,7 +278,7 @@ def _pool_facts(
         raise FactError(
             f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
         )
-    *_, found = _windows(
+    *rest, found = _windows(
         len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     return Fact(x.dtype, (*x.shape[:2], *found))
