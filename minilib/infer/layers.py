@@ -278,7 +278,7 @@ def _pool_facts(
         raise FactError(
             f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
         )
-    *rest, found = _windows(
+    *_rest, found = _windows(
         len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     return Fact(x.dtype, (*x.shape[:2], *found))
