@@ -5,7 +5,8 @@
 
 Builds the wheel, makes a new environment for each NumPy from `minilib-course[notebooks]` and nothing else,
 and runs each notebook there from top to bottom, in an empty folder, without the clone: chapters, and solved
-exercises. Writes benchmarks/results/roads.json. A failed notebook is named with its error; then exit code 1.
+exercises, but for those that need PyTorch as a whole. Writes benchmarks/results/roads.json. A failed notebook
+is named with its error; then exit code 1.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 from timing import machine
 
-from coursekit import notebooks
+from coursekit import needs, notebooks
 from coursekit.course import Course, chapter_number, find_course, meant
 
 RESULTS = Path(__file__).parent / "results" / "roads.json"
@@ -82,7 +83,8 @@ def load() -> float | None:
 
 
 def chosen(course: Course, numbers: list[str]) -> list[Path]:
-    paths = sorted([*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")])
+    found = sorted([*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")])
+    paths = [path for path in found if not needs.of_notebook(notebooks.read(path))]
     known = [chapter_number(path) for path in paths]
     wanted = {found for number in numbers for found in meant(number, known)}
     return [path for path in paths if not numbers or chapter_number(path) in wanted]

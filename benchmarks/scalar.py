@@ -113,7 +113,7 @@ def collect() -> list[dict[str, str | float]]:
 
 
 def table(rows: list[dict[str, str | float]]) -> str:
-    """The figures as benchmarks/README.md and chapter 01 show them."""
+    """The figures as benchmarks/README.md shows them; chapter 01 tells the first two."""
     lines = ["| one step of the two moons | as used | garbage collector off |", "|---|---|---|"]
     for library, name in LIBRARIES.items():
         cells = [
@@ -141,7 +141,7 @@ def main() -> None:
     data = {"machine": machine(), "rounds": ROUNDS, "steps": STEPS - 1, "rows": rows}
     RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
-    print(f"wrote {RESULTS}; benchmarks/README.md and chapter 01 show this table")
+    print(f"wrote {RESULTS}; benchmarks/README.md shows this table, chapter 01 two of its figures")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ class Suite:
     names: Mapping[str, str]  # name -> how the table calls it
     versions: Sequence[str]  # packages whose versions stand beside the figures
     cases: Sequence[Case]
+    threads: int = THREADS
 
     @property
     def name(self) -> str:
@@ -142,7 +143,8 @@ def spawn(module: str, *words: str, environment: Mapping[str, str] | None = None
 def measure(suite: Suite, cases: Sequence[Case], libraries: Sequence[str], rounds: int) -> list[Row]:
     """A row for each case. Raises SystemExit where the libraries' results differ."""
 
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(THREADS))
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    threads = dict.fromkeys(names, str(suite.threads))
 
     def one(key: tuple[Case, str]) -> Row:
         case, library = key
@@ -226,7 +228,7 @@ def record(suite: Suite, rows: Sequence[Row], rounds: int) -> None:
     data = {
         "machine": machine(),
         "versions": {name: importlib.metadata.version(name) for name in suite.versions},
-        "threads": THREADS,
+        "threads": suite.threads,
         "rounds": rounds,
         "seconds": "median over the rounds of each process's median call",
         "bytes": MEMORY,
@@ -261,7 +263,7 @@ def main(suite: Suite, argv: Sequence[str] | None = None) -> None:
     parser.epilog = "A whole run is recorded and shown in the README; a part of one is only printed."
     args = parser.parse_args(argv)
     if args.child:
-        print(json.dumps(measure_here(suite, cases[args.child[0]], args.child[1], THREADS)))
+        print(json.dumps(measure_here(suite, cases[args.child[0]], args.child[1], suite.threads)))
         return
     if not args.table:
         chosen = [cases[name] for name in args.case or cases]

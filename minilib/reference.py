@@ -1,12 +1,13 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
-Taught in chapters/01_scalar.ipynb, chapters/02a_arrays.ipynb, chapters/03a_losses.ipynb,
-chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb, chapters/07b_scan.ipynb and
-solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
+Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, chapters/02a_arrays.ipynb,
+chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb,
+chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,31 +16,77 @@ from numpy.lib.stride_tricks import sliding_window_view
 from minilib.engine import Array, Shape
 from minilib.functional.scan import scan_loop
 
-# Scalars: backward
+# Scalars: a number that knows its derivative
 
 
-def backward(root: Any) -> None:
-    """Fill `grad` of every value below `root` with the derivative of `root` with respect to it."""
-    order = topological_order(root)
-    for value in order:
-        value.grad = 0.0
-    root.grad = 1.0
-    for value in reversed(order):
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
+class Value:
+    def __init__(self, data, op="", inputs=(), derivatives=()):
+        self.data, self.grad, self.op = data, 0.0, op
+        self.inputs, self.derivatives = inputs, derivatives
+
+    def __add__(self, other):
+        if not isinstance(other, Value):
+            other = Value(other)
+        return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, "*", (self, other), (other.data, self.data))
+
+    def relu(self):
+        return Value(max(self.data, 0.0), "ReLU", (self,), (float(self.data > 0),))
+
+    def tanh(self):
+        """Hyperbolic tangent; derivative 1 - tanh(x)**2."""
+        t = math.tanh(self.data)
+        return Value(t, "tanh", (self,), (1 - t * t,))  # by the result, which spares a second tanh
+
+    def exp(self):
+        """e**x. Raises OverflowError above 709.78, where a float ends."""
+        e = math.exp(self.data)  # its own derivative, so it is worked out once
+        return Value(e, "exp", (self,), (e,))
+
+    def log(self):
+        """Natural logarithm. Raises ValueError for a number that is not positive."""
+        if self.data <= 0:
+            raise ValueError(f"log: expected a positive number, got {self.data}")
+        return Value(math.log(self.data), "log", (self,), (1 / self.data,))
+
+    def backward(self):
+        """Add to the `grad` of each leaf the derivative of this value; set that of each operation to it."""
+        order = topological_order(self)
+        for value in order:
+            value.grad = 0.0
+        self.grad = 1.0
+        for value in reversed(order):  # the newest first: all that use its result have spoken
+            for i, derivative in zip(value.inputs, value.derivatives):
+                i.grad += derivative * value.grad
 
 
-def topological_order(root: Any) -> list[Any]:
+def topological_order(root):
     """The operations below `root`, each after those that it was made of. Leaves are left out."""
     order, seen, stack = [], set(), [root]
     while stack:
         value = stack.pop()
-        if value is None:
+        if value is None:  # the inputs of the next one are in the order by now
             order.append(stack.pop())
         elif value.op and value not in seen:
             seen.add(value)
             stack += [value, None, *value.inputs]
     return order
+
+
+def weighted_sum(weights, inputs, bias):
+    """bias + w[0]*x[0] + w[1]*x[1] + ..., as one node. Inputs that are plain numbers get no gradient."""
+    x = [v.data if isinstance(v, Value) else v for v in inputs]
+    total = bias.data
+    for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
+        total += weight.data * value
+    made_of, derivatives = [bias, *weights], [1.0, *x]  # d/d bias = 1, d/d w[i] = x[i]
+    for weight, v in zip(weights, inputs):
+        if isinstance(v, Value):
+            made_of.append(v)
+            derivatives.append(weight.data)  # d/d x[i] = w[i]
+    return Value(total, "weighted_sum", tuple(made_of), tuple(derivatives))
 
 
 # Losses: cross-entropy

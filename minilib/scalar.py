@@ -1,8 +1,4 @@
-"""Scalars that know their derivative, and the neural networks that one can build of them.
-
-Taught in chapters/01_scalar.ipynb and solutions/01_scalar.ipynb: what they export is edited there, then `make
-promote`.
-"""
+"""Scalars that know their derivative, and the neural networks that one can build of them."""
 
 from __future__ import annotations
 
@@ -11,11 +7,17 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+Inputs = Sequence["Value"]
+Slopes = Sequence[float]
+
 # A number that remembers
 
 
 class Value:
     """A number, its gradient, and the operation that made it.
+
+    `Value(data)` is a leaf. An operation may make its result as chapter 01 does, with a tuple of `inputs` and
+    one of the `derivatives` of `data` with respect to them; those here call `node`, which is quicker.
 
     `op` is "" for a leaf. `a` and `b` are the inputs (None where there is none),
     `da` and `db` the derivatives of `data` with respect to them. `grad` is the derivative of the value that
@@ -28,13 +30,28 @@ class Value:
     d_rest: tuple[float, ...] = ()
     __array_ufunc__ = None  # NumPy, leave `array * value` to us
 
-    def __init__(self, data: float) -> None:
+    def __new__(cls, *args: Any, **named: Any) -> Value:
+        (inputs,) = args[2:3] or (named.get("inputs", ()),)
+        return _new(Wide if cls is Value and len(inputs) > 2 else cls)
+
+    def __init__(self, data: float, op: str = "", inputs: Inputs = (), derivatives: Slopes = ()) -> None:
         self.data = number(data)
         self.grad: float = 0  # nothing has been told to it yet
-        self.op = ""
+        self.op = op
         self.a: Value | None = None
         self.b: Value | None = None
         self.da = self.db = 0.0  # two slots instead of a list: most operations have one or two inputs
+        if inputs:
+            self._keep(inputs, derivatives)
+
+    def _keep(self, inputs: Inputs, derivatives: Slopes) -> None:
+        if len(inputs) != len(derivatives):
+            raise ValueError(f"{self.op}: got {len(inputs)} inputs and {len(derivatives)} derivatives")
+        self.a, self.da = inputs[0], derivatives[0]
+        if len(inputs) > 1:
+            self.b, self.db = inputs[1], derivatives[1]
+        if isinstance(self, Wide):
+            self.rest, self.d_rest = tuple(inputs[2:]), tuple(derivatives[2:])
 
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={self.grad})"
@@ -244,22 +261,17 @@ def topological_order(root: Value) -> list[Value]:
 
 
 class Wide(Value):
-    """A value with more than two inputs: those after the second in `rest`, their derivatives in `d_rest`."""
+    """A value with more than two inputs: those after the second in `rest`, their derivatives in `d_rest`.
+
+    Their slots are a subclass's, so that plain values stay small.
+    """
 
     __slots__ = ("d_rest", "rest")
 
 
 def wide_node(data: float, op: str, inputs: Sequence[Value], derivatives: Sequence[float]) -> Value:
     """The result of `op` on one or more inputs, with the derivative of the result with respect to each."""
-    if len(inputs) != len(derivatives):
-        raise ValueError(f"wide_node: got {len(inputs)} inputs and {len(derivatives)} derivatives")
-    made = Wide(data)  # the slots for `rest` are a subclass's: plain values stay small
-    made.op = op
-    made.a, made.da = inputs[0], derivatives[0]
-    if len(inputs) > 1:
-        made.b, made.db = inputs[1], derivatives[1]
-    made.rest, made.d_rest = tuple(inputs[2:]), tuple(derivatives[2:])
-    return made
+    return Wide(data, op, inputs, derivatives)
 
 
 def weighted_sum(weights: Sequence[Value], inputs: Sequence[Value | float], bias: Value) -> Value:

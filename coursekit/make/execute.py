@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from coursekit import needs
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.definitions import SourceError
@@ -31,20 +32,47 @@ def executed(notebook: NotebookNode, path: Path, course: Course) -> NotebookNode
     """A copy of `notebook`, run in the folder of `path`. Raises CourseError with the cell and its line.
 
     What hidden tests show is not kept: grading runs the reference again, and nobody reads those numbers.
+    Cells that need what is missing here keep the output that they have; one that has none is refused.
     """
     made = copy.deepcopy(notebook)
     shown = path.relative_to(course.root)
+    left = _left_out(made, shown)
     try:
         _execute(made, path.parent, course)
     except (CellExecutionError, CellTimeoutError):
         raise _error(made, shown) from None
     except DeadKernelError:
         raise CourseError(f"{shown}: its kernel died; is there memory enough?") from None
+    if left:
+        _count_again(made)
     made.metadata = copy.deepcopy(notebook.metadata)  # as it was: the version of this Python is no news
     for cell in cells(path, made):
         if cell.is_hidden_test:
             cell.node.outputs, cell.node.execution_count = [], None
     return made
+
+
+def _left_out(notebook: NotebookNode, path: Path) -> bool:
+    """Whether cells are left out for want of what they need. Raises CourseError for one without an output."""
+    if gone := needs.missing(needs.of_notebook(notebook)):
+        raise CourseError(f"{path}: its code changed, and it runs only where there is {gone}")
+    found = [cell for cell in cells(path, notebook) if needs.missing(needs.of_cell(cell.node))]
+    for cell in found:
+        if cell.node.execution_count is None:
+            raise SourceError(
+                cell, None, f"is new or changed, and runs only where there is {needs.missing(['torch'])}"
+            )
+    return bool(found)
+
+
+def _count_again(notebook: NotebookNode) -> None:
+    """Number the cells that have run in their order, as if none had been left out."""
+    ran = [cell for cell in notebook.cells if cell.get("execution_count") is not None]
+    for number, cell in enumerate(ran, 1):
+        cell.execution_count = number
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
 
 
 def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
@@ -57,6 +85,7 @@ def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
         record_timing=False,
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
+        skip_cells_with_tag=needs.CELL_TAG if needs.missing([needs.CELL_TAG]) else "",
     )
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(client.execute, env=environment(course), cleanup_kc=True)

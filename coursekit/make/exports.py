@@ -11,7 +11,7 @@ from coursekit.errors import CourseError
 from coursekit.make.definitions import SourceError
 from coursekit.notebooks import Cell, cells, read
 
-DIRECTIVES = ("default_exp", "default_doc", "export", "milestone")
+DIRECTIVES = ("default_exp", "default_doc", "export", "build", "milestone")
 
 _NUMBER = re.compile(r"\d\d")
 _MODULE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*|[a-z0-9_/]+\.cu")
@@ -20,10 +20,19 @@ _BURIED = re.compile(rf"(?:#|//)\|\s*({'|'.join(DIRECTIVES)})\b")
 
 @dataclass(frozen=True)
 class Export:
-    """A cell and the modules that it goes to: each definition to the one in which its name stands."""
+    """A cell and the modules that it goes to: each definition to the one in which its name stands.
+
+    `#| build scalar` below `#| export reference` says that in a learner's own library the answer takes
+    the place of the fast one in `scalar`.
+    """
 
     cell: Cell
     modules: tuple[str, ...]
+
+    def in_mine(self) -> Export:
+        """The same cell, with the modules that `build` puts an answer into."""
+        named = self.cell.directive("build")
+        return self if named is None else Export(self.cell, _valid(self.cell, named))
 
 
 @dataclass

@@ -114,6 +114,11 @@ def _brought(
     made = copy.deepcopy(old)
     if not is_same:
         made.source = cell.source
+        if made.cell_type == "code":
+            made.outputs, made.execution_count = (
+                [],
+                None,
+            )  # of another source: a cell that cannot run here has none
     if cell.metadata != as_it_was.metadata:
         for name in as_it_was.metadata:
             del made.metadata[name]

@@ -43,7 +43,7 @@ def tasks(course: Course) -> Iterator[tuple[Path, list[Answer]]]:
     """Each exercise notebook with the answers that it asks for and exports."""
     for path in originals(course):
         exports = read_source(path, course).exports
-        yield path, [Answer(item.cell.exercise, item) for item in exports if item.cell.exercise]
+        yield path, [Answer(item.cell.exercise, item.in_mine()) for item in exports if item.cell.exercise]
 
 
 @dataclass

@@ -1,6 +1,8 @@
 """The milestone of a chapter: its cells marked `#| milestone` as a script, run on the learner's library.
 
-One marked `#| milestone reward` asks for the chapter's picture of `rewards` at the end."""
+One marked `#| milestone reward` asks for the chapter's picture of `rewards` at the end. What a lesson has
+built itself, its script takes from the library: `#| milestone from minilib.scalar import Value`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from coursekit.course import Course, chapter_number
 from coursekit.make.exports import notebooks_in, shown
 from coursekit.mine.answers import originals
 from coursekit.mine.library import environment
-from coursekit.notebooks import cells, read
+from coursekit.notebooks import Cell, cells, read
 
 MILESTONE_SECONDS = 120
 REWARD = """\
@@ -38,10 +40,16 @@ def scripts(course: Course, chapters: set[str]) -> dict[str, str]:
 def _script(path: Path, name: str, course: Course) -> str | None:
     marked = [cell for cell in cells(path, read(path)) if cell.directive("milestone") is not None]
     title = f'"""The milestone of {shown(path, course)} on your own library."""'
-    parts = [_without_directives(cell.source) for cell in marked]
+    parts = [_taken(cell) + _without_directives(cell.source) for cell in marked]
     if any(cell.directive("milestone") == "reward" for cell in marked):
         parts.append(REWARD)
     return "\n\n".join([title, *parts]) + "\n" if marked else None
+
+
+def _taken(cell: Cell) -> str:
+    """The import that a milestone's cell has in place of what the lesson built."""
+    argument = cell.directive("milestone") or ""
+    return f"{argument}\n" if argument.startswith("from ") else ""
 
 
 def _without_directives(source: str) -> str:

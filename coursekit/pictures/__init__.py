@@ -16,6 +16,7 @@ from coursekit.pictures.arrays import (
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
 from coursekit.pictures.compiled import compiled
+from coursekit.pictures.contracts import draw_strides, draw_told, draw_verdicts
 from coursekit.pictures.devices import draw_moved, draw_places, draw_who
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
 from coursekit.pictures.kernels import (
@@ -63,6 +64,7 @@ from coursekit.pictures.networks import (
     draw_reasons,
     draw_signals,
 )
+from coursekit.pictures.operators import draw_calls, draw_dispatch, draw_fits, time_calls
 from coursekit.pictures.plots import (
     BLUE,
     ORANGE,
@@ -74,7 +76,9 @@ from coursekit.pictures.plots import (
 )
 from coursekit.pictures.products import draw_columns, draw_limits, draw_registers
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
+from coursekit.pictures.scalars import Film, draw_film, draw_speakers, judge_backward, judge_plus
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
+from coursekit.pictures.shipping import draw_asked, draw_compiled, draw_streams, draw_tag
 from coursekit.pictures.states import (
     draw_answers,
     draw_budget,

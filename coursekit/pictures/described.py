@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -84,10 +84,13 @@ def moving(name: str, script: str, data: str, png: bytes, alt: str, width: int |
     return Described(png, alt, f'{place}\n<script>({script})("{key}", ...{data})</script>', width)
 
 
-def stepper(frames: Sequence[Described], label: str, about: str, still: Described | None = None) -> Described:
+def stepper(
+    frames: Sequence[Described], label: str, about: str, still: Described | None = None, play: bool = False
+) -> Described:
     """A slider through `frames`. Where no script runs stands `still`, or the last frame.
 
-    `label` stands beside the slider; `about` says what it moves, for those who do not see it.
+    `label` stands beside the slider; `about` says what it moves, for those who do not see it. With `play` a
+    button shows one after the other.
     """
     still, last = still or frames[-1], len(frames) - 1
     key = f"frames-{_key(''.join(as_text(frame.png) for frame in frames))}"
@@ -100,8 +103,35 @@ def stepper(frames: Sequence[Described], label: str, about: str, still: Describe
         f'<label>{escape(label)} <input type="range" min="0" max="{last}" value="{last}" step="1" '
         f'{OWN_KEYS} aria-label="{escape(about)}" style="width: 240px"> <output>{last}</output></label>'
     )
-    place = f'<div id="{key}" data-picture>{slider}{images}</div>'
+    button = '<button style="margin-right: 1em">play</button>' if play else ""
+    place = f'<div id="{key}" data-picture>{button}{slider}{images}</div>'
     return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>')
+
+
+def chooser(
+    frames: Mapping[tuple[str, ...], Described], choices: Mapping[str, Sequence[str]], still: Described
+) -> Described:
+    """Buttons, a row for each choice, that bring the frame whose key is chosen. First stands `still`."""
+    key = f"choice-{_key(''.join(as_text(frame.png) for frame in frames.values()))}"
+    chosen = next(names for names, frame in frames.items() if frame is still)
+    rows = "".join(
+        f'<fieldset style="border: 0; padding: 2px 0; margin: 0"><legend style="float: left; padding: 0">'
+        f"{escape(label)}&nbsp;</legend>"
+        + "".join(
+            f'<label style="margin-left: 8px"><input type="radio" name="{key}-{i}" value="{escape(option)}" '
+            f"{OWN_KEYS}{' checked' if option == chosen[i] else ''}> {escape(option)}</label>"
+            for option in options
+        )
+        + "</fieldset>"
+        for i, (label, options) in enumerate(choices.items())
+    )
+    images = "".join(
+        f'<img src="{_address(frame.png)}" alt="{escape(frame.alt)}" data-chosen="{escape("|".join(names))}"'
+        f' style="display: {"block" if frame is still else "none"}">'
+        for names, frame in frames.items()
+    )
+    place = f'<div id="{key}" data-picture>{rows}{images}</div>'
+    return Described(still.png, still.alt, f'{place}\n<script>({_CHOOSE})("{key}")</script>')
 
 
 def _key(text: str) -> str:
@@ -115,5 +145,30 @@ _STEP = """(id) => {
   slider.oninput = () => {
     images.forEach((image, i) => { image.style.display = i == slider.value ? "block" : "none"; });
     place.querySelector("output").textContent = slider.value;
+  };
+  const button = place.querySelector("button");
+  let clock = 0;
+  const stop = () => { clearInterval(clock); clock = 0; button.textContent = "play"; };
+  if (button) button.onclick = () => {
+    if (clock) { stop(); return; }
+    if (slider.value == slider.max) slider.value = 0; else slider.stepUp();
+    slider.oninput();
+    button.textContent = "stop";
+    clock = setInterval(() => {
+      if (slider.value == slider.max || !place.isConnected) { stop(); return; }
+      slider.stepUp();
+      slider.oninput();
+    }, 400);
+  };
+}"""
+
+_CHOOSE = """(id) => {
+  const place = document.getElementById(id);
+  if (!place) return;
+  place.onchange = () => {
+    const chosen = [...place.querySelectorAll("input:checked")].map((one) => one.value).join("|");
+    place.querySelectorAll("img").forEach((image) => {
+      image.style.display = image.dataset.chosen === chosen ? "block" : "none";
+    });
   };
 }"""

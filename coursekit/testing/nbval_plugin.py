@@ -1,6 +1,7 @@
 """A pytest plugin for nbval: kernels over Unix sockets, text compared, no cell left unrun.
 
-Hidden tests must run without an error, and that is all: what they show is not stored.
+Hidden tests must run without an error, and that is all: what they show is not stored. What needs PyTorch is
+skipped where that is missing (see coursekit/needs.py).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell
 
+from coursekit import needs
 from coursekit.notebooks import HIDDEN
 from coursekit.sockets import SocketKernelManager
 
@@ -26,6 +28,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.parent.skip_compare = (*skipped, *(kind for kind in NOT_COMPARED if kind not in skipped))
         if HIDDEN[0] in item.cell.source:
             item.options["check"] = False
+        gone = needs.missing([*needs.of_notebook(item.parent.nb), *needs.of_cell(item.cell)])
+        if gone:
+            item.add_marker(pytest.mark.skip(reason=f"missing: {gone}"))
 
 
 @pytest.hookimpl(trylast=True)

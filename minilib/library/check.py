@@ -1,4 +1,11 @@
-"""`opcheck`: does an operator keep its promises? Five tests, each a function."""
+"""`opcheck`: does an operator keep its promises? Five tests of one operator on one sample of arguments.
+
+Taught in chapters/08b_contracts.ipynb and solutions/08b_contracts.ipynb: what they export is edited there,
+then `make promote`.
+
+A test is called as `test(op, args, kwargs)` and raises where a promise is broken. `opcheck` makes the samples
+of the arguments that it is given: in several layouts, cut to one element, and cut to none.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +13,28 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from minilib.engine import DEVICES, Array, array_module, no_grad, propagate
-from minilib.library.operators import CustomOpDef, OperatorCall, Parts, Result, changed, tensors_in
+from minilib.library.operators import CustomOpDef, Parts, Result, changed, tensors_in
 from minilib.tensor import Tensor
 
 __all__ = ["OpCheckError", "opcheck"]
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 
 class OpCheckError(Exception):
     """A promise that an operator does not keep."""
 
 
-@dataclass
-class Sample:
-    """Arguments for one call, and in words how they lie in memory; `sure`: the operator has to take them."""
-
-    words: str
-    inputs: tuple[Any, ...]
-    options: dict[str, Any]
-    sure: bool = True
+# Layouts: the same numbers, otherwise in memory
 
 
-def given(x: Array) -> Array:
+def unchanged(x: Array) -> Array:
     """A copy whose axes are in the same order in memory; those that were expanded still are."""
     once = x[tuple(slice(1) if step == 0 else slice(None) for step in x.strides)]
     order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
@@ -45,12 +47,12 @@ def contiguous(x: Array) -> Array:
 
 
 def transposed(x: Array) -> Array:
-    """The same numbers; the first axis is the fastest in memory."""
+    """The first axis is the fastest in memory."""
     return x.transpose().copy(order="C").transpose()
 
 
 def sliced(x: Array) -> Array:
-    """The same numbers; every other place in memory holds something else."""
+    """Every other place in memory holds something else."""
     nothing = {"f": math.nan, "b": True}.get(x.dtype.kind, 99)
     room = array_module(x).full([2 * n + 1 for n in x.shape], nothing, x.dtype)
     part = room[(*(slice(1, None, 2) for _ in x.shape), ...)]
@@ -63,307 +65,255 @@ def expanded(x: Array) -> Array:
     return array_module(x).broadcast_to(x[(slice(1),) * x.ndim], x.shape)
 
 
-LAYOUTS = (given, contiguous, transposed, sliced, expanded)
+LAYOUTS = (unchanged, contiguous, transposed, sliced, expanded)
 
 
-def samples(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Sample]:
-    """The arguments in every layout; and smaller ones, which the operator may refuse."""
-    for layout in LAYOUTS:
-        sample = laid(op, Sample(f"{layout.__name__} inputs", inputs, options), layout)
-        if layout is expanded:  # numbers that are all equal may be refused, however they lie
-            copied = laid(op, sample, contiguous)
-            copied.sure = False
-            sample.sure = called(op, copied) is not None
-        yield sample
-    yield from smaller(inputs, options)
+def laid(args: Args, layout: Callable[[Array], Array]) -> Args:
+    """Fresh leaves with the numbers of the arguments in this layout."""
+    return changed(args, lambda x: Tensor(layout(x.data)).requires_grad_(x.requires_grad))
 
 
-def laid(op: CustomOpDef, sample: Sample, layout: Callable[[Array], Array]) -> Sample:
-    """Fresh leaves with the numbers of a sample in this layout."""
-    written = {id(x) for x in tensors_in(op.written_of(sample.inputs))}
-
-    def change(x: Tensor) -> Tensor:
-        # Nobody can write into an expanded array.
-        array = contiguous(x.data) if id(x) in written and layout in (given, expanded) else layout(x.data)
-        return Tensor(array).requires_grad_(x.requires_grad)
-
-    return Sample(sample.words, changed(sample.inputs, change), sample.options, sample.sure)
+# Samples
 
 
-def smaller(inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Sample]:
-    """The arguments cut to one number each, and without any along all axes of one length."""
+def samples(op: CustomOpDef, args: Args, kwargs: Kwargs) -> Iterator[tuple[str, Callable[[], Args]]]:
+    """In words how arguments lie in memory, and what makes them anew for each test.
 
-    def cut(words: str, to: Callable[[int], int]) -> Sample:
+    All layouts of what was given, which the operator has to take; and smaller ones, which it may refuse.
+    """
+    written = {id(x) for x in tensors_in(op.written_of(args))}
+
+    def make(layout: Callable[[Array], Array]) -> Args:
         def change(x: Tensor) -> Tensor:
-            part = x.data[tuple(slice(to(n)) for n in x.shape)]
-            array = contiguous(part if x.dtype.kind == "f" else part * 0)  # an index must fit the new lengths
-            return Tensor(array).requires_grad_(x.requires_grad)
+            # Nobody can write into an expanded array.
+            fixed = id(x) in written and layout in (unchanged, expanded)
+            return laid((x,), contiguous if fixed else layout)[0]
 
-        return Sample(words, changed(inputs, change), options, sure=False)
+        return changed(args, change)
 
-    tensors = [*tensors_in(inputs)]
-    yield cut("inputs of one element", lambda n: min(n, 1))
-    # What an index counts must not vanish.
-    lengths = {
-        n for x in tensors for n in x.shape if all(n in y.shape for y in tensors if y.dtype.kind in "iu")
-    }
-    for length in sorted(lengths):
-        yield cut(f"empty inputs ({length} cut to 0)", functools.partial(_without, length))
-
-
-def _without(length: int, n: int) -> int:
-    return 0 if n == length else n
+    for layout in LAYOUTS:
+        # Numbers that are all equal may be refused, however they lie.
+        if layout is not expanded or accepts(op, laid(make(expanded), contiguous), kwargs):
+            yield f"{layout.__name__} inputs", functools.partial(make, layout)
+    for words, cut in cuts(args):
+        if accepts(op, laid(args, cut), kwargs):
+            yield words, functools.partial(laid, args, cut)
 
 
-def called(op: CustomOpDef, sample: Sample) -> tuple[Tensor, ...] | None:
-    """The results; None where the operator refuses arguments that it may refuse."""
+def cuts(args: Args) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """To one number each, and to none along all axes of one length."""
+    yield "inputs of one element", lambda x: cut(x, [min(n, 1) for n in x.shape])
+    tensors = [*tensors_in(args)]
+    indices = [x.shape for x in tensors if x.dtype.kind in "iu"]  # what an index counts must not vanish
+    for gone in sorted({n for x in tensors for n in x.shape if all(n in shape for shape in indices)}):
+        yield f"empty inputs ({gone} cut to 0)", functools.partial(emptied, gone)
+
+
+def emptied(length: int, x: Array) -> Array:
+    return cut(x, [0 if n == length else n for n in x.shape])
+
+
+def cut(x: Array, shape: Sequence[int]) -> Array:
+    part = x[tuple(map(slice, shape))]
+    return contiguous(part if x.dtype.kind == "f" else part * 0)  # an index must fit the new lengths
+
+
+def accepts(op: CustomOpDef, args: Args, kwargs: Kwargs) -> bool:
+    """Call the operator: whether it takes these arguments."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            if not sample.sure:
-                warnings.simplefilter("ignore")  # of the mean of nothing
-            made = op(*sample.inputs, **sample.options)
-    except Exception as error:
-        if not sample.sure:
-            return None
-        raise OpCheckError(f"{sample.words}: {error}") from error
-    return () if made is None else (made,) if isinstance(made, Tensor) else made
-
-
-def numbers(x: Tensor) -> bytes:
-    return DEVICES[type(x.data)].to_numpy(x.data).tobytes()
-
-
-# 1: it writes only where it says so, and returns new memory
-
-
-def test_schema(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """No argument changes but those in `mutates_args`, and no result lies in the memory of an argument."""
-    for sample in samples(op, inputs, options):
-        written = {id(x) for x in tensors_in(op.written_of(sample.inputs))}
-        watched = [x for x in tensors_in(sample.inputs) if id(x) not in written]
-        before = [numbers(x) for x in watched]
-        called(op, sample)  # which refuses results that alias
-        for x, was in zip(watched, before):
-            if numbers(x) != was:
-                raise OpCheckError(
-                    f"{sample.words}: it writes into an argument that mutates_args does not name"
-                )
-
-
-# 2: backward is registered
-
-
-def test_autograd_registration(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Where an argument wants a gradient and a result can have one, there is a formula."""
-    sample = laid(op, Sample("given inputs", inputs, options), given)
-    if any(x.requires_grad for x in called(op, sample) or ()) and op.formula is None:
-        raise OpCheckError("an argument requires a gradient, and there is no formula: use register_autograd")
-
-
-# 3: the fake tells the truth
-
-
-def test_faketensor(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """The fake gives results of the same shape, dtype and strides as the kernel.
-
-    Along an axis of length 1 there is no stride, and what an expanded argument leads to is nobody's promise.
-    """
-    for sample in samples(op, inputs, options):
-        with no_grad():
-            real = called(op, sample)
-            if real is None:
-                continue
-            blank = changed(sample.inputs, lambda x: x.detach().to("meta"))
-            try:
-                fake = op(*blank, **sample.options)
-            except Exception as error:
-                raise OpCheckError(f"{sample.words}: the fake fails: {error}") from error
-        faked = () if fake is None else (fake,) if isinstance(fake, Tensor) else fake
-        strides = all(0 not in x.stride() for x in tensors_in(sample.inputs))
-        for i, (a, b) in enumerate(zip(real, faked)):
-            told, true = described(b, strides), described(a, strides)
-            if told != true:
-                raise OpCheckError(f"{sample.words}: result {i} is {true}, and the fake says {told}")
-
-
-def described(x: Tensor, strides: bool) -> str:
-    """Shape and dtype, and the strides that count."""
-    steps = [step if n > 1 else "any" for n, step in zip(x.shape, x.stride())]
-    return f"{x.dtype} of shape {x.shape}" + (f" with strides {steps}" if strides and x.numel() else "")
-
-
-# 4: gradients are right
-
-
-def test_gradients(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Backward gives what difference quotients give, at up to 50 numbers of each argument, drawn.
-
-    A number passes between the slopes on either side, so that a kink does not count as a mistake; where the
-    operator is not defined on both sides none is asked. In float64 where the operator computes in it.
-    """
-    for sample in (Sample("given inputs", inputs, options), *smaller(inputs, options)):
-        precise = laid(op, sample, lambda x: contiguous(x.astype(np.float64)) if x.dtype.kind == "f" else x)
-        fine = computes_in_float64(op, precise)
-        sample = precise if fine else laid(op, sample, contiguous)
-        grads = backward_of(op, sample, contiguous)
-        if grads is not None:
-            compare_with_quotients(op, sample, grads, np.float64 if fine else np.float32)
-
-
-def computes_in_float64(op: CustomOpDef, sample: Sample) -> bool:
-    """Whether a change that float32 cannot hold changes a result in float64."""
-    nudged = laid(op, sample, lambda x: x * (1 + 1e-10) if x.dtype.kind == "f" else x)
-    try:
-        with no_grad():
-            pairs = [*zip(called(op, sample) or (), called(op, nudged) or ())]
-    except OpCheckError:  # it takes no float64
+        op(*args, **kwargs)
+    except Exception:
         return False
-    return any(a.dtype == np.float64 and numbers(a) != numbers(b) for a, b in pairs)
+    return True
 
 
-def seeds_of(results: Sequence[Tensor], layout: Callable[[Array], Array]) -> list[Array | None]:
-    """A gradient for each result that can have one, drawn, in this layout."""
+# What the tests are made of
+
+
+def results_of(op: CustomOpDef, args: Args, kwargs: Kwargs) -> list[Tensor]:
+    """Call the operator: its results, one or several or none, as a list."""
+    return [*tensors_in([op(*args, **kwargs)])]
+
+
+def numbers(tensors: Sequence[Tensor]) -> list[bytes]:
+    """What stands in memory, to be compared with what stands there later."""
+    return [DEVICES[type(x.data)].to_numpy(x.data).tobytes() for x in tensors]
+
+
+def described(x: Tensor) -> str:
+    """Shape and dtype, and the strides of axes that have one: longer than 1, in an array that has numbers."""
+    steps = [step if n > 1 else "any" for n, step in zip(x.shape, x.stride())]
+    return f"{x.dtype} of shape {x.shape}" + (f" with strides {steps}" if x.numel() else "")
+
+
+def drawn(results: Sequence[Tensor], *layouts: Callable[[Array], Array]) -> list[Tensor | None]:
+    """For each result that can have one a gradient, always the same numbers, in these layouts in turn."""
     draw = np.random.default_rng(0).uniform
-    return [
-        layout(array_module(x.data).asarray(draw(0.5, 1.5, x.shape).astype(x.dtype)))
-        if x.requires_grad
-        else None
-        for x in results
-    ]
+    made: list[Tensor | None] = []
+    for x in results:
+        array = array_module(x.data).asarray(draw(0.5, 1.5, x.shape).astype(x.dtype))
+        for layout in layouts:
+            array = layout(array)
+        made.append(Tensor(array) if x.requires_grad else None)
+    return made
 
 
-def backward_of(
-    op: CustomOpDef, sample: Sample, layout: Callable[[Array], Array]
-) -> list[Array | None] | None:
-    """The gradient of each tensor among the arguments, from gradients of the results in this layout.
+def gradients(results: Sequence[Tensor], seeds: Sequence[Tensor | None], args: Args) -> list[Tensor | None]:
+    """Backward: the gradient of each tensor among `args`, from `seeds`, those of all results of one call."""
+    function = next(x.function for x in results if x.requires_grad)
+    call = function.call if isinstance(function, Result) else function
+    arrays = [None if seed is None else seed.data for seed in seeds]
+    assert call is not None
+    found = propagate(call, arrays[0] if len(arrays) == 1 else Parts(*arrays))
+    return [Tensor(found[x][0]) if x in found else None for x in tensors_in(args)]
 
-    None where nothing can have one. Raises OpCheckError where backward writes into what it is given.
+
+def in_float64(op: CustomOpDef, args: Args, kwargs: Kwargs) -> Args:
+    """Copies of the arguments, in float64 where the operator computes in it: quotients need the digits.
+
+    It does if changes that float32 cannot hold change a result.
     """
-    results = called(op, sample)
-    if not results or not any(x.requires_grad for x in results):
-        return None
-    first = next(x.function for x in results if x.requires_grad)
-    call = first.call if isinstance(first, Result) else first
-    assert isinstance(call, OperatorCall)
-    # An operator has no memory: a call with other numbers before backward must not matter.
-    other = Sample(sample.words, sample.inputs, sample.options, sure=False)
-    called(op, laid(op, other, lambda x: x * x.dtype.type(0.5) if x.dtype.kind == "f" else x))
-    seeds = seeds_of(results, layout)
-    watched = [Tensor(seed) for seed in seeds if seed is not None] + [*tensors_in(sample.inputs)]
-    before = [numbers(x) for x in watched]
-    try:
-        with np.errstate(all="ignore"):
-            found = propagate(call, seeds[0] if len(seeds) == 1 else Parts(*seeds))
-    except Exception as error:
-        raise OpCheckError(f"{sample.words}, {layout.__name__} gradients: backward fails: {error}") from error
-    if [numbers(x) for x in watched] != before:
-        raise OpCheckError(
-            f"{sample.words}: backward writes into a gradient or an argument that it was given"
-        )
-    return [found[x][0] if x in found else None for x in tensors_in(sample.inputs)]
+    draw = np.random.default_rng(0).uniform
 
+    def nudged(x: Array) -> Array:
+        return x + 1e-10 * (1 + abs(x)) * array_module(x).asarray(draw(size=x.shape))
 
-def compare_with_quotients(
-    op: CustomOpDef, sample: Sample, grads: list[Array | None], computed: type[np.floating[Any]]
-) -> None:
-    """Compare gradients with quotients of numbers that were computed in `computed`, or in float16."""
-    for i, (x, grad) in enumerate(zip(tensors_in(sample.inputs), grads)):
-        if not x.requires_grad:
-            continue
-        rounding = max(float(np.finfo(dtype).eps) for dtype in (x.dtype, computed))
-        eps = rounding ** (1 / 3)  # shorter steps lose digits in the difference, longer ones see the curve
-        places = np.random.default_rng(0).permutation(x.numel())[:50]
-        for place in places.tolist():
-            index = np.unravel_index(place, x.shape)
-            got = 0.0 if grad is None else float(grad[index])
-            left, right, size = slopes(op, sample, x.data, index, eps)
-            low, high = min(left, right), max(left, right)
-            slack = 2 * eps * max(abs(low), abs(high)) + 20 * rounding * size / eps
-            if got < low - slack or got > high + slack or (math.isnan(got) and not math.isnan(low + high)):
-                raise OpCheckError(
-                    f"{sample.words}: tensor {i} at {tuple(map(int, index))} has gradient {got:.6g}, and the "
-                    f"difference quotients are {left:.6g} and {right:.6g}"
-                )
+    wide = laid(args, lambda x: contiguous(x.astype(np.float64) if x.dtype.kind == "f" else x))
+    near = laid(wide, lambda x: nudged(x) if x.dtype.kind == "f" else x)
+    if accepts(op, wide, kwargs) and accepts(op, near, kwargs):
+        before, after = results_of(op, wide, kwargs), results_of(op, near, kwargs)
+        if any(x.dtype == np.float64 for x in before) and numbers(before) != numbers(after):
+            return wide
+    return laid(args, contiguous)
 
 
 def slopes(
-    op: CustomOpDef, sample: Sample, array: Array, index: Any, eps: float
-) -> tuple[float, float, float]:
-    """The difference quotients on either side, and how large the numbers are whose difference they are."""
+    op: CustomOpDef, args: Args, kwargs: Kwargs, seeds: Sequence[Tensor | None]
+) -> Iterator[tuple[int, tuple[int, ...], float, float]]:
+    """(i, place, low, high): the derivative of sum(seed * result) by tensor i of `args` lies between both.
 
-    def total() -> tuple[float, float]:
+    From the difference quotient on one side to that on the other, so that a kink is no mistake, and what
+    rounding adds. At up to 20 places, drawn, of each tensor that requires a gradient, where both are defined.
+    """
+
+    def total(absolute: Callable[[Any], Any] = lambda x: x) -> float:
         with no_grad():
-            results = called(op, sample) or ()
-        pairs = [
-            (
-                float((seed * x.data).astype(np.float64).sum()),
-                float(abs(seed * x.data).astype(np.float64).sum()),
-            )
-            for x, seed in zip(results, seeds)
-            if seed is not None
-        ]
-        return sum(one for one, _ in pairs), sum(size for _, size in pairs)
+            pairs = zip(results_of(op, args, kwargs), seeds)
+        return sum(
+            float(absolute(s.data * x.data).astype(np.float64).sum()) for x, s in pairs if s is not None
+        )
 
-    seeds = seeds_of(called(op, sample) or (), contiguous)
-    before = float(array[index])
-    middle, size = total()
-    sides = []
-    for step in (-eps, eps):
-        array[index] = before + step
-        moved = float(array[index]) - before  # not quite eps in float32
-        sides.append((total()[0] - middle) / moved)
-        array[index] = before
-    return sides[0], sides[1], size
-
-
-# 5: nothing depends on how numbers lie in memory
+    middle, size = total(), total(abs)
+    for i, x in enumerate(tensors_in(args)):
+        if not x.requires_grad:
+            continue
+        eps = max(float(np.finfo(one.dtype).eps) for one in (x, *seeds) if one is not None)
+        step = eps ** (1 / 3)  # shorter ones lose digits in the difference, longer ones see the curve
+        for flat in np.random.default_rng(0).permutation(x.numel())[:20]:
+            place = tuple(map(int, np.unravel_index(flat, x.shape)))
+            before, sides = float(x.data[place]), []
+            for there in (before - step, before + step):
+                x.data[place] = there
+                moved = float(x.data[place]) - before  # not quite a step in float32
+                sides.append((total() - middle) / moved)
+            x.data[place] = before
+            slack = 2 * step * max(map(abs, sides)) + 20 * eps * size / step
+            if not math.isnan(slack):
+                yield i, place, min(sides) - slack, max(sides) + slack
 
 
-def test_layouts(op: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Results and gradients are those of contiguous arguments and gradients with the same numbers."""
-    for sample in samples(op, inputs, options):
-        compare_layouts(op, sample, contiguous)
-        compare_layouts(op, laid(op, sample, contiguous), expanded)
-    for layout in (transposed, sliced):
-        compare_layouts(op, laid(op, Sample("contiguous inputs", inputs, options), contiguous), layout)
+def outcome(
+    op: CustomOpDef, args: Args, kwargs: Kwargs, *layouts: Callable[[Array], Array]
+) -> list[Tensor | None]:
+    """Results, arguments that were written into, and all gradients, from gradients in these layouts."""
+    results = results_of(op, args, kwargs)
+    made: list[Tensor | None] = [x.detach().clone() for x in (*results, *tensors_in(op.written_of(args)))]
+    if any(x.requires_grad for x in results):
+        made += gradients(results, drawn(results, *layouts), args)
+    return made
 
 
-def compare_layouts(op: CustomOpDef, sample: Sample, layout: Callable[[Array], Array]) -> None:
-    """Compare this sample, and gradients in this layout, with copies of both that are contiguous."""
+def equal(some: Sequence[Tensor | None], others: Sequence[Tensor | None]) -> bool:
+    """Whether two outcomes agree but for rounding: another order of additions is no mistake."""
+    pairs = [
+        [None if x is None else DEVICES[type(x.data)].to_numpy(x.data) for x in pair]
+        for pair in zip(some, others, strict=True)
+    ]
+    # Gradients may cancel: how large the numbers are that were added is told by all others.
+    largest = [np.max(np.abs(a), initial=0, where=np.isfinite(a)) for a, _ in pairs if a is not None]
 
-    def copied(x: Array) -> Array:
-        return contiguous(layout(x))
+    def alike(a: Any, b: Any) -> bool:
+        if a is None or b is None:
+            return a is b
+        if a.dtype.kind != "f" or a.shape != b.shape:
+            return np.array_equal(a, b)
+        rounding = 1000 * float(np.finfo(a.dtype).eps)
+        return np.allclose(a, b, rtol=rounding, atol=rounding * float(max(largest)), equal_nan=True)
 
-    plain = laid(op, sample, contiguous)
-    expected, got = outcome(op, plain, copied), outcome(op, sample, layout)
-    if expected is None or got is None:
-        return  # refused, and may be
-    # Gradients may cancel: how large they are is told by others, which differ from place to place.
-    usual = outcome(op, plain, contiguous) if layout is expanded else expected
-    for a, b, like in zip(expected, got, usual or expected):
-        if (a is None) != (b is None) or (a is not None and not close(a, b, like)):
+    return all(alike(a, b) for a, b in pairs)
+
+
+# The tests
+
+
+def test_schema(op: CustomOpDef, args: Args, kwargs: Kwargs) -> None:
+    """No argument changes but those in `mutates_args`, and no result lies in the memory of an argument."""
+    written = [*tensors_in(op.written_of(args))]
+    others = [x for x in tensors_in(args) if not any(x is one for one in written)]
+    before = numbers(others)
+    op(*args, **kwargs)  # a call refuses results that lie in the memory of an argument, or of each other
+    if numbers(others) != before:
+        raise OpCheckError("it writes into an argument that mutates_args does not name")
+
+
+def test_autograd_registration(op: CustomOpDef, args: Args, kwargs: Kwargs) -> None:
+    """Where an argument requires a gradient and a result can have one, there is a formula."""
+    if any(x.requires_grad for x in results_of(op, args, kwargs)) and op.formula is None:
+        raise OpCheckError("an argument requires a gradient, and there is no formula: use register_autograd")
+
+
+def test_faketensor(op: CustomOpDef, args: Args, kwargs: Kwargs) -> None:
+    """The fake gives results of the same shape, dtype and strides as the kernel."""
+    blank = changed(args, lambda x: x.detach().to("meta"))
+    with no_grad():
+        real, fake = results_of(op, args, kwargs), results_of(op, blank, kwargs)
+    for i, (a, b) in enumerate(zip(real, fake, strict=True)):
+        if described(a) != described(b):
+            raise OpCheckError(f"result {i} is {described(a)}, and the fake says {described(b)}")
+
+
+def test_gradients(op: CustomOpDef, args: Args, kwargs: Kwargs) -> None:
+    """Backward gives what difference quotients give, and writes into nothing that it is given."""
+    args = in_float64(op, args, kwargs)
+    results = results_of(op, args, kwargs)
+    if not any(x.requires_grad for x in results):
+        return
+    accepts(op, laid(args, lambda x: x[(slice(None, None, -1),) * x.ndim]), kwargs)  # it has no memory
+    seeds = drawn(results)
+    watched = [*tensors_in(seeds), *tensors_in(args)]
+    before = numbers(watched)
+    grads = gradients(results, seeds, args)
+    if numbers(watched) != before:
+        raise OpCheckError("backward writes into a gradient or an argument that it was given")
+    for i, place, low, high in slopes(op, args, kwargs, seeds):
+        grad = grads[i]
+        got = 0.0 if grad is None else float(grad.data[place])
+        if not low <= got <= high:
             raise OpCheckError(
-                f"{sample.words}, {layout.__name__} gradients: other numbers than with contiguous ones"
+                f"tensor {i} at {place} has gradient {got:.6g}, and difference quotients lie between "
+                f"{low:.6g} and {high:.6g}"
             )
 
 
-def outcome(op: CustomOpDef, sample: Sample, layout: Callable[[Array], Array]) -> list[Array | None] | None:
-    """Results, arguments that were written into, and gradients of all arguments."""
-    results = called(op, sample)
-    if results is None:
-        return None
-    made = [x.data.copy() for x in (*results, *tensors_in(op.written_of(sample.inputs)))]
-    return made + (backward_of(op, sample, layout) or [])
+def test_layouts(op: CustomOpDef, args: Args, kwargs: Kwargs) -> None:
+    """Results and gradients are those of contiguous arguments and gradients with the same numbers."""
+    for layout in (contiguous, transposed, sliced, expanded):
+        plain = outcome(op, laid(args, contiguous), kwargs, layout, contiguous)
+        if not equal(plain, outcome(op, args, kwargs, layout)):
+            raise OpCheckError(f"{layout.__name__} gradients: other numbers than with contiguous ones")
 
 
-def close(a: Array, b: Array, like: Array) -> bool:
-    """Equal but for rounding of numbers as large as `like`: another order of additions is no mistake."""
-    a, b, like = (DEVICES[type(x)].to_numpy(x) for x in (a, b, like))
-    if a.shape != b.shape or a.dtype.kind != "f":
-        return a.shape == b.shape and np.array_equal(a, b)
-    eps = float(np.finfo(a.dtype).eps) * 1000
-    size = max(float(np.max(np.abs(x), initial=0, where=np.isfinite(x))) for x in (a, like))
-    return np.allclose(a, b, rtol=eps, atol=eps * size, equal_nan=True)
+# All of them
 
 
 TESTS = {
@@ -389,13 +339,17 @@ def opcheck(
     the arguments that it is given, and has `test_aot_dispatch_dynamic`.)
     """
     inputs, options = op.schema.bind(op.name, args, kwargs or {})
-    found: dict[str, Any] = {}
-    for name in [test_utils] if isinstance(test_utils, str) else test_utils:
-        try:
-            TESTS[name](op, inputs, options)
-            found[name] = "SUCCESS"
-        except OpCheckError as error:
-            if raise_exception:
-                raise OpCheckError(f"opcheck({op.name}): {name}: {error}") from error
-            found[name] = error
+    names = [test_utils] if isinstance(test_utils, str) else [*test_utils]
+    found: dict[str, Any] = dict.fromkeys(names, "SUCCESS")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the mean of nothing
+        for words, make in samples(op, inputs, options):
+            for name in names:
+                try:
+                    if found[name] == "SUCCESS":
+                        TESTS[name](op, make(), options)
+                except Exception as error:
+                    found[name] = OpCheckError(f"{words}: {error}")
+                    if raise_exception:
+                        raise OpCheckError(f"opcheck({op.name}): {name}: {words}: {error}") from error
     return found

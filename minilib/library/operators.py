@@ -1,16 +1,24 @@
-"""Operators: a table from devices to kernels, and what backward needs of a call."""
+"""Operators: a table from devices to kernels, and what backward needs of a call.
+
+Taught in chapters/08a_dispatch.ipynb and solutions/08a_dispatch.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from minilib.engine import (  # isort: skip
-    Array, Function, _clock, array_module, mode, no_grad, owner_of, refuse_write, wrote,
-)  # fmt: skip
+from minilib.engine import Array, Function, _clock, array_module, mode, no_grad, wrote
+from minilib.library.refusals import (
+    fitting_gradients,
+    refuse_aliases,
+    refuse_device,
+    refuse_history,
+    refuse_mixture,
+)
 from minilib.library.schema import Schema, schema_of
 from minilib.meta import META
 from minilib.tensor import Tensor
@@ -26,12 +34,11 @@ OPERATORS: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """A call finds the kernel for the device of its tensors, and remembers what backward needs."""
+    """A table from devices to kernels. A call runs one of them, and remembers what backward needs."""
 
     def __init__(self, name: str, schema: Schema) -> None:
         self.name, self.schema = name, schema
         self.kernels: dict[str | None, Callable[..., Any]] = {}  # by device; None: where there is no other
-        self.fake: Callable[..., Any] | None = None
         self.formula: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
 
@@ -58,7 +65,7 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """What makes of tensors without numbers results of the right shape, dtype and strides."""
-        self.fake = fn
+        self.kernels[META.name] = fn
         return fn
 
     def register_autograd(
@@ -79,50 +86,40 @@ class CustomOpDef:
     # A call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        inputs, options = self.schema.bind(self.name, args, kwargs)
-        tensors = [*tensors_in(inputs)]
+        inputs, options = self.bound(args, kwargs)
+        tensors = tensors_in(inputs)
         kernel = self.kernel_for(self.device_of(tensors))
-        written = [*tensors_in(self.written_of(inputs))]
-        remembered = mode.grad_enabled and any(x.requires_grad for x in tensors)
-        if written and remembered:
-            self.refuse_history(written)
         with opaque():
-            made = self.run(kernel, changed(inputs, Tensor.detach), options)
-        results = tuple(x.detach() for x in self.schema.results(self.name, made))
-        self.refuse_aliases(results, tensors)
-        for x in written:
-            wrote(x.data)  # a kernel may have written past the tensor: backward must know
-        if remembered or mode.tracer is not None:
-            call = OperatorCall(self, inputs, options, tensors)
-            if remembered:
-                call.remember(inputs, results)
-            if mode.tracer is not None:
-                for x in results:
-                    mode.tracer(x.function or call, tuple(tensors), x)
-        return None if not results else results[0] if self.schema.single else results
+            made = self.run(kernel, inputs, options)
+        results = self.results(made, inputs)
+        if mode.grad_enabled and any(x.requires_grad for x in tensors):
+            OperatorCall(self, tensors).remember(inputs, options, results)
+        if mode.tracer is not None:
+            tell(mode.tracer, self, tensors, results)
+        return results[0] if self.schema.single else results or None
 
     def device_of(self, tensors: Sequence[Tensor]) -> str:
         """The one device of all tensors; "cpu" where there are none. Raises RuntimeError for several."""
-        if len({x.device for x in tensors}) > 1:
-            where = ", ".join(f"{x.shape} on {x.device}" for x in tensors)
-            raise RuntimeError(
-                f"{self.name}: its tensors are {where}: bring them to one device with .to(...)"
-            )
-        return tensors[0].device if tensors else "cpu"
+        devices = {x.device for x in tensors}
+        if len(devices) > 1:
+            refuse_mixture(self.name, tensors)
+        return devices.pop() if devices else "cpu"
 
     def kernel_for(self, device: str) -> Callable[..., Any]:
-        """What runs on `device`: on "meta" the fake, elsewhere a kernel."""
-        if device == META.name:
-            if self.fake is None and self.schema.returns:
-                raise RuntimeError(
-                    f"{self.name} has no fake: tell its result's shape with .register_fake(...)"
-                )
-            return self.fake or (lambda *args, **kwargs: None)
-        kernel = self.kernels.get(device) or self.kernels.get(None)
+        """The kernel of a device, or else the one for all; no kernel can run on "meta", only a fake."""
+        kernel = self.kernels.get(device)
+        if kernel is None and device != META.name:
+            kernel = self.kernels.get(None)
         if kernel is None:
-            there = ", ".join(sorted(str(one) for one in self.kernels)) or "none"
-            raise NotImplementedError(f"{self.name} has no kernel for {device!r}; there is: {there}")
+            refuse_device(self.name, device, self.kernels)
         return kernel
+
+    def bound(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments by position, and those by name alone. Raises where the call cannot take them."""
+        inputs, options = self.schema.bind(self.name, args, kwargs)
+        if self.schema.written and mode.grad_enabled and any(x.requires_grad for x in tensors_in(inputs)):
+            refuse_history(self.name, tensors_in(self.written_of(inputs)))
+        return inputs, options
 
     def run(self, kernel: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         try:
@@ -131,61 +128,59 @@ class CustomOpDef:
             given = ", ".join(f"{x.dtype} of shape {x.shape} on {x.device}" for x in tensors_in(inputs))
             raise TypeError(f"{self.name}: {error} (its tensors: {given})") from error
 
+    def results(self, made: Any, inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
+        """What a kernel made, as new tensors without a history. Raises where they share memory."""
+        results = tuple([x.detach() for x in self.schema.results(self.name, made)])
+        refuse_aliases(self.name, results, tensors_in(inputs))
+        if self.schema.written:
+            for x in tensors_in(self.written_of(inputs)):
+                wrote(x.data)  # a kernel may have written past the tensor: backward must know
+        return results
+
     def written_of(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Those of the arguments that the operator writes into."""
         return tuple(x for x, name in zip(inputs, self.schema.types) if name in self.schema.written)
 
-    def refuse_history(self, written: list[Tensor]) -> None:
-        for x in written:
-            refuse_write(x)
-        raise RuntimeError(
-            f"{self.name}: writes into an argument, so no gradient can flow through it: call it in no_grad()"
-        )
 
-    def refuse_aliases(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
-        """Raise RuntimeError where a result looks at the memory of an argument or of another result."""
-        others = list(tensors)
-        for result in results:
-            if any(shares_memory(result.data, other.data) for other in others):
-                raise RuntimeError(
-                    f"{self.name}: a result lies in the memory of an argument or of another result: "
-                    "return a copy, x.clone()"
-                )
-            others.append(result)
+class opaque:
+    """A block of which nothing is remembered or recorded: the inside of an operator."""
+
+    def __enter__(self) -> None:
+        self.before = mode.grad_enabled, mode.tracer
+        mode.grad_enabled, mode.tracer = False, None
+
+    def __exit__(self, *error: object) -> None:
+        mode.grad_enabled, mode.tracer = self.before
 
 
-def shares_memory(a: Array, b: Array) -> bool:
-    near = type(a) is type(b) is np.ndarray and np.may_share_memory(a, b)  # also past a foreign buffer
-    return near or owner_of(a) is owner_of(b)
+# Arguments: tensors, lists of tensors, and what is no tensor
 
 
-@contextmanager
-def opaque() -> Iterator[None]:
-    """A block whose operations nobody remembers or traces: an operator is one."""
-    tracer, mode.tracer = mode.tracer, None
-    try:
-        with no_grad():
-            yield
-    finally:
-        mode.tracer = tracer
-
-
-def tensors_in(inputs: Any) -> Iterator[Tensor]:
-    """The tensors among arguments, also those in lists, in order."""
+def tensors_in(inputs: Sequence[Any]) -> list[Tensor]:
+    """The tensors among arguments, those in lists too, in their order."""
+    found: list[Tensor] = []
     for one in inputs:
         if isinstance(one, Tensor):
-            yield one
+            found.append(one)
         elif isinstance(one, list | tuple):
-            yield from tensors_in(one)
+            found += tensors_in(one)
+    return found
 
 
 def changed(inputs: Any, change: Callable[[Tensor], Any]) -> Any:
     """The arguments with `change(x)` in the place of each tensor x."""
     if isinstance(inputs, Tensor):
         return change(inputs)
-    return (
-        type(inputs)(changed(one, change) for one in inputs) if isinstance(inputs, list | tuple) else inputs
-    )
+    if not isinstance(inputs, list | tuple):
+        return inputs
+    return type(inputs)([changed(one, change) for one in inputs])
+
+
+def wants(x: Any) -> Any:
+    """Whether an argument requires a gradient, a list of answers for a list; None for what is no tensor."""
+    if isinstance(x, Tensor):
+        return x.requires_grad
+    return [wants(one) for one in x] if isinstance(x, list | tuple) else None
 
 
 # Backward of an operator
@@ -194,9 +189,13 @@ def changed(inputs: Any, change: Callable[[Tensor], Any]) -> Any:
 class Context:
     """What `setup_context` leaves for backward: tensors by `save_for_backward`, all else as attributes."""
 
-    def __init__(self, call: OperatorCall, needs_input_grad: tuple[Any, ...]) -> None:
+    def __init__(self, call: OperatorCall) -> None:
         self._call = call
-        self.needs_input_grad = needs_input_grad  # for each argument by position; of a list a list
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """Whether the gradient of each argument is wanted, in a list for a list."""
+        return tuple([*map(bool, one)] if isinstance(one, list) else bool(one) for one in self._call.wanted)
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         self._call.saved = tuple(None if x is None else x.data for x in tensors)
@@ -204,6 +203,63 @@ class Context:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         return tuple(None if array is None else Tensor(array) for array in self._call.saved)
+
+    def mark_non_differentiable(self, *results: Tensor) -> None:
+        """These results have no gradient: what forward returns for backward alone. Theirs comes as zeros."""
+        self._call.constant = results
+
+
+class OperatorCall(Function):
+    """One call of an operator. Its backward is the formula that was registered."""
+
+    constant: tuple[Tensor, ...] = ()  # results that no gradient flows through
+
+    def __init__(self, operator: CustomOpDef, tensors: list[Tensor]) -> None:
+        self.operator = operator
+        self.inputs = tuple([x.function or x for x in tensors])
+        self.xp = array_module(tensors[0].data) if tensors else np
+
+    @property
+    def name(self) -> str:
+        return self.operator.name
+
+    def remember(self, inputs: tuple[Any, ...], options: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+        """Let `setup_context` keep what backward needs, and make the results know this call."""
+        self.wanted, self.ctx = [wants(x) for x in inputs], Context(self)
+        if self.operator.setup_context is not None:
+            output = results[0] if self.operator.schema.single else results
+            by_name = {"keyword_only_inputs": options} if options else {}
+            # By name, as in PyTorch, whose parameters have these names.
+            self.operator.setup_context(ctx=self.ctx, inputs=inputs, **by_name, output=output)
+        self.link(results)
+
+    def backward(self, grad: Array | Parts) -> tuple[Array | None, ...]:
+        """A gradient for each tensor among the arguments, from that of the result, or Parts of several."""
+        if self.operator.formula is None:
+            raise RuntimeError(f"{self.name} has no formula for backward: give it one with register_autograd")
+        with no_grad():
+            found = self.operator.formula(self.ctx, *self.grads(grad))
+        return tuple(fitting_gradients(self, self.wanted, found))
+
+    def link(self, results: tuple[Tensor, ...]) -> None:
+        """Make each result that can have a gradient know this call, as results of the engine do."""
+        self.made = [(x.shape, x.dtype) for x in results]
+        self.serial = _clock()
+        self.shape, self.dtype = self.made[0] if len(results) == 1 else (Parts.shape, Parts.dtype)
+        for i, x in enumerate(results):
+            if x.dtype.kind == "f" and not any(x is one for one in self.constant):
+                x.function = self if len(results) == 1 else Result(self, i)
+                x._requires_grad = True
+
+    def grads(self, grad: Array | Parts) -> list[Tensor]:
+        """The gradient of each result as a tensor; as in PyTorch, zeros where none has come."""
+        arrays = grad.arrays if isinstance(grad, Parts) else (grad,)
+        return [
+            Tensor(self.xp.zeros(*made) if array is None else array) for array, made in zip(arrays, self.made)
+        ]
+
+
+# Several results
 
 
 class Parts:
@@ -217,89 +273,6 @@ class Parts:
     def __add__(self, other: Parts) -> Parts:
         pairs = zip(self.arrays, other.arrays)
         return Parts(*[b if a is None else a if b is None else a + b for a, b in pairs])
-
-
-class OperatorCall(Function):
-    """One call of an operator. Its backward is the formula that was registered."""
-
-    def __init__(
-        self, operator: CustomOpDef, inputs: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]
-    ) -> None:
-        self.operator, self.options = operator, options
-        self.arguments = changed(inputs, lambda x: ...)  # an ellipsis stands where a tensor was
-        self.inputs = tuple(x.function or x for x in tensors)
-        self.xp = array_module(tensors[0].data) if tensors else np
-
-    @property
-    def name(self) -> str:
-        return self.operator.name
-
-    def remember(self, inputs: tuple[Any, ...], results: tuple[Tensor, ...]) -> None:
-        """Let `setup_context` keep what backward needs, and make the results know this call."""
-        self.ctx = Context(self, changed(inputs, lambda x: x.requires_grad))
-        if self.operator.setup_context is not None:
-            output = results[0] if self.operator.schema.single else results
-            by_name = {"keyword_only_inputs": self.options} if self.options else {}
-            # By name, as in PyTorch, whose parameters have these names.
-            self.operator.setup_context(ctx=self.ctx, inputs=inputs, **by_name, output=output)
-        self.made = [(x.shape, x.dtype) for x in results]
-        self.serial = _clock()
-        self.shape, self.dtype = self.made[0] if len(results) == 1 else (Parts.shape, Parts.dtype)
-        for i, x in enumerate(results):
-            if x.dtype.kind == "f":
-                x.function = self if len(results) == 1 else Result(self, i)
-                x._requires_grad = True
-
-    def backward(self, grad: Array | Parts) -> tuple[Array | None, ...]:
-        if self.operator.formula is None:
-            raise RuntimeError(f"{self.name} has no formula for backward: give it one with register_autograd")
-        arrays = grad.arrays if isinstance(grad, Parts) else (grad,)
-        # As in PyTorch, zeros where no gradient has come.
-        grads = [self.xp.zeros(*made) if array is None else array for array, made in zip(arrays, self.made)]
-        with no_grad():
-            found = self.operator.formula(self.ctx, *map(Tensor, grads))
-        return tuple(self.checked(found))
-
-    def checked(self, found: Any) -> Iterator[Array | None]:
-        """The gradients that a formula gave, one for each tensor. Raises RuntimeError for misfits."""
-        found = found if isinstance(found, tuple) else (found,)
-        if len(found) != len(self.arguments):
-            raise RuntimeError(
-                f"{self.name}: its backward gave {len(found)} gradients for {len(self.arguments)} arguments: "
-                "one each, None for what is no tensor"
-            )
-        nodes = iter(self.inputs)
-        for i, (argument, gradient) in enumerate(zip(self.arguments, found)):
-            if not isinstance(argument, list | tuple):
-                argument, gradient = [argument], [gradient]
-            elif gradient is None:
-                gradient = [None] * len(argument)
-            if len(gradient) != len(argument):
-                raise RuntimeError(
-                    f"{self.name}: argument {i} is a list of {len(argument)}, its gradient is not"
-                )
-            for one, part in zip(argument, gradient):
-                if one is ...:
-                    yield self.fitting(i, next(nodes), part)
-                elif part is not None:
-                    raise RuntimeError(
-                        f"{self.name}: its backward gave argument {i}, no tensor, a gradient: None"
-                    )
-
-    def fitting(self, i: int, node: Any, gradient: Tensor | None) -> Array | None:
-        """The array of a gradient that fits the input `node`: on its device, in a shape that sums to its."""
-        if gradient is None:
-            return None
-        if not isinstance(gradient, Tensor):
-            raise RuntimeError(f"{self.name}: gradient {i} is a {type(gradient).__name__}, not a tensor")
-        if array_module(gradient.data) is not self.xp:
-            raise RuntimeError(f"{self.name}: gradient {i} is on {gradient.device}, and its argument is not")
-        extra = gradient.ndim - len(node.shape)
-        if extra < 0 or any(n not in (1, m) for n, m in zip(node.shape, gradient.shape[extra:])):
-            raise RuntimeError(
-                f"{self.name}: gradient {i} has shape {gradient.shape}, its argument {node.shape}"
-            )
-        return gradient.data
 
 
 class Result(Function):
@@ -316,6 +289,14 @@ class Result(Function):
 
     def backward(self, grad: Array) -> Any:
         return Parts(*[grad if i == self.index else None for i in range(len(self.call.made))])
+
+
+def tell(
+    tracer: Callable[..., None], op: CustomOpDef, tensors: list[Tensor], results: Sequence[Tensor]
+) -> None:
+    """A record holds a call as one operation, also where nothing is remembered."""
+    for x in results:
+        tracer(x.function or OperatorCall(op, tensors), tuple(tensors), x)
 
 
 # By name
@@ -341,6 +322,8 @@ def custom_op(
         raise ValueError(f"custom_op: {name!r} needs a namespace and a name: 'mylib::{rest or namespace}'")
     OPERATORS[name] = operator = CustomOpDef(name, schema_of(fn, mutates_args))
     operator.register_kernel(device_types, fn)
+    if not operator.schema.returns:
+        operator.register_fake(lambda *args, **kwargs: None)  # nothing is all that there is to tell
     return operator
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from minilib.engine import Array, Number, array_module
+from minilib.engine import Array, Number, array_module, device_named
 from minilib.tensor.core import Tensor, as_array
 from minilib.tensor.random import Generator, _float_type, default_generator
 from minilib.tensor.rules import _sizes
@@ -51,7 +51,8 @@ def empty(
     *size: Any, dtype: DTypeLike = np.float32, requires_grad: bool = False, device: str | None = None
 ) -> Tensor:
     """Uninitialised numbers, to be overwritten."""
-    return _leaf(np.empty(_sizes(size), dtype), requires_grad, device)
+    xp = np if device is None else device_named(device).xp  # made where it will lie: on meta it takes no room
+    return _leaf(xp.empty(_sizes(size), dtype), requires_grad, device)
 
 
 def zeros(

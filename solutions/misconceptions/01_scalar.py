@@ -13,23 +13,23 @@
       return (f(x + h) - f(x - h)) / (2 * h)
 
 # %% exercise=1.2 hint="These are the derivatives of a product. If one summand grows by 1, the sum grows by 1, whatever the other one is."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
-+     return node(self.data + other.data, "+", self, other.data, other, self.data)
+-     return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
++     return Value(self.data + other.data, "+", (self, other), (other.data, self.data))
 
-# %% exercise=1.2 hint="Your sum is a leaf: it has forgotten what it was made of, so no gradient can get past it. Make it with node(...)."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
+# %% exercise=1.2 hint="Your sum is a leaf: it has forgotten what it was made of, so no gradient can get past it. Value takes the operation, the inputs and the derivatives, too."
+-     return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
 +     return Value(self.data + other.data)
 
-# %% exercise=1.2 hint="Only the left operand hears of its gradient. Give node the right one and its derivative, too."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
-+     return node(self.data + other.data, "+", self, 1.0)
+# %% exercise=1.2 hint="Only the left operand hears of its gradient. Name the right one and its derivative, too."
+-     return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
++     return Value(self.data + other.data, "+", (self,), (1.0,))
 
 # %% exercise=1.2 hint="You changed the left operand instead of making a new value. Others may still need the old number."
--     return node(self.data + other.data, "+", self, 1.0, other, 1.0)  # d(a + b)/da = d(a + b)/db = 1
+-     return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
 +     self.data += other.data
-+     return node(self.data, "+", self, 1.0, other, 1.0)
++     return Value(self.data, "+", (self, other), (1.0, 1.0))
 
-# %% exercise=1.2 hint="The right operand may be a plain number, which has no data. Make a Value of it first, as __mul__ does."
+# %% exercise=1.2 hint="The right operand may be a plain number, which has no data. Make a Value of it first."
 -     if not isinstance(other, Value):
 -         other = Value(other)
 
@@ -55,31 +55,31 @@ def tanh(self):
     return node(math.tanh(self.data), "tanh", self, 1 - self.data**2)
 
 # %% exercise=1.4 hint="You forgot the square: the derivative is 1 - tanh(x)^2."
--     return node(t, "tanh", self, 1 - t * t)  # by the result, which spares a second tanh
-+     return node(t, "tanh", self, 1 - t)
+-     return Value(t, "tanh", (self,), (1 - t * t,))  # by the result, which spares a second tanh
++     return Value(t, "tanh", (self,), (1 - t,))
 
-# %% exercise=1.4 hint="Your result is a leaf: it has forgotten that it was made of x. Make it with node(...)."
+# %% exercise=1.4 hint="Your result is a leaf: it has forgotten that it was made of x. Value takes the operation, the inputs and the derivatives, too."
 @add_to(Value)
 def tanh(self):
     return Value(math.tanh(self.data))
 
-# %% exercise=1.4 hint="The derivative that you hand to node is 0, so no gradient gets through. It is 1 - tanh(x)^2, a number between 0 and 1: int(...) would make 0 of it."
--     return node(t, "tanh", self, 1 - t * t)  # by the result, which spares a second tanh
-+     return node(t, "tanh", self, 0)
+# %% exercise=1.4 hint="The derivative that you hand over is 0, so no gradient gets through. It is 1 - tanh(x)^2, a number between 0 and 1: int(...) would make 0 of it."
+-     return Value(t, "tanh", (self,), (1 - t * t,))  # by the result, which spares a second tanh
++     return Value(t, "tanh", (self,), (0,))
 
 # %% exercise=1.5 hint="The derivative of e^x is e^x, the result, not x."
 -     e = math.exp(self.data)  # its own derivative, so it is worked out once
--     return node(e, "exp", self, e)
-+     return node(math.exp(self.data), "exp", self, self.data)
+-     return Value(e, "exp", (self,), (e,))
++     return Value(math.exp(self.data), "exp", (self,), (self.data,))
 
 # %% exercise=1.5 hint="The derivative of log x is 1 over x, the input, not 1 over the result."
--     return node(math.log(self.data), "log", self, 1 / self.data)
+-     return Value(math.log(self.data), "log", (self,), (1 / self.data,))
 +     result = math.log(self.data)
-+     return node(result, "log", self, 1 / result)
++     return Value(result, "log", (self,), (1 / result,))
 
 # %% exercise=1.5 hint="The derivative of log x is 1 over x, not x."
--     return node(math.log(self.data), "log", self, 1 / self.data)
-+     return node(math.log(self.data), "log", self, self.data)
+-     return Value(math.log(self.data), "log", (self,), (1 / self.data,))
++     return Value(math.log(self.data), "log", (self,), (self.data,))
 
 # %% exercise=1.5 hint="Zero has no logarithm either. Refuse it yourself, with a message that names it."
 -     if self.data <= 0:
@@ -94,146 +94,192 @@ def tanh(self):
 +         raise ValueError(f"expected a positive number, got {self.data}")
 
 # %% exercise=1.5 hint="You took the logarithm to base 10. The natural one is math.log."
--     return node(math.log(self.data), "log", self, 1 / self.data)
-+     return node(math.log10(self.data), "log", self, 1 / self.data)
+-     return Value(math.log(self.data), "log", (self,), (1 / self.data,))
++     return Value(math.log10(self.data), "log", (self,), (1 / self.data,))
 
 # %% exercise=1.5 hint="A negative number has no real logarithm. Raise a ValueError rather than take the logarithm of something else."
 -     if self.data <= 0:
 +     if self.data == 0:
           raise ValueError(f"log: expected a positive number, got {self.data}")
--     return node(math.log(self.data), "log", self, 1 / self.data)
-+     return node(math.log(abs(self.data)), "log", self, 1 / self.data)
+-     return Value(math.log(self.data), "log", (self,), (1 / self.data,))
++     return Value(math.log(abs(self.data)), "log", (self,), (1 / self.data,))
 
-# %% exercise=1.6 hint="The exponent goes down by one in the derivative: n * x**(n - 1)."
+# %% exercise=1.6 hint="You overwrite what another arrow has brought. A value that is used twice hears twice, and what it hears adds up."
+-             i.grad += derivative * value.grad
++             i.grad = derivative * value.grad
+
+# %% exercise=1.6 hint="Each value calls its inputs whenever it is called itself, so one that is used twice repeats what it has said before: 112. It should speak once, when all that was made from it have spoken."
 @add_to(Value)
-def __pow__(self, other):
-    x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    if x < 0 and n != math.floor(n):
-        raise ValueError(f"power: {x} ** {n} is not a real number")
-    if not isinstance(other, Value):
-        return node(x**n, f"**{n}", self, n * x**n)
-    slope = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
-    return node(x**n, "**", self, n * x**n, other, slope)
+def backward(self):
+    self.grad, todo = 1.0, [self]
+    while todo:
+        value = todo.pop()
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+        todo += value.inputs
 
-
+# %% exercise=1.6 hint="Each value speaks once, but some too early: at 48, b has spoken before c had told it anything. List each value below all of its inputs, and read the list from its end."
 @add_to(Value)
-def __rpow__(self, other):
-    return Value(other) ** self
+def backward(self):
+    self.grad, seen, todo = 1.0, set(), [self]
+    while todo:
+        value = todo.pop()
+        if value not in seen:
+            seen.add(value)
+            for i, derivative in zip(value.inputs, value.derivatives):
+                i.grad += derivative * value.grad
+            todo += reversed(value.inputs)
 
-# %% exercise=1.6 hint="A Value as exponent has a gradient as well: x**n grows with n by x**n * log(x)."
+# %% exercise=1.6 hint="The first call is right. Before the second one operations still hold what the first has left in them: set their gradients to 0 at the start, but not those of leaves."
+-     for value in order:
+-         value.grad = 0.0
+      self.grad = 1.0
+
+# %% exercise=1.6 hint="You clear the leaves as well. They keep what they have: where many examples share a parameter, each adds to it."
+-         value.grad = 0.0
++         value.grad = 0.0
++         for i in value.inputs:
++             i.grad = 0.0
+
+# %% exercise=1.6 hint="Nobody has a gradient to pass on: that of self has to start with 1."
+-     self.grad = 1.0
+
+# %% exercise=1.6 hint="Right for all but the deepest graphs: Python stops a function that has called itself a thousand times. A list of your own, as a stack, goes as deep as memory."
 @add_to(Value)
-def __pow__(self, other):
-    x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    if x < 0 and n != math.floor(n):
-        raise ValueError(f"power: {x} ** {n} is not a real number")
-    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
-    return node(x**n, "**" if isinstance(other, Value) else f"**{n}", self, slope)
+def backward(self):
+    order, seen = [], set()
 
+    def visit(value):
+        if value.op and value not in seen:
+            seen.add(value)
+            for i in value.inputs:
+                visit(i)
+            order.append(value)
 
+    visit(self)
+    for value in order:
+        value.grad = 0.0
+    self.grad = 1.0
+    for value in reversed(order):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+
+# %% exercise=1.6 hint="Values have no room for notes of yours, such as whether they have been visited. Keep a set beside them."
 @add_to(Value)
-def __rpow__(self, other):
-    return Value(other) ** self
+def backward(self):
+    order = []
 
-# %% exercise=1.6 hint="A negative base with a fractional exponent has no real result; Python gives a complex number. Refuse it with a ValueError."
-@add_to(Value)
-def __pow__(self, other):
-    x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
-    if not isinstance(other, Value):
-        return node(x**n, f"**{n}", self, slope)
-    up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
-    return node(x**n, "**", self, slope, other, up)
+    def visit(value):
+        if value.op and not getattr(value, "visited", False):
+            value.visited = True
+            for i in value.inputs:
+                visit(i)
+            order.append(value)
 
-
-@add_to(Value)
-def __rpow__(self, other):
-    return Value(other) ** self
-
-# %% exercise=1.6 hint="Look at x = 0 once more: x**0 is flat everywhere, and x**0.5 is infinitely steep there. n * x**(n - 1) divides by zero."
-@add_to(Value)
-def __pow__(self, other):
-    x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    if x < 0 and n != math.floor(n):
-        raise ValueError(f"power: {x} ** {n} is not a real number")
-    slope = n * x ** (n - 1)
-    if not isinstance(other, Value):
-        return node(x**n, f"**{n}", self, slope)
-    up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
-    return node(x**n, "**", self, slope, other, up)
-
-
-@add_to(Value)
-def __rpow__(self, other):
-    return Value(other) ** self
-
-# %% exercise=1.6 hint="The logarithm of a base that is not positive fails. The slope with respect to n is 0 at x = 0 and math.nan below it."
--         raise ValueError(f"power: {x} ** {n} is not a real number; a negative base needs a whole exponent")
--     power = x**n
-+         raise ValueError(f"power: {x} ** {n} is not a real number")
-
--         return node(power, f"**{n}", self, slope)
--     if x > 0:
--         return node(power, "**", self, slope, other, power * math.log(x))
--     return node(power, "**", self, slope, other, 0.0 if x == 0 else math.nan)
-+         return node(x**n, f"**{n}", self, slope)
-+     return node(x**n, "**", self, slope, other, x**n * math.log(x))
-
-# %% exercise=1.6 hint="In 2**n the plain number is the base, and self is the exponent: you have swapped them in __rpow__."
-@add_to(Value)
-def __pow__(self, other):
-    x, n = self.data, other.data if isinstance(other, Value) else number(other)
-    if x < 0 and n != math.floor(n):
-        raise ValueError(f"power: {x} ** {n} is not a real number")
-    steep = x == 0 and 0 < n < 1  # 0 ** (n - 1) would divide by 0: the tangent is vertical
-    slope = math.inf if steep else n * x ** (n - 1) if n else 0.0  # x ** 0 is constant, also at 0
-    if not isinstance(other, Value):
-        return node(x**n, f"**{n}", self, slope)
-    up = x**n * math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
-    return node(x**n, "**", self, slope, other, up)
-
-
-@add_to(Value)
-def __rpow__(self, other):
-    return self ** Value(other)
+    visit(self)
+    for value in order:
+        value.grad = 0.0
+    self.grad = 1.0
+    for value in reversed(order):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
 
 # %% exercise=1.7 hint="This is still the given code. A value that is used twice by one operation will be told twice, but you count one arrow."
 def backward_by_counting(root):
-    counting_with_a_bug(root)
+    waiting = Counter()
+    seen, stack = {root}, [root]
+    while stack:
+        value = stack.pop()
+        for i in set(value.inputs):
+            waiting[i] += 1
+            if i not in seen:
+                seen.add(i)
+                stack.append(i)
+                if i.op:
+                    i.grad = 0.0
 
-# %% exercise=1.7 hint="This calls the engine's own backward, which is finished. The exercise is to mend the function below: copy it, and change its one wrong line."
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+            waiting[i] -= 1
+            if waiting[i] == 0:
+                ready.append(i)
+
+# %% exercise=1.7 hint="This calls another backward, which is finished. The exercise is to mend the function below: change its one wrong line."
 def backward_by_counting(root):
     root.backward()
 
 # %% exercise=1.7 hint="You let a value speak each time that it is told something. It must wait until its count is down to zero."
--     waiting: Counter[Value] = Counter()
+def backward_by_counting(root):
+    waiting = Counter()
+    seen, stack = {root}, [root]
+    while stack:
+        value = stack.pop()
+        for i in value.inputs:
+            waiting[i] += 1
+            if i not in seen:
+                seen.add(i)
+                stack.append(i)
+                if i.op:
+                    i.grad = 0.0
 
--         value = stack.pop()
--         for i in value.inputs:
--             waiting[i] += 1
-+         for i in stack.pop().inputs:
-
--             waiting[i] -= 1
--             if waiting[i] == 0:
--                 ready.append(i)
-+             ready.append(i)
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+            waiting[i] -= 1
+            ready.append(i)
 
 # %% exercise=1.7 hint="The gradients of operations must be cleared before the pass, or a second backward sends the first one's again."
--         value = stack.pop()
--         for i in value.inputs:
-+         for i in stack.pop().inputs:
+def backward_by_counting(root):
+    waiting = Counter()
+    seen, stack = {root}, [root]
+    while stack:
+        value = stack.pop()
+        for i in value.inputs:
+            waiting[i] += 1
+            if i not in seen:
+                seen.add(i)
+                stack.append(i)
 
--                 if i.op:
--                     i.grad = 0.0
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+            waiting[i] -= 1
+            if waiting[i] == 0:
+                ready.append(i)
 
 # %% exercise=1.7 hint="Gradients add up. You overwrite what another arrow has brought."
--         value = stack.pop()
--         for i in value.inputs:
-+         for i in stack.pop().inputs:
+def backward_by_counting(root):
+    waiting = Counter()
+    seen, stack = {root}, [root]
+    while stack:
+        value = stack.pop()
+        for i in value.inputs:
+            waiting[i] += 1
+            if i not in seen:
+                seen.add(i)
+                stack.append(i)
+                if i.op:
+                    i.grad = 0.0
 
--             i.grad += derivative * value.grad
-+             i.grad = derivative * value.grad
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad = derivative * value.grad
+            waiting[i] -= 1
+            if waiting[i] == 0:
+                ready.append(i)
 
 # %% exercise=1.8 hint="These are n - 1 multiplications. To halve the way: x**10 is the square of x**5, and that you need only once."
 def whole_power(x, n):
@@ -279,7 +325,7 @@ def whole_power(x, n):
 
 # %% exercise=1.10 hint="You have mixed up the two: the sum grows with a weight as fast as its input is large, and with an input by its weight."
 def weighted_sum(weights, inputs, bias):
-    x = [v.data if isinstance(v, Value) else number(v) for v in inputs]
+    x = [v.data if isinstance(v, Value) else v for v in inputs]
     total = bias.data
     for weight, value in zip(weights, x):
         total += weight.data * value
@@ -294,7 +340,7 @@ def weighted_sum(weights, inputs, bias):
 
 # %% exercise=1.10 hint="The inputs get no gradient. In a network they are the outputs of the layer before, which wants to learn as well."
 def weighted_sum(weights, inputs, bias):
-    x = [v.data if isinstance(v, Value) else number(v) for v in inputs]
+    x = [v.data if isinstance(v, Value) else v for v in inputs]
     total = bias.data
     for weight, value in zip(weights, x):
         total += weight.data * value
@@ -307,8 +353,8 @@ def weighted_sum(weights, inputs, bias):
 -     made_of, derivatives = [bias, *weights], [1.0, *x]  # d/d bias = 1, d/d w[i] = x[i]
 +     made_of, derivatives = [*weights], [*x]
 
--     return wide_node(total, "weighted_sum", made_of, derivatives)
-+     return wide_node(total, "weighted_sum", made_of, derivatives) if made_of else Value(total)
+-     return Value(total, "weighted_sum", tuple(made_of), tuple(derivatives))
++     return Value(total, "weighted_sum", tuple(made_of), tuple(derivatives)) if made_of else Value(total)
 
 # %% exercise=1.10 hint="An input may be a plain number, which has no data. Look which of the two it is before you ask."
 def weighted_sum(weights, inputs, bias):

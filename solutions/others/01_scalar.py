@@ -44,25 +44,30 @@ def log(self):
 
 
 # %% exercise=1.6
-@add_to(Value)
-def __pow__(self, other):
-    exponent = other.data if isinstance(other, Value) else float(other)
-    power = self.data**exponent
-    if isinstance(power, complex):
-        raise ValueError("no real result")
-    try:
-        slope = exponent * self.data ** (exponent - 1) if exponent != 0 else 0.0
-    except ZeroDivisionError:
-        slope = math.inf
-    if isinstance(other, Value):
-        by_exponent = power * math.log(self.data) if self.data > 0 else 0.0 if self.data == 0 else math.nan
-        return node(power, "**", self, slope, other, by_exponent)
-    return node(power, f"**{other}", self, slope)
+def told_by(root):
+    """How many arrows lead from the operations of the graph into each value."""
+    arrows, todo = Counter(), [root]
+    while todo:
+        value = todo.pop()
+        for i in value.inputs:
+            arrows[i] += 1
+            if arrows[i] == 1:
+                i.grad = 0.0 if i.op else i.grad
+                todo.append(i)
+    return arrows
 
 
 @add_to(Value)
-def __rpow__(self, other):
-    return Value(other).__pow__(self)
+def backward(self):
+    waiting, ready = told_by(self), [self]
+    self.grad = 1.0
+    while ready:
+        value = ready.pop()
+        for k, i in enumerate(value.inputs):
+            i.grad = i.grad + value.derivatives[k] * value.grad
+            waiting[i] -= 1
+            if not waiting[i]:
+                ready.append(i)
 
 
 # %% exercise=1.7

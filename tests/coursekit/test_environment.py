@@ -56,7 +56,7 @@ def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
 
 
 def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
-    assert set(EXTRAS) == {"notebooks", "course", "gpu", "pretrained", "test", "parity"}
+    assert set(EXTRAS) == {"notebooks", "course", "gpu", "pretrained", "torch", "test", "parity"}
 
 
 def test_ci_installs_the_packages_that_the_readme_names() -> None:
@@ -86,9 +86,10 @@ def test_marks_are_the_tiers_and_what_a_test_may_need() -> None:
     assert "- run: .ci/run\n" in nightly and "- run: make test-nightly\n" in nightly
 
 
-def test_pytorch_is_pinned_and_only_the_parity_tests_need_it() -> None:
+def test_pytorch_is_pinned_and_nothing_that_all_install_needs_it() -> None:
     wanted = {extra: [one for one in needs if "torch" in one] for extra, needs in EXTRAS.items()}
-    assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": ["torch==2.13.0"]}
+    pinned = ["torch==2.13.0"]
+    assert {extra: needs for extra, needs in wanted.items() if needs} == {"parity": pinned, "torch": pinned}
 
 
 def test_the_linters_are_pinned() -> None:

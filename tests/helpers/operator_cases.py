@@ -112,6 +112,18 @@ def cases(library: Any, t: Any, space: str = "cases") -> dict[str, Case]:
     normalise_op.register_autograd(through_norm, setup_context=keep_results)
     made["two results"] = Case(normalise_op, (matrix(3, 4),))
 
+    def normalise_alone(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+        return normalise(x, eps)
+
+    def keep_constant(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*output)
+
+    alone_op = operator(normalise_alone)
+    alone_op.register_fake(lambda x, eps=1e-5: (x.new_empty(x.shape), x.new_empty((*x.shape[:-1], 1))))
+    alone_op.register_autograd(through_norm, setup_context=keep_constant)
+    made["a result for backward alone"] = Case(alone_op, (matrix(3, 4),))
+
     def embedding(weight: Tensor, index: Tensor) -> Tensor:
         return t.from_numpy(weight.numpy()[index.numpy()])
 
@@ -284,6 +296,13 @@ def cases(library: Any, t: Any, space: str = "cases") -> dict[str, Case]:
     def scale_5(x: Tensor, by: float) -> Tensor:
         return scale_1(x, by)
 
+    def scale_12(x: Tensor, by: float) -> Tensor:
+        return scale_1(x, by)
+
+    made["a fake with its axes swapped"] = Case(
+        scaled(scale_12, lambda x, by: x.new_empty((x.shape[1], x.shape[0]))),
+        *((matrix(3, 4), 2.0), "test_faketensor"),
+    )
     made["no fake"] = Case(scaled(scale_1, None), (matrix(3, 4), 2.0), "test_faketensor")
     made["a fake of another shape"] = Case(
         scaled(scale_2, lambda x, by: x.new_empty(x.shape[:1])), (matrix(3, 4), 2.0), "test_faketensor"

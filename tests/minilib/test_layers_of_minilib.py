@@ -56,7 +56,15 @@ ROOMS = {
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "meta": "numpy engine",
+    "dims": "",
+    "dag": "",
+    "graph/": "numpy engine operations dag dims wire safetensors",  # never Tensor
     "library/": "numpy engine meta tensor",
+    "interop": "",
+    "interop.operators": "numpy tensor functional/",  # imported by lessons and interop.torch
+    "interop.torch": "numpy torch tensor functional/ cuda/ gpu/ interop.operators",  # imported by nobody
+    "wire": "",
+    "infer/": "numpy dims wire dag",  # a program that only runs models imports nothing else
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }
 
@@ -67,7 +75,8 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "minilib"
 
 
-FILES = {name_of(path): path for path in sorted(FOLDER.rglob("*.py"))}
+EXTENSION = FOLDER / "interop" / "extension"  # a package of its own, which imports nothing of minilib
+FILES = {name_of(path): path for path in sorted(FOLDER.rglob("*.py")) if EXTENSION not in path.parents}
 
 
 def room_of(name: str) -> str | None:

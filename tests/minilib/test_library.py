@@ -116,6 +116,12 @@ def test_a_result_of_whole_numbers_has_no_gradient() -> None:
     assert values.requires_grad and not index.requires_grad
 
 
+def test_a_result_for_backward_alone_has_no_gradient() -> None:
+    case = CASES["a result for backward alone"]
+    y, scale = case.op(*case.args)
+    assert y.requires_grad and not scale.requires_grad
+
+
 def test_under_no_grad_nothing_is_remembered() -> None:
     with t.no_grad():
         y = CASES["scale"].op(t.randn(2, requires_grad=True))
@@ -152,6 +158,28 @@ def test_needs_input_grad_tells_which_gradients_are_wanted() -> None:
     op.register_autograd(lambda ctx, g: (seen.append(ctx.needs_input_grad), (None, None))[1])
     op(t.randn(2, 2, requires_grad=True), t.randn(2, 2)).sum().backward()
     assert seen == [(True, False)]
+
+
+def test_needs_input_grad_is_false_for_what_is_no_tensor() -> None:
+    seen = []
+    op = made("test::needs_number")
+    op.register_autograd(lambda ctx, g: (seen.append(ctx.needs_input_grad), (None, None))[1])
+    op(t.randn(2, requires_grad=True), 3.0).sum().backward()
+    assert seen == [(True, False)]
+
+
+def test_arguments_come_by_position_by_name_or_by_default() -> None:
+    def f(x: t.Tensor, by: float = 2.0, *, shift: int = 1) -> t.Tensor:
+        return x * by + shift
+
+    op, x = made(), t.ones(2)
+    for call in (lambda: op(x, 3.0), lambda: op(x, by=3.0), lambda: op(by=3.0, x=x)):
+        assert call().tolist() == [3, 3]
+    assert op(x).tolist() == [2, 2]
+    op = library.custom_op("test::by_name_alone", f, mutates_args=())
+    assert op(x, shift=5).tolist() == op(x, 2.0, shift=5).tolist() == [7, 7]
+    refused(TypeError, "too many", lambda: op(x, 2.0, 5))
+    refused(TypeError, "missing", lambda: op())
 
 
 def test_the_schema_is_written_as_pytorch_writes_it() -> None:

@@ -357,18 +357,68 @@ def test_weighted_sum_equals_products_and_sums():
         assert results[0] == results[1]
 
 
-def test_the_fast_backward_equals_the_reference():
+SIMPLE = {
+    "+": lambda a, b, c: a + b,
+    "+c": lambda a, b, c: a + c,
+    "*": lambda a, b, c: a * b,
+    "relu": lambda a, b, c: a.relu(),
+    "tanh": lambda a, b, c: a.tanh(),
+    "exp": lambda a, b, c: a.tanh().exp(),
+    "log": lambda a, b, c: (a * a + 0.5).log(),
+}
+
+
+def test_the_fast_engine_equals_the_reference():
     rng = random.Random(5)
-    for _ in range(200):
-        program = random_program(rng)
+    for _ in range(300):
+        program = [
+            (rng.choice([*SIMPLE]), rng.randrange(4 + k), rng.randrange(4 + k), rng.uniform(-2, 2))
+            for k in range(rng.randrange(3, 15))
+        ]
         numbers = [rng.uniform(-1, 1) for _ in range(4)]
-        fast, root = run_program(program, numbers, Value)
-        root.backward()
-        slow, root = run_program(program, numbers, Value)
-        reference.backward(root)
-        assert [v.grad for v in fast] == pytest.approx(
-            [v.grad for v in slow], rel=1e-12, abs=1e-12, nan_ok=True
-        )
+        found = []
+        for module in (sys.modules["minilib.scalar"], reference):
+            values = [module.Value(x) for x in numbers]
+            for name, i, j, c in program:
+                values.append(SIMPLE[name](values[i], values[j], c))
+            root = module.weighted_sum(values[:2], [values[-1], 0.5], values[2])
+            for _ in range(2):
+                root.backward()
+            found.append([number for v in [*values, root] for number in (v.data, v.grad)])
+        assert found[0] == pytest.approx(found[1], rel=1e-12, abs=1e-12)
+
+
+def test_the_reference_trains_the_moons_as_the_fast_engine_does():
+    points = [(0.5, -1.0, 1.0), (-1.5, 0.3, -1.0)]
+    losses = []
+    for made in (Value, reference.Value):
+        w = [made(0.3), made(-0.7), made(0.1)]
+        for _ in range(5):
+            loss = made(0.0)
+            for u, v, y in points:
+                score = w[0] * made(u) + w[1] * made(v) + w[2]
+                loss = loss + (made(1.0) + made(-y) * score).relu()
+            for p in w:
+                p.grad = 0.0
+            loss.backward()
+            for p in w:
+                p.data -= 0.1 * p.grad
+            losses.append(loss.data)
+    assert losses[:5] == losses[5:] and losses[4] < losses[0]
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 5])
+def test_a_value_can_be_made_as_in_chapter_01(inputs):
+    made_of = tuple(Value(float(k)) for k in range(inputs))
+    y = Value(2.0, "f", made_of, tuple(range(1, inputs + 1)))
+    assert (y.op, y.inputs, y.derivatives) == ("f", made_of, tuple(range(1, inputs + 1)))
+    y.backward()
+    assert [v.grad for v in made_of] == [*range(1, inputs + 1)]
+
+
+def test_as_many_derivatives_as_inputs():
+    with pytest.raises(ValueError, match="f: got 1 inputs and 2 derivatives"):
+        Value(2.0, "f", (Value(1.0),), (1.0, 2.0))
 
 
 def test_nothing_in_minilib_imports_reference():

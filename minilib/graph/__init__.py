@@ -1,0 +1,44 @@
+"""Programs that are written down first and run later, by TensorFlow 1's names.
+
+import minilib.graph as tf
+"""
+
+from minilib.graph import functions, nn, train
+from minilib.graph.control import cond
+from minilib.graph.functions import *  # noqa: F403
+from minilib.graph.gradients import gradients
+from minilib.graph.nodes import (
+    Graph,
+    Node,
+    constant,
+    control_dependencies,
+    get_default_graph,
+    name_scope,
+    reset_default_graph,
+)
+from minilib.graph.passes import optimise
+from minilib.graph.plan import Plan, compile
+from minilib.graph.session import InteractiveSession, Session
+from minilib.graph.tracing import Program, trace
+from minilib.graph.variables import (
+    Variable,
+    assign,
+    assign_add,
+    assign_sub,
+    global_variables,
+    global_variables_initializer,
+    group,
+    no_op,
+    trainable_variables,
+    variables_initializer,
+)
+
+Tensor = Node
+
+__all__ = [
+    "Graph", "InteractiveSession", "Node", "Plan", "Program", "Session", "Tensor", "Variable", "assign",
+    "assign_add", "assign_sub", "compile", "cond", "constant", "control_dependencies", "get_default_graph",
+    "global_variables", "global_variables_initializer", "gradients", "group", "name_scope", "nn", "no_op",
+    "optimise", "reset_default_graph", "trace", "train", "trainable_variables", "variables_initializer",
+]  # fmt: skip
+__all__ += functions.__all__

@@ -1,0 +1,87 @@
+"""Choices that a run makes: two programs within one, of which it runs the one that a condition picks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minilib.dag import ancestors
+from minilib.dims import symbol, symbols_of
+from minilib.engine import Array
+from minilib.graph import kinds
+from minilib.graph.functions import convert_to_tensor, zeros_like
+from minilib.graph.gradients import gradients
+from minilib.graph.nodes import BACKWARD, Node, before
+from minilib.graph.session import evaluate
+
+__all__ = ["cond"]
+
+
+class Cond(kinds.Effect):
+    """The result of one of two programs. Its inputs: the condition, and what both read from outside."""
+
+    requires_grad = True
+
+    def __init__(self, branches: tuple[Node, Node], read: Sequence[Node]) -> None:
+        self.branches, self.read = branches, tuple(read)
+        names = {name for node in _inside(branches) for n in node.known_shape or () for name in symbols_of(n)}
+        names |= {name for node in read for n in node.known_shape or () for name in symbols_of(n)}
+        self.symbols: dict[str, Any] = {
+            name: symbol(name) for name in names
+        }  # numbers, when the program runs
+
+    def act(self, state: dict[Any, Array], condition: Array, *arrays: Array) -> Array:
+        branch = self.branches[0 if condition else 1]
+        return evaluate([branch], dict(zip(self.read, arrays)), state, self.symbols)[0]
+
+
+def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Node:
+    """What true_fn() made where `pred` holds, else what false_fn() made; of the two only one is run.
+
+    Each gives one node, both of one shape and dtype. Raises ValueError where they differ.
+    """
+    condition = convert_to_tensor(pred)
+    graph = condition.graph
+    if condition.dtype != bool or condition.shape:
+        raise TypeError(
+            f"cond: the condition is one boolean, not {condition.dtype} of shape {condition.shape}"
+        )
+    made = []
+    for function in (true_fn, false_fn):
+        with graph.as_default(), graph.aside() as inside:
+            made.append(convert_to_tensor(function()))
+        for node in inside:
+            node.inside = True
+    yes, no = made
+    if yes.dtype != no.dtype or yes.shape != no.shape:
+        told = " and ".join(f"{node.dtype} of shape {node.shape}" for node in made)
+        raise ValueError(f"cond: both sides make the same kind of array, and not {told}")
+    read = list(dict.fromkeys(x for node in _inside(made) for x in before(node) if not x.inside))
+    read += [node for node in made if not node.inside and all(node is not x for x in read)]
+    return Node(graph, Cond((yes, no), read), (condition, *read), yes.shape, yes.dtype, name)
+
+
+def _inside(branches: Sequence[Node]) -> list[Node]:
+    """The nodes of the branches that are no part of the program around them."""
+    found = ancestors([b for b in branches if b.inside], lambda node: [x for x in before(node) if x.inside])
+    return sorted(found, key=lambda node: node.serial)
+
+
+def _cond_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
+    """A choice again, for each input: between the gradients of the two sides."""
+    condition, *read = node.inputs
+
+    def side(branch: Node, x: Node) -> Callable[[], Node]:
+        def gradient() -> Node:
+            # What leads from one input to another is outside, and has its turn there.
+            (made,) = gradients([branch], [x], [grad], stop_gradients=[one for one in read if one is not x])
+            return zeros_like(x) if made is None else made
+
+        return gradient
+
+    yes, no = node.f.branches
+    found = [cond(condition, side(yes, x), side(no, x)) if need else None for x, need in zip(read, needs[1:])]
+    return (None, *found)
+
+
+BACKWARD[Cond] = _cond_backward

@@ -1,0 +1,79 @@
+"""Gradients as further nodes: there is no tape, since the program itself is there to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minilib.dag import ancestors
+from minilib.graph import kinds
+from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, make
+
+
+def gradients(
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", stop_gradients: Sequence[Node] = ()
+) -> list[Any]:
+    """The derivatives of the sum of all `ys` with respect to each of `xs`: nodes, or None where none depends.
+
+    `grad_ys` are the gradients of the ys, 1 where there is none; `stop_gradients` count as constants.
+    Newest first: all that use a node's result are newer, so its gradient is complete when its turn comes.
+    """
+    ys, xs = _listed(ys), _listed(xs)
+    graph = ys[0].graph
+    with graph.as_default():
+        start = len(graph.nodes)
+        stops = set(stop_gradients)  # a set: `in` a list asks ==
+        between = _between(ys, xs, stops)
+        pending: dict[Node, Node] = {}
+        for y, grad in zip(ys, _listed(grad_ys) if grad_ys is not None else [None] * len(ys), strict=True):
+            if y in between:
+                _add(pending, y, _first(y, grad))
+        for node in sorted(between, key=by_age, reverse=True):
+            needs = [x in between for x in node.inputs]
+            if node in pending and any(needs) and node not in stops:
+                for x, need, grad in zip(node.inputs, needs, node.backward(pending[node], needs)):
+                    if need and grad is not None:
+                        _add(pending, x, grad)
+        found = [pending.get(x) for x in xs]
+        graph.keep(start, [grad for grad in found if grad is not None])
+    return found
+
+
+def _between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
+    """The nodes on a way from one of xs to one of ys on which gradients flow."""
+    leading: set[Node] = set(xs)
+    for node in sorted(ancestors(ys, before), key=by_age):
+        if node.requires_grad and node not in stops and any(x in leading for x in node.inputs):
+            leading.add(node)
+    return leading & ancestors(ys, before)
+
+
+def _add(pending: dict[Node, Node], node: Node, grad: Node) -> None:
+    """Add to the gradient of a node, summed over what forward has broadcast."""
+    if node.shape is None:
+        grad = make(kinds.SumLike(), grad, node)
+    elif grad.shape is None or grad.shape != node.shape:
+        grad = make(kinds.SumTo(node.shape), grad)
+    grad = grad.astype(node.dtype)
+    pending[node] = pending[node] + grad if node in pending else grad
+
+
+def _first(y: Node, grad: Any) -> Node:
+    """The gradient of y that the way back begins with."""
+    if grad is None:
+        return XP.ones_like(y)
+    grad = grad if isinstance(grad, Node) else constant(as_array(grad, y.dtype))
+    if grad.shape is not None and y.shape is not None and grad.shape != y.shape:
+        raise ValueError(
+            f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}: they must agree"
+        )
+    return grad
+
+
+def _listed(nodes: Any) -> list[Any]:
+    """One node, or several, as a list. Raises TypeError for what is no node."""
+    listed = list(nodes) if isinstance(nodes, list | tuple) else [nodes]
+    for one in listed:
+        if isinstance(one, str) or one is ...:
+            raise TypeError(f"gradients: needs nodes, not {one!r}")
+    return listed

@@ -1,0 +1,74 @@
+"""What networks need beside arithmetic. `tf.nn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minilib import operations as ops
+from minilib.graph.functions import exp, log, one_hot, reduce_max, reduce_sum, stop_gradient
+from minilib.graph.nodes import Node, make
+
+__all__ = [
+    "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits", "tanh",
+]  # fmt: skip
+
+
+def relu(features: Any, name: str | None = None) -> Node:
+    return make(ops.ReLU(), features, name=name)
+
+
+def tanh(x: Any, name: str | None = None) -> Node:
+    return make(ops.Tanh(), x, name=name)
+
+
+def sigmoid(x: Any, name: str | None = None) -> Node:
+    return make(ops.Sigmoid(), x, name=name)
+
+
+def log_softmax(logits: Any, axis: int = -1, name: str | None = None) -> Node:
+    """The logarithm of softmax; the largest number is taken out first, so that nothing overflows."""
+    shifted = logits - stop_gradient(reduce_max(logits, axis, True))  # a shift changes nothing: no gradient
+    return make(ops.Sub(), shifted, log(reduce_sum(exp(shifted), axis, True)), name=name)
+
+
+def softmax(logits: Any, axis: int = -1, name: str | None = None) -> Node:
+    """Positive numbers that add up to 1 along `axis`."""
+    weights = exp(logits - stop_gradient(reduce_max(logits, axis, True)))
+    return make(ops.Div(), weights, reduce_sum(weights, axis, True), name=name)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+) -> Node:
+    """-sum(labels * log softmax(logits)) along the last axis: one loss a row."""
+    if labels is None or logits is None:
+        raise ValueError("softmax_cross_entropy_with_logits: give labels=... and logits=... by name")
+    return make(ops.Neg(), reduce_sum(labels * log_softmax(logits, dim), dim), name=name)
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+) -> Node:
+    """The same, where the labels count as constants: no gradient flows to them."""
+    labels = None if labels is None else stop_gradient(labels)
+    return softmax_cross_entropy_with_logits_v2(labels, logits, dim, name)
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Node:
+    """The same where each label is the number of a class."""
+    if labels is None or logits is None:
+        raise ValueError("sparse_softmax_cross_entropy_with_logits: give labels=... and logits=... by name")
+    classes = logits.shape[-1].__index__()
+    return softmax_cross_entropy_with_logits(one_hot(labels, classes, dtype=logits.dtype), logits, name=name)
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Node:
+    """max(x, 0) - x * labels + log(1 + exp(-|x|)), for each number: nothing overflows."""
+    soft = make(ops.Log1p(), exp(-abs(logits)))
+    return make(ops.Add(), relu(logits) - logits * labels, soft, name=name)

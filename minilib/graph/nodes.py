@@ -1,0 +1,801 @@
+"""Graphs and their nodes: arrays of a device on which nothing is computed.
+
+A node stands where an array would: `x * y` makes a node that remembers to multiply. It knows its shape, in
+which unknown lengths are symbols, and its dtype. As an array of the device "graph" it may be given to the
+`backward` of any operation, which then writes the gradient's program instead of running it.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from minilib import operations as ops
+from minilib.dag import ancestors
+from minilib.dims import Dim, Equations, Size, at, symbol
+from minilib.engine import DEVICES, Array, Device, Function
+from minilib.graph import kinds
+from minilib.graph.kinds import Leaf
+from minilib.graph.shapes import Shape, dtype_of, full_shape, is_plain, shape_of
+
+_serial = itertools.count(1).__next__
+
+# Graphs
+
+
+class Graph:
+    """A program: its nodes in the order in which they were written, and what is known of unknown sizes."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.variables: list[Node] = []
+        self.equations = Equations()
+        self.finalized = False
+        self.seed: int | None = None
+        self.scope = ""  # "layer/"
+        self.controls: tuple[Node, ...] = ()  # what has to run before each node that is made now
+        self.writing: list[Node] | None = None  # where nodes go that are no part of the program itself
+        self.stale: set[Node] | None = None  # in a traced program: nodes that were written over
+        self.decide: Callable[[Node], bool] | None = None  # in a traced program: what answers bool(node)
+        self._taken: set[str] = set()
+
+    def as_default(self) -> Any:
+        """A block in which nodes are made in this graph."""
+        return _default.within(self)
+
+    def finalize(self) -> None:
+        """Refuse further nodes."""
+        self.finalized = True
+
+    def get_operations(self) -> list[Node]:
+        return list(self.nodes)
+
+    def unique_name(self, name: str) -> str:
+        """`name` within the current scope; `name_1`, `name_2` where it is taken."""
+        full = self.scope + name
+        for i in itertools.count():
+            tried = f"{full}_{i}" if i else full
+            if tried not in self._taken:
+                self._taken.add(tried)
+                return tried
+        raise AssertionError
+
+    def get_tensor_by_name(self, name: str) -> Node:
+        """The node that is called so, with or without TensorFlow's ":0". Raises KeyError where none is."""
+        for node in self.nodes:
+            if node.name == name.removesuffix(":0"):
+                return node
+        raise KeyError(f"no node of this graph is called {name!r}")
+
+    @contextmanager
+    def without_controls(self) -> Iterator[None]:
+        """A block whose nodes wait for nothing: the initialisers of variables run before anything else."""
+        before, self.controls = self.controls, ()
+        try:
+            yield
+        finally:
+            self.controls = before
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Node]]:
+        """A block whose nodes are no part of the program, which may be finalised; this lists them."""
+        before, self.writing = self.writing, []
+        try:
+            yield self.writing
+        finally:
+            self.writing = before
+
+    def keep(self, made_since: int, wanted: Sequence[Node]) -> None:
+        """Forget the nodes from number `made_since` on that `wanted` do not need."""
+        needed = ancestors(wanted, before)
+        self.nodes[made_since:] = [node for node in self.nodes[made_since:] if node in needed]
+
+
+class _Stack(threading.local):
+    """The graph, or the session, that stands for all where none is named."""
+
+    def __init__(self) -> None:
+        self.entered: list[Any] = []
+
+    @contextmanager
+    def within(self, one: Any) -> Iterator[Any]:
+        self.entered.append(one)
+        try:
+            yield one
+        finally:
+            self.entered.pop()
+
+
+_default, sessions = _Stack(), _Stack()
+_first: list[Graph] = []
+
+
+def get_default_graph() -> Graph:
+    """The graph of the innermost `as_default` block, or the one that is always there."""
+    if not _default.entered and not _first:
+        _first.append(Graph())
+    return _default.entered[-1] if _default.entered else _first[0]
+
+
+def reset_default_graph() -> None:
+    """Begin with an empty graph again."""
+    _first[:] = [Graph()]
+
+
+@contextmanager
+def name_scope(name: str, *_: Any, **__: Any) -> Iterator[str]:
+    """A block whose nodes are called "name/..."; entered twice, the second is "name_1/..."."""
+    graph = get_default_graph()
+    outer = graph.scope
+    graph.scope = graph.unique_name(name) + "/"
+    try:
+        yield graph.scope
+    finally:
+        graph.scope = outer
+
+
+@contextmanager
+def control_dependencies(inputs: Sequence[Node]) -> Iterator[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values."""
+    graph = get_default_graph()
+    outer = graph.controls
+    graph.controls = (*outer, *inputs)
+    try:
+        yield
+    finally:
+        graph.controls = outer
+
+
+# Nodes
+
+
+def _both_ways(kind: Callable[..., Function], *options: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The methods of an operator, for a node on the left and for one on the right; `a > b` is `b < a`."""
+    return (
+        lambda self, other: binary(kind(*options), self, other),
+        lambda self, other: binary(kind(*options), other, self),
+    )
+
+
+class Node:
+    """One operation of a program, and what it makes: a shape, a dtype, a name, and no numbers.
+
+    Arithmetic makes further nodes; so do `==` and `<`, whose truth only a run knows. Nodes are told apart by
+    what they are: in a dict or set they are keys, but `in` a list asks `==`.
+    """
+
+    def __init__(
+        self, graph: Graph, f: Function, inputs: tuple[Node, ...], shape: Shape | None, dtype: Any, name: str
+    ) -> None:
+        if graph.finalized and graph.writing is None:
+            raise RuntimeError(f"{f.name}: the graph is finalised, and takes no more nodes: make them before")
+        self.graph, self.inputs, self.dtype = graph, inputs, dtype
+        self.f: Any = f  # the operation
+        self.known_shape = shape
+        self.saved: tuple[int | None, ...] = ()  # what backward reads: numbers of inputs, -1 for the result
+        self.controls = tuple(node for node in graph.controls if node is not self)
+        self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
+        self.name = graph.unique_name(name) if graph.writing is None else name
+        self.sized = self.check_sizes()
+        self.inside = False  # whether it is part of one side of a `cond` only
+        (graph.nodes if graph.writing is None else graph.writing).append(self)
+
+    def check_sizes(self) -> bool:
+        """Whether the operation has symbols among its attributes, for which a run needs numbers."""
+        return _has_sizes(vars(self.f))
+
+    # What is known without numbers
+
+    @property
+    def shape(self) -> Any:
+        """The length of each axis, an int or a symbol; None where not even the axes are known."""
+        shape, resolve = self.known_shape, self.graph.equations.resolve
+        return shape if shape is None else Shape(map(resolve, shape))
+
+    def get_shape(self) -> Any:
+        return self.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Any:
+        """How many numbers; infinity where only a run knows, so that what is made for many is chosen."""
+        size = math.prod(self.shape) if self.shape is not None else math.inf
+        return math.inf if isinstance(size, Dim) else size
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.f.requires_grad and self.dtype is not None and self.dtype.kind == "f"
+
+    @property
+    def type(self) -> str:
+        """The name of the operation."""
+        return self.f.name
+
+    @property
+    def op(self) -> Node:
+        return self
+
+    def consumers(self) -> list[Node]:
+        """The nodes of the graph that read this one."""
+        return [node for node in self.graph.nodes if any(x is self for x in node.inputs)]
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.type} of shape {self.shape}, {self.dtype}>"
+
+    def __len__(self) -> int:
+        return self.shape[0].__index__()
+
+    # What is not known
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            f"{self.name}, of shape {self.shape}, has no value while the program is written: only a run "
+            "gives it one (use tf.where or tf.cond where the program should choose)"
+        )
+
+    def __bool__(self) -> bool:
+        return self._refuse() if self.graph.decide is None else self.graph.decide(self)
+
+    __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
+
+    def item(self) -> Any:
+        """The number of a constant; in a traced program also the truth of a condition."""
+        if self.graph.decide is not None and self.dtype == bool:
+            return self.graph.decide(self)
+        return self.f.value.item() if isinstance(self.f, kinds.Constant) else self._refuse()
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value, in the session of the innermost `with` block if none is given."""
+        if session is None and not sessions.entered:
+            raise ValueError(f"{self.name}: no session is open here: use `with Session():`, or session.run")
+        return (session or sessions.entered[-1]).run(self, feed_dict)
+
+    run = eval
+
+    # Gradients
+
+    def backward(self, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
+        """The gradients of the inputs that `needs` asks for: the operation's own backward, given nodes."""
+        with self.graph.as_default():
+            special = BACKWARD.get(type(self.f))
+            made = NotImplemented if special is None else special(self, grad, needs)
+            if made is NotImplemented:
+                f: Any = copy.copy(self.f)
+                f.inputs = tuple(Leaf(x.shape, x.dtype, need) for x, need in zip(self.inputs, needs))
+                f.saved, f.xp = tuple(map(self._saved, self.saved)), XP
+                made = f.backward(grad)
+        return made if isinstance(made, tuple) else (made,)
+
+    def _saved(self, i: int | None) -> Node | None:
+        return None if i is None else self if i == -1 else self.inputs[i]
+
+    # Arithmetic
+
+    __array_ufunc__ = None  # NumPy leaves `array * node` to the node, and refuses np.exp(node)
+
+    __add__, __radd__ = _both_ways(ops.Add)
+    __sub__, __rsub__ = _both_ways(ops.Sub)
+    __mul__, __rmul__ = _both_ways(ops.Mul)
+    __pow__, __rpow__ = _both_ways(ops.Pow)
+    __mod__, __rmod__ = _both_ways(ops.Remainder)
+    __floordiv__, __rfloordiv__ = _both_ways(ops.FloorDivide)
+    __lt__, __gt__ = _both_ways(ops.Compare, "<")
+    __le__, __ge__ = _both_ways(ops.Compare, "<=")
+    __and__, __rand__ = _both_ways(ops.Compare, "&")
+    __or__, __ror__ = _both_ways(ops.Compare, "|")
+
+    def __truediv__(self, y: Any) -> Node:
+        return divide(self, y)
+
+    def __rtruediv__(self, y: Any) -> Node:
+        return divide(y, self)
+
+    def __matmul__(self, y: Any) -> Node:
+        return make(ops.MatMul(), self, y)
+
+    def __neg__(self) -> Node:
+        return make(ops.Neg(), self)
+
+    def __abs__(self) -> Node:
+        return make(ops.Abs(), self)
+
+    def __invert__(self) -> Node:
+        return make(ops.Invert(), self)
+
+    def __eq__(self, y: object) -> Any:
+        return NotImplemented if y is None else binary(ops.Compare("=="), self, y)
+
+    def __ne__(self, y: object) -> Any:
+        return NotImplemented if y is None else binary(ops.Compare("!="), self, y)
+
+    __hash__ = object.__hash__
+
+    # Writing in place: a new node, and the old one may not be read again
+
+    def _write(self, f: Function, y: Any) -> Any:
+        if self.graph.stale is None:
+            return NotImplemented  # a written program: x += 1 is x = x + 1
+        made = binary(f, self, y)
+        self.graph.stale |= {self, *_views_of(self)}
+        vars(made)["replaces"] = self
+        return made
+
+    def __iadd__(self, y: Any) -> Any:  # type: ignore[misc]
+        return self._write(ops.Add(), y)
+
+    def __isub__(self, y: Any) -> Any:  # type: ignore[misc]
+        return self._write(ops.Sub(), y)
+
+    def __imul__(self, y: Any) -> Any:  # type: ignore[misc]
+        return self._write(ops.Mul(), y)
+
+    # Methods of arrays
+
+    base = None
+    strides: tuple[int, ...] = ()
+
+    @property
+    def flags(self) -> Any:
+        return np.empty(1).flags
+
+    @property
+    def T(self) -> Node:
+        return self.transpose()
+
+    def reshape(self, *shape: Any) -> Node:
+        to = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Dim) else shape
+        return make(ops.Reshape(full_shape(sizes(to), self.shape)), self)
+
+    def transpose(self, *dims: Any) -> Node:
+        order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+        return make(ops.Permute(tuple(order or reversed(range(self.ndim)))), self)
+
+    def swapaxes(self, a: int, b: int) -> Node:
+        order = list(range(self.ndim))
+        order[a], order[b] = order[b], order[a]
+        return self.transpose(order)
+
+    def squeeze(self, axis: Any = None) -> Node:
+        dims = ops.axes(axis, self.ndim) if axis is not None else range(self.ndim)
+        return self.reshape([n for i, n in enumerate(self.shape) if not (i in dims and n == 1)])
+
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.LongSum(axis, keepdims), self if dtype is None else self.astype(dtype))
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.Extreme(True, axis, keepdims), self)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.Extreme(False, axis, keepdims), self)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.Truth(False, axis, keepdims), self)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Node:
+        return make(ops.Truth(True, axis, keepdims), self)
+
+    def astype(self, dtype: Any, order: Any = "K", copy: bool = True) -> Node:
+        return self if self.dtype == dtype else make(ops.Cast(dtype), self)
+
+    def copy(self) -> Node:
+        return self  # nobody writes into a node
+
+    def __getitem__(self, index: Any) -> Node:
+        parts = index if isinstance(index, tuple) else (index,)
+        arrays = [part for part in parts if isinstance(part, Node | np.ndarray | list)]
+        if not arrays:
+            dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+            for i in dots[:1]:  # stands for all axes that are not named
+                named = sum(part is not None for part in parts) - 1
+                parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
+            return make(ops.Slice(tuple(parts)), self)
+        layout = tuple(isinstance(part, Node | np.ndarray | list) for part in parts)
+        return make(ops.Select(layout), self, *arrays)
+
+
+def before(node: Node) -> tuple[Node, ...]:
+    """All nodes that have to run before this one."""
+    return node.inputs + node.controls
+
+
+def by_age(node: Node) -> int:
+    return node.serial
+
+
+def _views_of(node: Node) -> list[Node]:
+    views = [v for v in node.graph.nodes if v.f.view and v.inputs and v.inputs[0] is node]
+    return views + [inner for v in views for inner in _views_of(v)]
+
+
+# Making nodes
+
+
+def make(f: Function, *operands: Any, name: str | None = None) -> Any:
+    """A node for `f` of these nodes; what is none becomes a constant.
+
+    Raises ValueError for shapes that do not fit, and for nodes of several graphs.
+    """
+    graph = _graph_of(f, operands)
+    with graph.as_default():
+        inputs = tuple(operand if isinstance(operand, Node) else constant(operand) for operand in operands)
+    if not is_plain(type(f)):
+        return fused(f, inputs)
+    f = copy.copy(f)
+    vars(f).update(inputs=(kinds.NO_GRADIENT,) * len(inputs), saved=(), hooks=None, xp=np)
+    vars(f).pop("pair", None)
+    shape = shape_of(f, [x.shape for x in inputs], graph.equations)
+    dtype, saved = dtype_of(f, inputs)
+    node = Node(graph, f, inputs, shape, dtype, name or f.name)
+    node.saved = saved
+    return node
+
+
+def source(f: Function, shape: Any, dtype: Any, name: str | None = None) -> Node:
+    """A node without inputs."""
+    shape = None if shape is None else Shape(sizes(shape))
+    return Node(get_default_graph(), f, (), shape, np.dtype(dtype), name or f.name)
+
+
+def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
+    """The graph of the nodes among the operands. Raises where there are two, and for a node written over."""
+    nodes = [x for x in operands if isinstance(x, Node)]
+    graph = nodes[0].graph if nodes else get_default_graph()
+    for x in nodes:
+        if x.graph is not graph:
+            raise ValueError(
+                f"{f.name}: {x.name} is a node of another graph than {nodes[0].name}: make both in one"
+            )
+        if graph.stale and x in graph.stale:
+            raise RuntimeError(
+                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
+            )
+    return graph
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
+    """A node that always has this value. Python's floats are float32, its integers int32."""
+    array = as_array(value, dtype)
+    if shape is not None:
+        array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)
+    return source(kinds.Constant(array), array.shape, array.dtype, name)
+
+
+def as_array(value: Any, dtype: Any = None) -> Array:
+    """`value` as an array of numbers. Raises TypeError for what is none."""
+    if isinstance(value, Node):
+        raise TypeError(f"{value.name} is a node, and here numbers are needed")
+    array = np.asarray(value)
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"a node holds numbers or booleans, not {array.dtype} (from {type(value).__name__})")
+    if dtype is None and not isinstance(value, np.ndarray | np.generic):
+        dtype = {"f": np.float32, "i": np.int32}.get(array.dtype.kind)
+    if dtype is not None and array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
+        raise TypeError(f"{value!r} is no {np.dtype(dtype)}: cast one of them with tf.cast")
+    return array if dtype is None else array.astype(dtype)
+
+
+def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
+    """`f` of two operands; one that is no node becomes a constant in the dtype of the other.
+
+    Raises TypeError where integers meet floats: neither is cast unasked. Booleans count as 0 and 1.
+    """
+    x, y = _alike(x, y)
+    if x.dtype != y.dtype and "b" not in (x.dtype.kind, y.dtype.kind):
+        raise TypeError(f"{f.name}: {x.name} is {x.dtype}, {y.name} is {y.dtype}: cast one with tf.cast")
+    return make(f, x, y, name=name)
+
+
+def _alike(x: Any, y: Any) -> tuple[Node, Node]:
+    """Both as nodes, of one graph."""
+    like = x if isinstance(x, Node) else y
+    if not isinstance(like, Node):
+        return constant(x), constant(y)
+    with like.graph.as_default():
+        x, y = (v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))
+    return x, y
+
+
+def _weak(value: Any, dtype: Any) -> Any:
+    return None if dtype.kind == "b" and not isinstance(value, bool) else dtype
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Node:
+    """x / y; whole numbers are divided as float64."""
+    x, y = _alike(x, y)
+    if x.dtype.kind != "f" and y.dtype.kind != "f":
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    return binary(ops.Div(), x, y, name=name)
+
+
+# Sizes that are nodes
+
+
+def sizes(shape: Any) -> tuple[Size, ...]:
+    """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
+    if isinstance(shape, Node):
+        if isinstance(shape.f, kinds.ShapeOf):
+            return tuple(shape.inputs[0].shape)
+        shape = (
+            shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
+        )
+    return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+
+
+def _as_size(n: Any) -> Size:
+    if isinstance(n, Dim):
+        return n
+    if not isinstance(n, Node):
+        return n.__index__()
+    if (
+        isinstance(n.f, ops.Slice)
+        and isinstance(n.inputs[0].f, kinds.ShapeOf)
+        and isinstance(n.f.index[0], int)
+    ):
+        return n.inputs[0].inputs[0].shape[n.f.index[0]]
+    if isinstance(n.f, kinds.Constant):
+        return int(n.f.value)
+    raise TypeError(f"{n.name} is no size that is known while the program is written: use tf.shape(x)[i]")
+
+
+def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
+    """A shape with a symbol in the place of each None."""
+    return tuple(symbol(f"{name}_{i}") if n is None else n for i, n in enumerate(shape))
+
+
+def _has_sizes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_sizes, value.values()))
+    if isinstance(value, slice):
+        return _has_sizes((value.start, value.stop, value.step))
+    return isinstance(value, Dim) or (isinstance(value, tuple | list) and any(map(_has_sizes, value)))
+
+
+def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
+    """An attribute of an operation, with numbers in the place of its symbols."""
+    if isinstance(value, dict):
+        return {name: with_sizes(part, known) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(with_sizes(part, known) for part in value)
+    if isinstance(value, slice):
+        return slice(*(with_sizes(end, known) for end in (value.start, value.stop, value.step)))
+    return at(value, known)
+
+
+class Every(dict[str, int]):
+    """One number for each symbol that is asked for."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.number
+
+
+# Operations that are taken whole
+
+
+def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
+    """A node for an operation of `functional`: what it makes is told by running it on ones."""
+    whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
+    ones = list(map(_ones, inputs))
+    out, ran = whole.forward(*ones)
+    kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
+    whole.saved_bytes = sum(x.nbytes for x in kept)
+    whole.keeps = tuple(
+        i
+        for i, one in enumerate(ones)
+        if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
+    )
+    node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
+    for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
+        if type(array) is np.ndarray:
+            vars(f)[name] = _part(node, name, out=array)
+    return _part(node, 0, out=out)
+
+
+def _part(of: Node, key: int | str, out: Array, shape: Any = None) -> Node:
+    return Node(
+        of.graph,
+        kinds.Part(key),
+        (of,),
+        Shape(out.shape if shape is None else shape),
+        out.dtype,
+        f"{of.name}_{key}",
+    )
+
+
+def _ones(x: Node) -> Array:
+    """What stands for a value; an unknown length is 2."""
+    return (np.ones if x.dtype.kind == "f" else np.zeros)(with_sizes(x.shape, Every(2)), x.dtype)
+
+
+def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
+    for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):
+        if asked and not need:
+            raise RuntimeError(
+                f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
+            )
+    out, ran = node.f.forward(*map(_ones, node.inputs))
+    f = kinds.FusedBackward(node.type)
+    made = f.forward((out, ran), _ones(grad))
+    whole = Node(node.graph, f, (node, grad), Shape(()), grad.dtype, f.name)  # a tuple of gradients
+    return tuple(
+        None if dx is None else _part(whole, i, dx, x.shape if dx.shape == _ones(x).shape else None)
+        for i, (x, dx) in enumerate(zip(node.inputs, made))
+    )
+
+
+def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
+    (whole,) = node.inputs
+    if isinstance(whole.f, kinds.FusedBackward):
+        raise RuntimeError(
+            f"{whole.type}: a fused operation has no second derivative: use small ones instead"
+        )
+    return (grad if node.f.key == 0 else None,)
+
+
+# Backward where it cannot be read off the code for arrays
+
+
+def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
+    return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)
+
+
+def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
+    x, y = node.inputs
+    if y.ndim:
+        return NotImplemented
+    if needs[1] or not isinstance(
+        y.f, kinds.Constant
+    ):  # for a number that nobody knows there is no short way
+        return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
+    n = y.f.value
+    if n == 0:
+        return None, None
+    return grad * (y * make(ops.Pow(), x, constant(n - n.dtype.type(1)))), None
+
+
+def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
+    (x,) = node.inputs
+    return NotImplemented if x.shape is not None else XP.expand_like(grad, x)
+
+
+BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
+    kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward,
+    ops.Pow: _pow_backward,
+    ops.Sum: _sum_backward, ops.LongSum: _sum_backward, kinds.SumTo: _sum_backward,
+    kinds.SumLike: lambda node, grad, needs: (XP.expand_like(grad, node.inputs[0]), None),
+}  # fmt: skip
+
+
+# Arrays of this device
+
+
+def _unary(kind: type[Function]) -> Callable[[Any], Node]:
+    return staticmethod(lambda x: make(kind(), x))
+
+
+class Arrays:
+    """What the code of operations finds as `xp`: functions of NumPy that make nodes."""
+
+    ndarray = Node
+    exp, log, sqrt, sin, cos, tanh = map(_unary, (ops.Exp, ops.Log, ops.Sqrt, ops.Sin, ops.Cos, ops.Tanh))
+    expm1, log1p, abs = map(_unary, (ops.Expm1, ops.Log1p, ops.Abs))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise TypeError(f"graph: there is no node for np.{name}")
+
+    def asarray(self, data: Any, dtype: Any = None) -> Node:
+        return data if isinstance(data, Node) else constant(np.asarray(data, dtype))
+
+    def full(self, shape: Any, number: Any, dtype: Any) -> Node:
+        shape = sizes(shape if isinstance(shape, Sequence) else (shape,))
+        return source(kinds.Fill(shape, number, dtype), shape, dtype)
+
+    def zeros(self, shape: Any, dtype: Any = np.float64) -> Node:
+        return self.full(shape, 0, dtype)
+
+    def ones(self, shape: Any, dtype: Any = np.float64) -> Node:
+        return self.full(shape, 1, dtype)
+
+    empty = zeros
+
+    def zeros_like(self, x: Node) -> Node:
+        return self.full_like(x, 0)
+
+    def ones_like(self, x: Node) -> Node:
+        return self.full_like(x, 1)
+
+    def full_like(self, x: Node, number: Any) -> Node:
+        if x.shape is None:
+            return self.expand_like(constant(number, x.dtype), x)
+        with x.graph.as_default():
+            return self.full(x.shape, number, x.dtype)
+
+    def expand_like(self, x: Node, y: Node) -> Node:
+        return make(kinds.ExpandLike(), x, y)
+
+    def maximum(self, x: Any, y: Any) -> Node:
+        return binary(ops.Maximum(), x, y)
+
+    def minimum(self, x: Any, y: Any) -> Node:
+        return binary(ops.Minimum(), x, y)
+
+    def sign(self, x: Node) -> Node:
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+    def where(self, condition: Node, x: Any, y: Any) -> Node:
+        like = x if isinstance(x, Node) else y
+        dtype = like.dtype if isinstance(like, Node) else np.result_type(x, y)
+        x, y = (v if isinstance(v, Node) else constant(v, dtype) for v in (x, y))
+        return make(ops.Where(), condition, x, y)
+
+    def broadcast_to(self, x: Node, shape: Any) -> Node:
+        to: Any = sizes(shape)
+        return make(ops.Expand(to), x)
+
+    def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
+        return make(ops.Cat(axis), *nodes)
+
+    def split(self, x: Node, ends: Sequence[Size], axis: int) -> list[Node]:
+        whole = (slice(None),) * axis
+        cuts = [0, *ends, x.shape[axis]]
+        return [x[(*whole, slice(start, stop))] for start, stop in itertools.pairwise(cuts)]
+
+    def flip(self, x: Node, dims: Any) -> Node:
+        return make(ops.Flip(ops.axes(dims, x.ndim)), x)
+
+    def roll(self, x: Node, shifts: Any, dims: Any) -> Node:
+        return make(ops.Roll(tuple(shifts), tuple(dims)), x)
+
+    def tril(self, x: Node, diagonal: int = 0) -> Node:
+        return make(ops.Triangle(True, diagonal), x)
+
+    def triu(self, x: Node, diagonal: int = 0) -> Node:
+        return make(ops.Triangle(False, diagonal), x)
+
+
+XP: Any = Arrays()
+
+
+class Written:
+    """How an operation of tensors comes into a graph: as a node, and its backward as further ones."""
+
+    def forward(self, f: Function, *nodes: Node) -> Node:
+        if is_plain(type(f)):
+            node = make(f, *nodes)
+        else:
+            node = fused(f, nodes, [f.needs(i) for i in range(len(nodes))])
+        f.saved = (node,)
+        return node
+
+    def backward(self, f: Function, grad: Node) -> tuple[Node | None, ...]:
+        (node,) = f.saved
+        node = node.inputs[0] if isinstance(node.f, kinds.Part) else node
+        return node.backward(grad, [f.needs(i) for i in range(len(node.inputs))])
+
+
+class Pairs(dict[Any, Any]):
+    """The same for every operation."""
+
+    def get(self, kind: Any, default: Any = None) -> Any:
+        return Written()
+
+
+def _refuse_numbers(node: Node) -> NoReturn:
+    raise TypeError(
+        f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some"
+    )
+
+
+DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())

@@ -1,0 +1,567 @@
+"""A program as Python that one can read: who shares whose memory, and what runs in one loop."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from minilib import operations as ops
+from minilib.dag import offsets, peak
+from minilib.graph import kinds
+from minilib.graph.nodes import Every, Node, before, by_age, with_sizes
+from minilib.graph.passes import optimise, prune
+from minilib.graph.session import Session, compute, leaves, stored, structured
+from minilib.graph.shapes import ELEMENTWISE
+
+__all__ = ["Plan", "compile"]
+
+BLOCK = 32_768  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
+UNKNOWN = 32  # what stands for an unknown size until the plan has run
+SHORT = 1024  # so many numbers NumPy may add one after another: `minilib.sums`
+ALIGNED = 64  # bytes: a line of the cache
+
+UFUNCS: dict[Any, str] = {
+    ops.Add: "add", ops.Sub: "subtract", ops.Mul: "multiply", ops.Div: "divide", ops.Neg: "negative",
+    ops.Sqrt: "sqrt", ops.Exp: "exp", ops.Log: "log", ops.Expm1: "expm1", ops.Log1p: "log1p", ops.Sin: "sin",
+    ops.Cos: "cos", ops.Tanh: "tanh", ops.Abs: "absolute", ops.Maximum: "maximum", ops.Minimum: "minimum",
+    ops.Invert: "invert", ops.MatMul: "matmul",
+}  # fmt: skip
+COMPARED = {
+    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
+    "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
+}  # fmt: skip
+VIEWS = (ops.Reshape, ops.Permute, ops.Slice, ops.Expand, kinds.Identity, kinds.Part)
+
+
+def compile(fetches: Any, feeds: Sequence[Node] = ()) -> Plan:
+    """A plan for these fetches, given values for `feeds` in this order."""
+    return Plan(fetches, feeds)
+
+
+class Plan:
+    """`run(*arrays, session=...)` gives the values of the fetches.
+
+    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results, and
+    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are
+    of the sizes of the last run; before the first an unknown size counts as 32.
+    """
+
+    def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
+        self.fetches, self.feeds, self.fed = fetches, list(feeds), set(feeds)  # a set: `in` a list asks ==
+        self.wanted: list[Node] = [node for node in leaves(optimise(fetches, feeds))]
+        self.graph = self.wanted[0].graph if self.wanted else None
+        self.program = prune(self.wanted, feeds)
+        self.nodes = len(self.program)
+        self.units = in_order(fuse(self.program, self.wanted), self.program)
+        self.bound: dict[tuple[tuple[str, int], ...], Bound] = {}
+        self.last: Bound | None = None
+        for node in self.program:
+            if node.dtype is not None and node.shape is None:
+                raise ValueError(
+                    f"compile: the axes of {node.name} are not known: give its placeholder a shape"
+                )
+        self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
+
+    def run(self, *arrays: Any, session: Session | None = None) -> Any:
+        """The values of the fetches in their structure. Raises what `Session.run` raises."""
+        session = session or Session(graph=self.graph)
+        if session.closed:
+            raise RuntimeError("this session is closed: open another with tf.Session()")
+        if len(arrays) != len(self.feeds):
+            raise ValueError(f"run: {len(arrays)} values for {len(self.feeds)} feeds")
+        key = tuple([(x.shape, x.dtype) if type(x) is np.ndarray else None for x in arrays])
+        bound, values = self.quick.get(key), arrays
+        if bound is None:
+            fed, sizes = session.fed(dict(zip(self.feeds, arrays)))
+            bound, values = self.at(sizes), tuple(fed[node] for node in self.feeds)
+            if all(x is y for x, y in zip(arrays, values)):  # nothing had to be cast
+                self.quick[key] = bound
+        self.last = bound
+        found = iter(bound.program(values, session.state, session.spares))
+        return structured(self.fetches, lambda _: next(found))
+
+    __call__ = run
+
+    def at(self, sizes: Mapping[str, int]) -> Bound:
+        """The plan for these sizes."""
+        key = tuple(sorted(sizes.items()))
+        if key not in self.bound:
+            self.bound[key] = Bound(self, sizes)
+        return self.bound[key]
+
+    @cached_property
+    def guess(self) -> Bound:
+        return Bound(self, Every(UNKNOWN))
+
+    def _any(self) -> Bound:
+        return self.last or self.guess
+
+    @property
+    def source(self) -> str:
+        return self._any().source
+
+    @property
+    def bytes(self) -> int:
+        return self._any().bytes
+
+    @property
+    def live_bytes(self) -> int:
+        return self._any().live_bytes
+
+    @property
+    def all_bytes(self) -> int:
+        """The sum of all intermediate results: what a plan without reuse takes."""
+        return sum(self._any().sizes.values())
+
+
+# Fusion: which nodes run in one loop
+
+
+def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
+    """What has to run before each node: inputs, controls, and reads of a variable before it changes."""
+    found = {node: list(before(node)) for node in program}
+    readers: dict[Node, list[Node]] = {}
+    for node in program:  # oldest first: as the program was written
+        for x in node.inputs:
+            if isinstance(x.f, kinds.Stored):
+                readers.setdefault(x, []).append(node)
+        if isinstance(node.f, kinds.Assign):
+            found[node] += readers.pop(node.f.variable, [])
+            readers[node.f.variable] = [node]
+        for x in node.inputs:
+            if isinstance(x.f, kinds.Stored):  # behind the assignment that came before, if one did
+                found[node] += [
+                    a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node
+                ]
+    return found
+
+
+def fuse(program: Sequence[Node], wanted: Sequence[Node]) -> dict[Node, list[Node]]:
+    """For each node the unit that it is in: itself, or elementwise nodes of one shape that run in one loop.
+
+    A node joins the unit of an input unless a way leads from that unit to the node through others: then each
+    would have to wait for the other.
+    """
+    needs = follows(program)
+    unit: dict[Node, list[Node]] = {}
+    waits: dict[int, set[int]] = {}  # for each unit those that it needs, by id
+    for node in program:
+        units = {id(unit[x]): unit[x] for x in needs[node] if x in unit}
+        mine = [node]
+        unit[node], waits[id(mine)] = mine, set(units)
+        for x in node.inputs if is_elementwise(node) else ():
+            other = unit.get(x)
+            if other is None or other is mine or not is_elementwise(x) or x.known_shape != node.known_shape:
+                continue
+            if not _reach(waits[id(mine)] - {id(other)}, id(other), waits):
+                other += mine
+                for one in mine:
+                    unit[one] = other
+                waits[id(other)] |= waits.pop(id(mine))
+                for needed in waits.values():
+                    if id(mine) in needed:
+                        needed ^= {id(mine), id(other)} if id(other) not in needed else {id(mine)}
+                waits[id(other)] -= {id(other)}
+                mine = other
+    for members in unit.values():
+        members.sort(key=by_age)
+    return unit
+
+
+def _reach(start: Any, goal: int, waits: Mapping[int, set[int]]) -> bool:
+    """Whether a unit needs `goal`, itself or through others."""
+    todo, seen = list(start), set(start)
+    while todo:
+        one = todo.pop()
+        if one == goal:
+            return True
+        fresh = waits[one] - seen
+        seen |= fresh
+        todo += fresh
+    return False
+
+
+def is_elementwise(node: Node) -> bool:
+    return type(node.f) in ELEMENTWISE and not isinstance(node.f, kinds.Identity) and not node.controls
+
+
+def in_order(unit: Mapping[Node, list[Node]], program: Sequence[Node]) -> list[list[Node]]:
+    """The units in an order in which they can run: the oldest of those that are ready goes next."""
+    needs = follows(program)
+    units = {id(u): u for u in unit.values()}
+    missing = {
+        key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()
+    }
+    after: dict[int, list[int]] = {key: [] for key in units}
+    for key, keys in missing.items():
+        for other in keys:
+            after[other].append(key)
+    ready = [(u[-1].serial, key) for key, u in units.items() if not missing[key]]
+    heapify(ready)
+    found = []
+    while ready:
+        key = heappop(ready)[1]
+        found.append(units[key])
+        for other in after[key]:
+            missing[other].discard(key)
+            if not missing[other]:
+                heappush(ready, (units[other][-1].serial, other))
+    assert len(found) == len(units), "a unit waits for itself"
+    return found
+
+
+def read_by(node: Node) -> list[Node]:
+    """The nodes whose values one needs, also those that a fused operation has kept for its backward."""
+    if not isinstance(node.f, kinds.FusedBackward):
+        return list(node.inputs)
+    whole = node.inputs[0]
+    return [*node.inputs, *(whole.inputs[i] for i in whole.f.keeps)]
+
+
+# A plan for given sizes
+
+
+class Bound:
+    """The program for given sizes: its memory, its source, and the function that it compiles to."""
+
+    def __init__(self, plan: Plan, sizes: Mapping[str, int]) -> None:
+        self.plan, self.known = plan, sizes
+        self.names: dict[Node, str] = {}
+        self.root: dict[Node, Node] = {}  # whose memory a node looks at
+        self.namespace: dict[str, Any] = {"np": np, "compute": compute, "stored": stored}
+        self.lines: list[str] = []
+        self.constants: dict[int, str] = {}  # by id
+        self.operations: dict[Node, Any] = {}
+        self.in_place: set[Node] = set()  # new values that are written into their variables
+        self.place()
+        self.write()
+
+    def shape(self, node: Node) -> tuple[int, ...]:
+        return with_sizes(tuple(node.shape), self.known)
+
+    # Memory: who shares whose
+
+    def place(self) -> None:
+        """Give each result that outlives its unit a place in one block of memory, for as long as it lives."""
+        units, wanted = self.plan.units, set(self.plan.wanted)
+        at = {node: i for i, u in enumerate(units) for node in u}
+        for node in self.plan.program:
+            is_view = isinstance(node.f, (*VIEWS, kinds.Assign)) and node.inputs
+            self.root[node] = self.root.get(node.inputs[0], node.inputs[0]) if is_view else node
+        spans: dict[Node, tuple[int, int]] = {}
+        for node in self.plan.program:
+            root = self.root[node]
+            if not isinstance(node.f, kinds.Source) and root is node:
+                spans.setdefault(node, (at[node], at[node]))
+        for node in self.plan.program:
+            for x in read_by(node):
+                root = self.root.get(x, x)
+                if root in spans:
+                    spans[root] = spans[root][0], max(spans[root][1], at[node])
+        for node in wanted:
+            root = self.root.get(node, node)
+            if root in spans:
+                spans[root] = spans[root][0], len(units)
+        inner = {
+            n
+            for n, (first, last) in spans.items()
+            if first == last and len(units[first]) > 1 and n not in wanted
+        }
+        self.sizes = {n: self.count(n) for n in spans if n not in inner and not isinstance(n.f, kinds.Effect)}
+        self.spans = {n: spans[n] for n in self.sizes}
+        self.inner = inner
+        self.spare = self._spares(at)
+        self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
+        placed = {n: s for n, s in self.spans.items() if self.has_place(n)}
+        self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
+        own = {n: s for n, s in self.spans.items() if n not in placed and n not in self.spare}
+        live = {n: s for n, s in self.spans.items() if n not in self.spare}
+        self.bytes = length + peak(own, self.sizes)
+        self.live_bytes = peak(live, self.sizes)
+        self.arena = np.empty(length + ALIGNED, np.uint8)
+        start = -self.arena.ctypes.data % ALIGNED
+        for node, offset in self.places.items():
+            part = self.arena[
+                start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
+            ]
+            self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
+
+    def has_place(self, node: Node) -> bool:
+        """Whether a result is written where the plan says; others make their own array."""
+        own = is_elementwise(node) or isinstance(node.f, ops.MatMul) or self.is_short_sum(node)
+        return own and node not in self.spare and node not in self.fresh
+
+    def count(self, node: Node) -> int:
+        """The bytes of a result, with those that a fused operation saves."""
+        if isinstance(node.f, kinds.FusedBackward):
+            shapes = [(self.shape(x), x.dtype) for x in node.inputs[0].inputs if x.requires_grad]
+        else:
+            shapes = [(self.shape(node), node.dtype)] if node.dtype is not None else []
+        total = sum(math.prod(shape) * dtype.itemsize for shape, dtype in shapes)
+        return -(-(total + getattr(node.f, "saved_bytes", 0)) // ALIGNED) * ALIGNED
+
+    def _spares(self, at: Mapping[Node, int]) -> dict[Node, Node]:
+        """New values of variables: written into a second array of the variable, which the step exchanges."""
+        found: dict[Node, Node] = {}
+        twice: set[Node] = set()  # variables that have theirs
+        for node in self.plan.program:
+            if isinstance(node.f, kinds.Assign):
+                (value,) = node.inputs
+                fits = value.shape == node.shape and value.dtype == node.dtype and value in self.sizes
+                if fits and value not in found and is_elementwise(value) and node.f.variable not in twice:
+                    found[value] = node.f.variable
+                    twice.add(node.f.variable)
+                    if self.only_here(node.f.variable, value, at):
+                        self.in_place.add(value)
+        return found
+
+    def only_here(self, variable: Node, value: Node, at: Mapping[Node, int]) -> bool:
+        """Whether nobody reads a variable but the loop that makes its new value, and there not behind it."""
+        readers = [node for node in self.plan.program if any(x is variable for x in node.inputs)]
+        fixed = variable in self.plan.fed or any(node is variable for node in self.plan.wanted)
+        return not fixed and all(at[node] == at[value] and node.serial <= value.serial for node in readers)
+
+    # Source
+
+    def name(self, node: Node) -> str:
+        if node not in self.names:
+            self.names[node] = f"t{len(self.names)}"
+        return self.names[node]
+
+    def write(self) -> None:
+        """Write the function and compile it."""
+        head = ["def program(feeds, state, spares):"]
+        for i, node in enumerate(self.plan.feeds):
+            head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
+        reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
+        for node in dict.fromkeys(
+            x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed
+        ):
+            head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
+        for i, u in enumerate(self.plan.units):
+            loop = [node for node in u if is_elementwise(node)]
+            if len(loop) == len(u) and loop:
+                self.loop(u)
+            else:
+                for node in u:
+                    if node not in self.plan.fed:
+                        self.single(node)
+            self.lines += [f"    {name} = None" for name in self.dead(i)]
+            gone = [n for n in self.operations if self.spans.get(n, (0, 0))[1] == i]
+            self.lines += [f"    {self.operation(n)}.saved = ()" for n in gone]
+        results = ", ".join(self.result(node) for node in self.plan.wanted)
+        self.lines.append(f"    return [{results}]")
+        self.source = "\n".join([*head, *self.lines]) + "\n"
+        exec(self.source, self.namespace)
+        self.program = self.namespace["program"]
+
+    def dead(self, i: int) -> list[str]:
+        """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
+        gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
+        names = dict.fromkeys(
+            self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names
+        )
+        return [name for name in names if name not in self.namespace]
+
+    def result(self, node: Node) -> str:
+        if isinstance(node.f, kinds.Nothing):
+            return "None"
+        if node in self.fresh and sum(node is x for x in self.plan.wanted) == 1:
+            return self.name(node)
+        return f"np.array({self.name(node)})"
+
+    def given(self, thing: Any) -> str:
+        """A name in the program for a thing that is there before it runs."""
+        name = self.constants.setdefault(id(thing), f"k{len(self.constants)}")
+        self.namespace[name] = thing
+        return name
+
+    def single(self, node: Node) -> None:
+        """The lines for one node."""
+        f, name = node.f, self.name(node)
+        if isinstance(f, kinds.Stored | kinds.Nothing):
+            return
+        if node.sized:
+            f = copy.copy(f)
+            vars(f).update(with_sizes(vars(f), self.known))
+        operands = [self.name(x) for x in node.inputs]
+        if isinstance(f, kinds.Constant | kinds.Fill | kinds.SizeOf):
+            self.namespace[name] = f.forward()
+        elif isinstance(f, kinds.Part):
+            self.part(node)
+        elif isinstance(f, VIEWS) and operands[0] in self.namespace and self.looked_at(node, f, operands[0]):
+            pass  # memory that has its place is looked at once for all runs
+        elif isinstance(f, kinds.Assign):
+            self.assign(node, operands[0])
+        elif isinstance(f, ops.MatMul):
+            self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
+        elif self.is_short_sum(node):
+            dims = ops.axes(f.dim, node.inputs[0].ndim)
+            self.lines.append(
+                f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})"
+            )
+        elif isinstance(f, ops.Reshape):
+            self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
+        elif isinstance(f, ops.Permute):
+            self.lines.append(f"    {name} = {operands[0]}.transpose({f.dims})")
+        elif isinstance(f, kinds.Identity):
+            self.lines.append(f"    {name} = {operands[0]}")
+        elif isinstance(f, kinds.Fused):
+            self.lines.append(
+                f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
+            )
+        elif isinstance(f, kinds.FusedBackward):
+            self.lines.append(
+                f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
+            )
+        elif isinstance(f, kinds.Effect | kinds.Placeholder):
+            known = self.given(dict(self.known))
+            self.lines.append(
+                f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
+            )
+        else:
+            self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
+
+    def looked_at(self, node: Node, f: Any, operand: str) -> bool:
+        """Whether a view of an array that has its place is one, and no copy; then it is made now."""
+        made = f.forward(self.namespace[operand])
+        if np.may_share_memory(made, self.namespace[operand]):
+            self.namespace[self.name(node)] = made
+            return True
+        return False
+
+    def operation(self, node: Node) -> str:
+        """The name of a fused operation: the same in each run, so that it keeps what it saves itself."""
+        if node not in self.operations:
+            f = copy.copy(node.f.f)
+            needs = node.f.needs_grad
+            f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in zip(node.inputs, needs))
+            self.operations[node] = f
+        return self.given(self.operations[node])
+
+    def part(self, node: Node) -> None:
+        whole, key = node.inputs[0], node.f.key
+        taken = f"[{key}]" if isinstance(whole.f, kinds.FusedBackward) and not whole.f.one else ""
+        of = f"{self.operation(whole)}.{key}" if isinstance(key, str) else self.name(whole) + taken
+        if taken or isinstance(key, str):
+            self.lines.append(f"    {self.name(node)} = {of}")
+        else:
+            self.names[node] = of
+
+    def is_short_sum(self, node: Node) -> bool:
+        """Whether NumPy's own sum keeps the digits."""
+        if not isinstance(node.f, ops.Sum) or node.dtype.kind != "f" or node.dtype == np.float16:
+            return False
+        return math.prod(self.shape(node.inputs[0])) <= SHORT
+
+    def assign(self, node: Node, value: str) -> None:
+        (x,) = node.inputs
+        variable = node.f.variable
+        key, name = self.given(variable), self.names.get(variable)
+        if x in self.in_place and self.spare[x] is variable:
+            pass  # the loop has written into the variable itself
+        elif self.spare.get(x) is variable:
+            self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
+        else:
+            self.lines.append(f"    state[{key}] = np.array({value})")
+        if name is not None and x not in self.in_place:
+            self.lines.append(f"    {name} = state[{key}]")
+        self.names[node] = value
+
+    # Loops
+
+    def loop(self, unit: Sequence[Node]) -> None:
+        """Elementwise nodes of one shape, in blocks of rows that stay in the cache."""
+        shape = self.shape(unit[0])
+        rows = max(1, BLOCK * shape[0] // max(1, math.prod(shape))) if shape else 0
+        whole = not shape or shape[0] <= rows
+        for node in unit:
+            if node in self.fresh:  # the caller gets it as it is: no copy out of memory that has another use
+                self.lines.append(f"    {self.name(node)} = np.empty({shape}, {node.dtype.str!r})")
+            if node in self.spare:
+                key, name = self.given(self.spare[node]), self.name(node)
+                if node in self.in_place:
+                    self.lines.append(f"    {name} = stored({key}, state)")
+                else:
+                    self.namespace["spare"] = _spare
+                    told = f"{shape}, {node.dtype.str!r}"
+                    self.lines.append(f"    {name} = spare({key}, spares, state, {told})")
+        indent, cut = "    ", ""
+        if not whole:
+            self.lines.append(f"    for i in range(0, {shape[0]}, {rows}):")
+            self.lines.append(f"        n = min({rows}, {shape[0]} - i)")
+            indent, cut = "        ", "[i:i + n]"
+        block = shape if whole else (rows, *shape[1:])
+        free: dict[Any, list[str]] = {}
+        where: dict[Node, str] = {}
+        last = {x: node for node in unit for x in node.inputs}
+        taken = 0
+
+        def read(x: Node) -> str:
+            if x in where:
+                return where[x]
+            full = len(x.shape) == len(shape) and bool(shape) and self.shape(x)[0] == shape[0] != 1
+            return self.name(x) + (cut if full else "")
+
+        for node in unit:
+            operands = [read(x) for x in node.inputs]
+            done = [
+                x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node
+            ]
+            in_place = type(node.f) in UFUNCS
+            for x in done if in_place else ():
+                free.setdefault(x.dtype, []).append(where[x])
+            if node in self.inner:
+                pool = free.setdefault(node.dtype, [])
+                if pool:
+                    name = pool.pop()
+                else:
+                    base = f"r{taken}_{node.dtype.name}_{'x'.join(map(str, block))}"
+                    taken += 1
+                    if base not in self.namespace:
+                        self.namespace[base] = np.empty(block, node.dtype)
+                    name = base if whole else f"{base}[:n]"
+                where[node] = name
+            else:
+                where[node] = self.name(node) + cut
+            for x in done if not in_place else ():
+                free.setdefault(x.dtype, []).append(where[x])
+            self.lines += [indent + line for line in self.elementwise(node, operands, where[node])]
+
+    def elementwise(self, node: Node, operands: list[str], out: str) -> list[str]:
+        f, args = node.f, ", ".join(operands)
+        if type(f) in UFUNCS:
+            return [f"np.{UFUNCS[type(f)]}({args}, out={out})"]
+        match f:
+            case ops.Compare(sign=sign):
+                return [f"np.{COMPARED[sign]}({args}, out={out})"]
+            case ops.ReLU():
+                return [f"np.maximum({args}, {self.given(node.dtype.type(0))}, out={out})"]
+            case ops.Where():
+                c, x, y = operands
+                return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
+            case ops.Cast():
+                return [f"np.copyto({out}, {args}, casting='unsafe')"]
+            case ops.Pow() if (
+                isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1
+            ):
+                x = operands[0]
+                if node.inputs[1].f.value == 2:
+                    return [f"np.multiply({x}, {x}, out={out})"]
+                if node.inputs[1].f.value == 3:
+                    return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
+        return [f"np.copyto({out}, {self.given(f)}.forward({args}))  # {f.name}"]
+
+
+def _spare(variable: Node, spares: dict[Any, Any], state: Mapping[Any, Any], shape: Any, dtype: str) -> Any:
+    """The second array of a variable: neither its value nor somebody else's."""
+    spare = spares.get(variable)
+    if spare is None or spare is state.get(variable):
+        spare = np.empty(shape, dtype)
+    return spare

@@ -1,0 +1,179 @@
+"""Sessions: where a program runs, and its variables have their values."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from minilib.dag import ancestors
+from minilib.dims import Equations
+from minilib.engine import Array
+from minilib.graph import kinds
+from minilib.graph.nodes import Graph, Node, as_array, before, by_age, get_default_graph, sessions, with_sizes
+
+
+def evaluate(
+    wanted: Sequence[Node], values: dict[Node, Any], state: dict[Node, Array], sizes: Mapping[str, int]
+) -> list[Any]:
+    """The values of `wanted`, where those in `values` are given: each node that they need runs once.
+
+    The order is that in which the nodes were made. A variable is read when it is needed, so that what was
+    written behind an assignment sees the new value.
+    """
+
+    def read(node: Node) -> Any:
+        return values[node] if node in values else stored(node, state)
+
+    for node in sorted(ancestors(wanted, before, values), key=by_age):
+        if not isinstance(node.f, kinds.Stored):
+            values[node] = compute(node, [read(x) for x in node.inputs], state, sizes)
+    return [read(node) for node in wanted]
+
+
+def compute(node: Node, arrays: Sequence[Any], state: dict[Node, Array], sizes: Mapping[str, int]) -> Any:
+    """What one node makes of the values of its inputs."""
+    f = node.f
+    if isinstance(f, kinds.Placeholder):
+        raise ValueError(
+            f"placeholder {node.name!r} of shape {node.shape} has no value: feed one, as in "
+            f"run(fetches, {{{node.name}: ...}})"
+        )
+    if node.sized:
+        f = copy.copy(f)
+        vars(f).update(with_sizes(vars(f), sizes))
+    made = f.act(state, *arrays) if isinstance(f, kinds.Effect) else f.forward(*arrays)
+    f.saved = ()
+    return np.asarray(made) if isinstance(made, np.generic) else made
+
+
+def stored(variable: Node, state: Mapping[Node, Array]) -> Array:
+    if variable not in state:
+        raise RuntimeError(
+            f"variable {variable.name!r} has no value in this session: "
+            "run tf.global_variables_initializer() first"
+        )
+    return state[variable]
+
+
+class Session:
+    """Runs programs of a graph. Each session has its own values of the variables."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        self.graph = graph or get_default_graph()
+        self.state: dict[Node, Array] = {}
+        self.spares: dict[Node, Array] = {}  # second arrays of variables, which plans write into
+        self.closed = False
+        self.blocks: list[Any] = []
+
+    def run(self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None) -> Any:
+        """The values of `fetches`: a node, or lists, tuples and dicts of them, in the same structure.
+
+        `feed_dict` gives values to placeholders, or to any other nodes, which then are not computed. Raises
+        ValueError for a missing feed and for one that does not fit, RuntimeError for a variable without a
+        value.
+        """
+        if self.closed:
+            raise RuntimeError("this session is closed: open another with tf.Session()")
+        wanted: list[Node] = []
+        for one in leaves(fetches):
+            wanted.append(self.checked(one, "fetch"))
+        values, sizes = self.fed(feed_dict or {})
+        # Copies: what the caller does to a value must not reach a constant or a variable.
+        found = iter(
+            [None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)]
+        )
+        return structured(fetches, lambda _: next(found))
+
+    def checked(self, node: Any, role: str) -> Node:
+        if isinstance(node, str):
+            return self.graph.get_tensor_by_name(node)
+        if not isinstance(node, Node):
+            hint = "; tf.gradients gives None where nothing depends on it" if node is None else ""
+            raise TypeError(f"run: a {role} is a node, not {node!r}{hint}")
+        if node.graph is not self.graph:
+            raise ValueError(
+                f"run: {node.name} is a node of another graph: open Session(graph=...) on that one"
+            )
+        return node
+
+    def fed(self, feeds: Mapping[Any, Any]) -> tuple[dict[Node, Any], dict[str, int]]:
+        """The values of fed nodes as arrays, and the sizes that follow from their lengths."""
+        values: dict[Node, Any] = {}
+        equations = Equations()
+        equations.known, equations.open = dict(self.graph.equations.known), list(self.graph.equations.open)
+        for key, value in feeds.items():
+            node = self.checked(key, "key of feed_dict")
+            try:
+                values[node] = as_array(value, node.dtype)
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}"
+                ) from None
+            shape = node.shape
+            try:
+                if shape is not None:
+                    equations.bind(shape, values[node].shape)
+            except ValueError as error:
+                raise ValueError(
+                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: "
+                    f"{error}"
+                ) from None
+        return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
+
+    def close(self) -> None:
+        """Forget all values; the session cannot be used again."""
+        self.state.clear()
+        self.closed = True
+
+    def __enter__(self) -> Session:
+        self.blocks = [self.graph.as_default(), sessions.within(self)]
+        for block in self.blocks:
+            block.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for block in reversed(self.blocks):
+            block.__exit__(None, None, None)
+        self.close()
+
+
+class InteractiveSession(Session):
+    """A session that stands for all from now on, so that `node.eval()` works without a block."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        sessions.entered.append(self)
+
+    def close(self) -> None:
+        super().close()
+        sessions.entered[:] = [session for session in sessions.entered if session is not self]
+
+
+# Structures of fetches
+
+
+def leaves(fetches: Any) -> Iterable[Any]:
+    if isinstance(fetches, Mapping):
+        fetches = list(fetches.values())
+    if isinstance(fetches, list | tuple):
+        for part in fetches:
+            yield from leaves(part)
+    else:
+        yield fetches
+
+
+def structured(fetches: Any, value: Any) -> Any:
+    """The same lists, tuples and dicts, with value(leaf) in the place of each leaf."""
+    if isinstance(fetches, Mapping):
+        kind: Any = type(fetches)
+        return kind((key, structured(part, value)) for key, part in fetches.items())
+    if isinstance(fetches, list | tuple):
+        parts = [structured(part, value) for part in fetches]
+        return type(fetches)(*parts) if hasattr(fetches, "_fields") else type(fetches)(parts)
+    return value(fetches)

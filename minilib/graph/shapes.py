@@ -1,0 +1,186 @@
+"""The shape and the dtype of a node, told when it is made: before there are numbers."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minilib import operations as ops
+from minilib.dims import Dim, Equations, Size, broadcast
+from minilib.engine import Array, Function
+from minilib.graph import kinds
+from minilib.graph.kinds import Leaf
+
+Sizes = tuple[Any, ...]
+
+
+class Shape(tuple[Any, ...]):
+    """Lengths of axes, of which some may be symbols."""
+
+    def as_list(self) -> list[int | None]:
+        """None in the place of what is not known."""
+        return [None if isinstance(n, Dim) else n for n in self]
+
+    @property
+    def ndims(self) -> int:
+        return len(self)
+
+    def __repr__(self) -> str:
+        return "(" + ", ".join(map(str, self)) + ("," if len(self) == 1 else "") + ")"
+
+
+def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
+    """`shape` with -1 replaced. Raises ValueError where `old` holds another number of elements."""
+    total, known = math.prod(old), math.prod(n for n in shape if not _is(n, -1))
+    if any(_is(n, -1) for n in shape):
+        shape = tuple(total // known if _is(n, -1) else n for n in shape)
+    if math.prod(shape) != total:
+        raise ValueError(f"reshape: {Shape(old)} holds {total} numbers, which do not fit into {Shape(shape)}")
+    return tuple(shape)
+
+
+def _is(size: Size, number: int) -> bool:
+    return not isinstance(size, Dim) and size == number
+
+
+def reduced(f: Any, x: Sizes) -> Sizes:
+    dims = ops.axes(f.dim, len(x))
+    return tuple(1 if i in dims else n for i, n in enumerate(x) if f.keepdim or i not in dims)
+
+
+def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
+    """The shape of x @ y, of matrices and stacks of them."""
+    if len(x) < 2 or len(y) < 2:
+        raise ValueError(f"matmul: needs matrices, not {Shape(x)} @ {Shape(y)}")
+    try:
+        equations.equate(x[-1], y[-2])
+    except ValueError:
+        raise ValueError(f"matmul: inner dimensions differ: {Shape(x)} @ {Shape(y)}") from None
+    return (*broadcast(x[:-2], y[:-2], equations=equations), x[-2], y[-1])
+
+
+def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
+    """What is left of `x`. An axis of unknown length can be taken whole, or lose some at an end."""
+    made: list[Any] = []
+    axes = iter(x)
+    for part in index:
+        if part is None:
+            made.append(1)
+        elif part is Ellipsis:
+            made += itertools.islice(axes, len(x) - sum(p is not None and p is not Ellipsis for p in index))
+        elif isinstance(part, slice):
+            made.append(_length(part, next(axes)))
+        else:
+            n = next(axes)
+            if not isinstance(n, Dim) and not -n <= part < n:
+                raise ValueError(f"index {part} is out of bounds for an axis of length {n} of {Shape(x)}")
+    return (*made, *axes)
+
+
+def _length(part: slice, n: Size) -> Size:
+    if not isinstance(n, Dim) and not any(isinstance(end, Dim) for end in (part.start, part.stop)):
+        return len(range(n)[part])
+    start, stop, step = part.start or 0, n if part.stop is None else part.stop, part.step or 1
+    ends = [end + n if not isinstance(end, Dim) and end < 0 else end for end in (start, stop)]
+    return (ends[1] - ends[0] + step - 1) // step
+
+
+def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
+    first, *rest = ([0 if i == f.dim else n for i, n in enumerate(shape)] for shape in shapes)
+    for shape in rest:
+        if len(shape) != len(first):
+            raise ValueError(f"concat: {' and '.join(str(Shape(s)) for s in shapes)} differ in their axes")
+        first = [equations.equate(n, m) for n, m in zip(first, shape)]
+    return tuple(sum(s[f.dim] for s in shapes) if i == f.dim else n for i, n in enumerate(first))
+
+
+# By operation: (the operation, the shapes of its inputs, equations) -> the shape of its result. What stands
+# in no line works on each number apart, and its inputs broadcast.
+RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] = {
+    ops.MatMul: lambda f, s, e: product(s[0], s[1], e),
+    ops.Reshape: lambda f, s, e: full_shape(f.to, s[0]),
+    ops.Expand: lambda f, s, e: broadcast(s[0], f.to, equations=e),
+    ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
+    ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
+    ops.Cat: joined,
+    ops.Repeat: lambda f, s, e: tuple(
+        n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
+    ),
+    kinds.ShapeOf: lambda f, s, e: (len(s[0]),),
+    kinds.CountOf: lambda f, s, e: (),
+    kinds.SumLike: lambda f, s, e: s[1],
+    kinds.ExpandLike: lambda f, s, e: s[1],
+}
+RULES |= dict.fromkeys(
+    (ops.Sum, ops.LongSum, ops.Extreme, ops.ArgExtreme, ops.Truth), lambda f, s, e: reduced(f, s[0])
+)
+RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Fill), lambda f, s, e: f.to)
+RULES |= dict.fromkeys((ops.Flip, ops.Roll, ops.Triangle), lambda f, s, e: s[0])
+KEEP_DTYPE = (
+    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
+    kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity,
+)  # fmt: skip
+ANY_RANK = (
+    kinds.SumLike,
+    kinds.ExpandLike,
+    kinds.CountOf,
+    kinds.SumTo,
+)  # also of inputs whose axes nobody knows
+ELEMENTWISE = (
+    ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Expm1, ops.Log1p,
+    ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.ReLU, ops.Abs, ops.Clip, ops.Maximum, ops.Minimum, ops.Round,
+    ops.FloorDivide, ops.Remainder, ops.Compare, ops.Invert, ops.Where, ops.Cast, ops.Clone, kinds.Identity,
+    kinds.Stop,
+)  # fmt: skip
+
+
+def is_plain(kind: type[Function]) -> bool:
+    """Whether forward and backward of such an operation can be read as nodes; others are taken whole."""
+    return kind in RULES or kind in ELEMENTWISE
+
+
+def shape_of(f: Function, shapes: Sequence[Sizes | None], equations: Equations) -> Shape | None:
+    """The shape of the result, None where nobody knows. Raises ValueError where shapes do not fit."""
+    if any(shape is None for shape in shapes) and not isinstance(f, ANY_RANK):
+        if isinstance(f, ops.Sum) and f.dim is None and not f.keepdim:
+            return Shape(())
+        if type(f) not in ELEMENTWISE:
+            raise ValueError(
+                f"{f.name}: a placeholder without a shape came here, and the axes count: give it one"
+            )
+        return None
+    rule = RULES.get(type(f))
+    known: Any = shapes
+    made = broadcast(*known, equations=equations) if rule is None else rule(f, known, equations)
+    return None if made is None else Shape(made)
+
+
+def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The dtype of the result, and what forward would save: numbers of inputs, -1 for the result, or None.
+
+    A stand-in runs it on arrays that hold one number each.
+    """
+    if isinstance(f, KEEP_DTYPE):
+        return inputs[0].dtype, ()
+    ones = [np.ones((1,) * len(x.shape or ()), x.dtype) for x in inputs]
+    f = copy.copy(f)
+    vars(f).update(inputs=tuple(Leaf(x.shape, x.dtype, True) for x in ones), xp=np)
+    if isinstance(f, ops.Reduction) and inputs[0].shape is None:
+        ones = [np.ones(1, inputs[0].dtype)]
+    with np.errstate(all="ignore"):
+        out = f.forward(*ones)
+    return out.dtype, tuple(_where(array, out, ones) for array in f.saved)
+
+
+def _where(array: Array, out: Array, inputs: Sequence[Array]) -> int | None:
+    if array is None:
+        return None
+    for i, x in enumerate((*inputs, out)):
+        if array is x:
+            return i if i < len(inputs) else -1
+    raise TypeError("a plain operation saves its inputs and its result only")

@@ -1,0 +1,188 @@
+"""Optimisers as nodes: a step is an assignment to each variable. `tf.train`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minilib.graph.gradients import gradients
+from minilib.graph.nodes import XP, Node, constant, make, name_scope
+from minilib.graph.session import Session
+from minilib.graph.variables import Variable, assign, assign_add, global_variables, group, trainable_variables
+from minilib.operations import Sqrt
+
+__all__ = [
+    "AdamOptimizer", "AdamWOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "Saver",
+]  # fmt: skip
+
+
+class Optimizer:
+    """`minimize(loss)` is a node that changes all trainable variables by one step."""
+
+    def __init__(self, learning_rate: Any, name: str) -> None:
+        self.learning_rate, self.name = learning_rate, name
+        self.slots: dict[tuple[Any, str], Variable] = {}
+
+    def minimize(self, loss: Node, global_step: Any = None, var_list: Sequence[Any] | None = None) -> Node:
+        """Gradients and step in one. Raises ValueError where the loss depends on no variable."""
+        return self.apply_gradients(self.compute_gradients(loss, var_list), global_step)
+
+    def compute_gradients(self, loss: Node, var_list: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+        """Pairs of a gradient, or None, and its variable."""
+        with loss.graph.as_default():
+            variables = trainable_variables() if var_list is None else list(var_list)
+            if not variables:
+                raise ValueError(
+                    f"minimize: {loss.name} has no variable to change: the graph has no trainable one"
+                )
+            return list(zip(gradients(loss, variables), variables))
+
+    def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
+        """A node that changes each variable by its gradient."""
+        pairs = [(grad, v) for grad, v in grads_and_vars if grad is not None]
+        if not pairs:
+            raise ValueError("no gradient for any variable: the loss depends on none of them")
+        with pairs[0][1].graph.as_default(), name_scope(self.name):
+            steps = self.prepare(pairs[0][1].dtype)
+            # All gradients are older than all assignments, so each is of the values before the step.
+            steps += [node for grad, v in pairs for node in self.update(v, grad)]
+            return group(
+                *steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update"
+            )
+
+    def prepare(self, dtype: Any) -> list[Node]:
+        """What is done once in a step, before the first variable changes."""
+        return []
+
+    def update(self, v: Any, grad: Node) -> list[Node]:
+        """The assignments for one variable."""
+        raise NotImplementedError
+
+    def rate(self, dtype: Any) -> Any:
+        """The learning rate for a variable of this dtype: a number, or a node that each run may feed."""
+        rate = self.learning_rate
+        return rate.astype(dtype) if isinstance(rate, Node) else rate
+
+    def slot(self, v: Any, name: str) -> Variable:
+        """What is remembered of a variable: of its shape, zeros at first."""
+        if (v, name) not in self.slots:
+            with v.graph.without_controls():
+                self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
+        return self.slots[v, name]
+
+
+class GradientDescentOptimizer(Optimizer):
+    """v - learning_rate * gradient"""
+
+    def __init__(self, learning_rate: Any, name: str = "GradientDescent") -> None:
+        super().__init__(learning_rate, name)
+
+    def update(self, v: Any, grad: Node) -> list[Node]:
+        return [assign(v, v - self.rate(v.dtype) * grad)]
+
+
+class MomentumOptimizer(Optimizer):
+    """Steps along a velocity, which decays by `momentum` and takes in each gradient."""
+
+    def __init__(
+        self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum"
+    ) -> None:
+        super().__init__(learning_rate, name)
+        self.momentum, self.use_nesterov = momentum, use_nesterov
+
+    def update(self, v: Any, grad: Node) -> list[Node]:
+        velocity = self.slot(v, "Momentum")
+        moved = velocity * self.momentum + grad
+        step = grad + self.momentum * moved if self.use_nesterov else moved
+        return [assign(velocity, moved), assign(v, v - self.rate(v.dtype) * step)]
+
+
+class AdamOptimizer(Optimizer):
+    """Steps of about the size `learning_rate`, whatever the gradient's scale. arXiv:1412.6980.
+
+    As in TensorFlow `epsilon` stands beside the root of the uncorrected mean ("epsilon hat" of the paper).
+    """
+
+    weight_decay = 0.0
+
+    def __init__(
+        self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+        name: str = "Adam",
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, name)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self.step: Variable | None = None
+
+    def prepare(self, dtype: Any) -> list[Node]:
+        """Count the steps; the corrections of both means come to one factor for all variables."""
+        self.step = self.step or Variable(np.float64(0), False, "step")
+        count = self.step + 1.0
+        self.root = make(Sqrt(), 1.0 - constant(np.float64(self.beta2)) ** count)
+        self.scale = self.rate(np.float64) * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
+        return [assign(self.step, count)]
+
+    def update(self, v: Any, grad: Node) -> list[Node]:
+        mean, square = self.slot(v, "m"), self.slot(v, "v")
+        decayed = v * (1 - self.rate(v.dtype) * self.weight_decay) if self.weight_decay else v
+        m = mean * self.beta1 + grad * (1 - self.beta1)
+        s = square * self.beta2 + grad * grad * (1 - self.beta2)
+        step = m / (make(Sqrt(), s) + self.offset(v.dtype)) * self.scale.astype(v.dtype)
+        return [assign(mean, m), assign(square, s), assign(v, decayed - step)]
+
+    def offset(self, dtype: Any) -> Any:
+        return self.epsilon
+
+
+class AdamWOptimizer(AdamOptimizer):
+    """Adam whose weight decay shrinks the variable itself, as `minilib.optim.AdamW`. arXiv:1711.05101."""
+
+    def __init__(
+        self, weight_decay: float, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999,
+        epsilon: float = 1e-8, name: str = "AdamW",
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, beta1, beta2, epsilon, name)
+        self.weight_decay = weight_decay
+
+    def offset(self, dtype: Any) -> Any:
+        return (self.root * self.epsilon).astype(dtype)  # PyTorch's epsilon, beside the corrected mean
+
+
+class Saver:
+    """Values of variables in a file of safetensors, by their names."""
+
+    def __init__(self, var_list: Sequence[Any] | None = None) -> None:
+        self.variables = list(global_variables() if var_list is None else var_list)
+
+    def save(self, session: Session, path: str | Path) -> str:
+        """Write the values that the session has. Raises RuntimeError for a variable without one."""
+        from safetensors.numpy import save_file
+
+        values = session.run({v.name: v for v in self.variables})
+        save_file({name: np.ascontiguousarray(value) for name, value in values.items()}, str(path))
+        return str(path)
+
+    def restore(self, session: Session, path: str | Path) -> None:
+        """Give all variables the values in the file. Raises ValueError where it is of another program."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            values: Mapping[str, Any] = load_file(str(path))
+        except SafetensorError as error:
+            raise ValueError(f"restore: {path} is no file of safetensors: {error}") from None
+        for v in self.variables:
+            if (
+                v.name not in values
+                or values[v.name].shape != tuple(v.shape)
+                or values[v.name].dtype != v.dtype
+            ):
+                there = f"{values[v.name].dtype} of {values[v.name].shape}" if v.name in values else "nothing"
+                raise ValueError(
+                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has "
+                    f"{there}"
+                )
+        for v in self.variables:
+            session.state[v] = np.array(values[v.name])  # our own: a plan may write into it

@@ -1,0 +1,111 @@
+"""Variables: what a session keeps from one run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minilib.graph import kinds
+from minilib.graph.nodes import Node, as_array, constant, get_default_graph, sessions, source
+
+
+class Variable(Node):
+    """A node that keeps its value between runs of a session; it has none before its initialiser has run."""
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
+        graph = get_default_graph()
+        with graph.without_controls():
+            value = initial_value() if callable(initial_value) else initial_value
+            if not isinstance(value, Node):
+                value = constant(value, dtype, name="initial_value")
+            value = value if dtype is None else value.astype(dtype)
+            super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
+            self.trainable, self.initial_value = trainable, value
+            self.initializer = _assign(self, value)
+        graph.variables.append(self)
+
+    def assign(self, value: Any, name: str | None = None) -> Node:
+        return assign(self, value)
+
+    def assign_add(self, delta: Any, name: str | None = None) -> Node:
+        return assign_add(self, delta)
+
+    def assign_sub(self, delta: Any, name: str | None = None) -> Node:
+        return assign(self, self - delta)
+
+    def value(self) -> Node:
+        return self
+
+    read_value = initialized_value = value
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Set the value in a session, without a node."""
+        (session or sessions.entered[-1]).state[self] = np.array(as_array(value, self.dtype))
+
+
+def assign(ref: Node, value: Any) -> Node:
+    """A node that gives a variable a new value in the session, and has it as its own."""
+    if not isinstance(ref, Variable):
+        raise TypeError(f"assign: {ref!r} is no variable: only tf.Variable keeps a value")
+    if not isinstance(value, Node):
+        with ref.graph.as_default():
+            value = constant(as_array(value, ref.dtype))
+    if value.dtype != ref.dtype:
+        raise TypeError(f"assign: {value.dtype} into {ref.name}, which is {ref.dtype}: use tf.cast")
+    if value.shape is not None and ref.shape is not None:
+        try:
+            if len(value.shape) != len(ref.shape):
+                raise ValueError
+            for n, m in zip(value.shape, ref.shape):
+                ref.graph.equations.equate(n, m)
+        except ValueError:
+            raise ValueError(f"assign: shape {value.shape} into {ref.name} of shape {ref.shape}") from None
+    return _assign(ref, value)
+
+
+def _assign(ref: Node, value: Node) -> Node:
+    return Node(
+        ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign"
+    )
+
+
+def assign_add(ref: Node, value: Any) -> Node:
+    """A node that adds to a variable in the session."""
+    return assign(ref, ref + value)
+
+
+def assign_sub(ref: Node, value: Any) -> Node:
+    """A node that subtracts from a variable in the session."""
+    return assign(ref, ref - value)
+
+
+def group(*inputs: Node, name: str = "group_deps") -> Node:
+    """A node without a value, behind all of `inputs`."""
+    node = source(kinds.Nothing(), (), bool, name)
+    node.controls = (*node.controls, *inputs)
+    return node
+
+
+def no_op(name: str = "NoOp") -> Node:
+    return group(name=name)
+
+
+def global_variables() -> list[Node]:
+    return list(get_default_graph().variables)
+
+
+def trainable_variables() -> list[Node]:
+    return [v for v in get_default_graph().variables if isinstance(v, Variable) and v.trainable]
+
+
+def global_variables_initializer() -> Node:
+    """A node that gives all variables of the graph made so far their initial values."""
+    return variables_initializer(global_variables(), "init")
+
+
+def variables_initializer(variables: Sequence[Any], name: str = "init") -> Node:
+    return group(*[v.initializer for v in variables], name=name)

@@ -1,0 +1,174 @@
+"""What one calls: `onnx().load`, the model before and after its analysis, what runs; names are tract's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minilib import dims
+from minilib.infer.declutter import declutter
+from minilib.infer.facts import Fact, parse_fact, substitute
+from minilib.infer.load import load
+from minilib.infer.model import Graph, ModelError, analyse, evaluate
+
+__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A result, or an input."""
+
+    array: Any
+
+    @staticmethod
+    def from_numpy(array: Any) -> Tensor:
+        return Tensor(np.asarray(array))
+
+    def to_numpy(self) -> Any:
+        return self.array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.array, dtype, copy=copy)
+
+
+class Onnx:
+    """The reader of ONNX files."""
+
+    def load(self, path: str | Path) -> InferenceModel:
+        """The model in a file. Raises ModelError, in one line, where it cannot be read."""
+        return InferenceModel(load(path))
+
+
+def onnx() -> Onnx:
+    """The reader of ONNX files, as tract names it."""
+    return Onnx()
+
+
+@dataclass(frozen=True)
+class SetSymbols:
+    """A transform: symbols get values, numbers or sizes as text."""
+
+    values: Mapping[str, int | str]
+
+    def apply(self, graph: Graph) -> Graph:
+        sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
+        known = set().union(
+            *(dims.symbols_of(n) for f in graph.inputs.values() for n in f.shape or () if n is not None)
+        )
+        if strange := sizes.keys() - known:
+            raise ModelError(
+                f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}"
+            )
+        inputs = {
+            name: Fact(f.dtype, None if f.shape is None else tuple(substitute(n, sizes) for n in f.shape))
+            for name, f in graph.inputs.items()
+        }
+        return Graph(inputs, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
+
+
+class _Named:
+    """What a model tells of its inputs and outputs, before and after analysis and when it runs."""
+
+    graph: Graph
+
+    def _at(self, names: Sequence[str], i: int, what: str) -> str:
+        if not 0 <= i < len(names):
+            raise ModelError(f"there is no {what} {i}: the model has {len(names)}, counted from 0")
+        return names[i]
+
+    def input_count(self) -> int:
+        return len(self.graph.inputs)
+
+    def output_count(self) -> int:
+        return len(self.graph.outputs)
+
+    def input_name(self, i: int) -> str:
+        return self._at(list(self.graph.inputs), i, "input")
+
+    def output_name(self, i: int) -> str:
+        return self._at(self.graph.outputs, i, "output")
+
+    def input_fact(self, i: int) -> Fact:
+        return self.graph.inputs[self.input_name(i)]
+
+    def output_fact(self, i: int) -> Fact:
+        """What is known of an output; nothing before `analyse`."""
+        fact = self.graph.facts.get(self.output_name(i), Fact())
+        return Fact(fact.dtype, fact.shape)
+
+    def input_facts(self) -> list[Fact]:
+        return [self.input_fact(i) for i in range(self.input_count())]
+
+    def output_facts(self) -> list[Fact]:
+        return [self.output_fact(i) for i in range(self.output_count())]
+
+    def property_keys(self) -> list[str]:
+        return list(self.graph.properties)
+
+    def property(self, name: str) -> Tensor:
+        if name not in self.graph.properties:
+            raise ModelError(f"there is no property {name!r}, only {', '.join(self.graph.properties)}")
+        return Tensor(self.graph.properties[name])
+
+
+class InferenceModel(_Named):
+    """A model as it stands in its file: inputs can still be told what they are."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def fact(self, spec: str) -> Fact:
+        return parse_fact(spec)
+
+    def set_input_fact(self, i: int, fact: str | Fact | None) -> None:
+        """What the input is, whatever the file says: "B,8,f32". None: nothing is known."""
+        self.graph.inputs[self.input_name(i)] = Fact() if fact is None else parse_fact(fact)
+        self.graph.facts = {}
+
+    def analyse(self) -> None:
+        """Works out the facts of all results. Raises ModelError with both sides of a contradiction."""
+        self.graph.facts = analyse(self.graph)
+
+    def into_analysed(self) -> InferenceModel:
+        self.analyse()
+        return self
+
+    def into_model(self) -> Model:
+        """The model, analysed and decluttered."""
+        self.analyse()
+        return Model(declutter(self.graph))
+
+
+class Model(_Named):
+    """A model of which all is known that can be."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def parse_fact(self, spec: str) -> Fact:
+        return parse_fact(spec)
+
+    def transform(self, spec: SetSymbols) -> None:
+        """Changes the model: `SetSymbols({"B": 1})`."""
+        changed = spec.apply(self.graph)
+        changed.facts = analyse(changed)
+        self.graph = declutter(changed)
+
+    def into_runnable(self) -> Runnable:
+        return Runnable(self.graph)
+
+
+class Runnable(_Named):
+    """A model that runs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def run(self, inputs: Sequence[Any]) -> list[Tensor]:
+        """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
+        arrays = [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
+        return [Tensor(array) for array in evaluate(self.graph, arrays)]

@@ -1,0 +1,476 @@
+"""Operators that move numbers, pick them and count them: shapes, slices, gathers and scatters.
+
+Most give NumPy views, and run on sizes with symbols in them too (arrays of dtype object).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minilib.dims import Dim
+from minilib.infer.elementwise import axes_of, reduce_facts
+from minilib.infer.facts import (
+    Fact,
+    FactError,
+    Shape,
+    broadcast_shapes,
+    broadcast_size,
+    ceil_div,
+    flat_axes,
+    product,
+)
+from minilib.infer.operators import broadcast, define, operator, same
+
+Array = Any
+INT64 = np.dtype(np.int64)
+
+
+def unknown(x: Fact, rank: int | None = None) -> Fact:
+    """Of the kind of x, and of a shape that cannot be told."""
+    return Fact(x.dtype, None if rank is None else (None,) * rank)
+
+
+def ints(value: Any) -> list[Any]:
+    """An input's numbers, as a list of whole numbers or symbols."""
+    flat = np.asarray(value).reshape(-1).tolist()
+    return [n if isinstance(n, Dim) else int(n) for n in flat]
+
+
+# Shapes
+
+
+def _part(shape: Any, start: int, end: int | None) -> Any:
+    return shape[slice(start, end)]
+
+
+@operator(
+    "Shape",
+    lambda x, *, start=0, end=None: Fact(
+        INT64, None if x.shape is None else (len(_part(x.shape, start, end)),)
+    ),
+)
+def shape(x: Array, *, start: int = 0, end: int | None = None) -> Array:
+    return np.array(_part(x.shape, start, end), np.int64)
+
+
+@operator("Size", lambda x: Fact(INT64, ()))
+def size(x: Array) -> Array:
+    return np.array(x.size, np.int64)
+
+
+def _reshape_facts(x: Fact, shape: Fact, *, allowzero: int = 0) -> Fact:
+    if shape.value is None:
+        return unknown(x, shape.shape[0] if shape.shape and isinstance(shape.shape[0], int) else None)
+    return Fact(x.dtype, reshaped(x.shape, ints(shape.value), allowzero))
+
+
+def reshaped(old: Shape, new: list[Any], allowzero: int = 0) -> tuple[Any, ...]:
+    """The shape that `new` asks for: 0 copies the old size, -1 takes what is left."""
+    if new.count(-1) > 1 or (allowzero and -1 in new and 0 in new):
+        raise FactError(f"Reshape to {new}: only one size can be worked out")
+    if not allowzero:
+        if old is not None and any(n == 0 and i >= len(old) for i, n in enumerate(new)):
+            raise FactError(f"Reshape to {new}: 0 copies a size that an array of {len(old)} axes has not")
+        new = [(None if old is None else old[i]) if n == 0 else n for i, n in enumerate(new)]
+    total = None if old is None else product(old)
+    rest = product([n for n in new if not (isinstance(n, int) and n == -1)])
+    if -1 not in [n for n in new if isinstance(n, int)]:
+        if isinstance(total, int) and isinstance(rest, int) and total != rest:
+            raise FactError(f"Reshape of {total} numbers to {new}, which has {rest}")
+        return tuple(new)
+    if total is None or rest is None:
+        return tuple(None if isinstance(n, int) and n == -1 else n for n in new)
+    if isinstance(total, int) and isinstance(rest, int) and (total % rest if rest else total):
+        raise FactError(f"Reshape of {total} numbers to {new}: {rest} does not divide them")
+    left = total // rest if rest != 0 else 0
+    return tuple(left if isinstance(n, int) and n == -1 else n for n in new)
+
+
+@operator("Reshape", _reshape_facts)
+def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
+    return x.reshape(reshaped(x.shape, ints(shape), allowzero))
+
+
+@operator(
+    "Flatten",
+    lambda x, *, axis=1: Fact(x.dtype, (None, None) if x.shape is None else flat_axes(x.shape, axis)),
+)
+def flatten(x: Array, *, axis: int = 1) -> Array:
+    return x.reshape(flat_axes(x.shape, axis))
+
+
+def _squeezed(shape: Any, axes: Any) -> list[int]:
+    """The axes that stay."""
+    if axes is None:
+        return [i for i, n in enumerate(shape) if n != 1]
+    gone = axes_of(axes, len(shape))
+    if long := [i for i in gone if isinstance(shape[i], int) and shape[i] != 1]:
+        raise FactError(f"Squeeze of axis {long[0]}, which is {shape[long[0]]} long, not 1")
+    return [i for i in range(len(shape)) if i not in gone]
+
+
+def _squeeze_facts(x: Fact, axes: Fact | None = None) -> Fact:
+    if x.shape is None or (axes is not None and axes.value is None):
+        return unknown(x)
+    return Fact(x.dtype, tuple(x.shape[i] for i in _squeezed(x.shape, axes and axes.value)))
+
+
+@operator("Squeeze", _squeeze_facts)
+def squeeze(x: Array, axes: Array | None = None) -> Array:
+    return x.reshape([x.shape[i] for i in _squeezed(x.shape, axes)])
+
+
+def _unsqueezed(shape: Any, axes: Any) -> list[Any]:
+    new = axes_of(axes, len(shape) + np.size(axes))
+    if len(set(new)) < len(new):
+        raise FactError(f"Unsqueeze of the same axis twice: {list(new)}")
+    old = iter(shape)
+    return [1 if i in new else next(old) for i in range(len(shape) + len(new))]
+
+
+def _unsqueeze_facts(x: Fact, axes: Fact) -> Fact:
+    if x.shape is None or axes.value is None:
+        return unknown(x)
+    return Fact(x.dtype, tuple(_unsqueezed(x.shape, axes.value)))
+
+
+@operator("Unsqueeze", _unsqueeze_facts)
+def unsqueeze(x: Array, axes: Array) -> Array:
+    return x.reshape(_unsqueezed(x.shape, axes))
+
+
+def _transpose_facts(x: Fact, *, perm: Any = None) -> Fact:
+    if x.shape is None:
+        return unknown(x, perm and len(perm))
+    order = list(range(len(x.shape)))[::-1] if perm is None else list(perm)
+    if sorted(order) != list(range(len(x.shape))):
+        raise FactError(f"Transpose by {order} of an array of {len(x.shape)} axes")
+    return Fact(x.dtype, tuple(x.shape[i] for i in order))
+
+
+@operator("Transpose", _transpose_facts)
+def transpose(x: Array, *, perm: Any = None) -> Array:
+    return x.transpose(perm)
+
+
+def _expand_facts(x: Fact, shape: Fact) -> Fact:
+    return (
+        unknown(x)
+        if shape.value is None
+        else Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
+    )
+
+
+@operator("Expand", _expand_facts)
+def expand(x: Array, shape: Array) -> Array:
+    return np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(ints(shape))))
+
+
+def _tile_facts(x: Fact, repeats: Fact) -> Fact:
+    if x.shape is None or repeats.value is None:
+        return unknown(x, None if x.shape is None else len(x.shape))
+    return Fact(x.dtype, tuple(None if n is None else n * k for n, k in zip(x.shape, ints(repeats.value))))
+
+
+@operator("Tile", _tile_facts)
+def tile(x: Array, repeats: Array) -> Array:
+    return np.tile(x, ints(repeats))
+
+
+def _filled_facts(shape: Fact, *, value: Any = None) -> Fact:
+    dtype = np.dtype(np.float32) if value is None else value.dtype
+    return Fact(dtype, None if shape.value is None else tuple(ints(shape.value)))
+
+
+@operator("ConstantOfShape", _filled_facts)
+def constant_of_shape(shape: Array, *, value: Any = None) -> Array:
+    return np.full(ints(shape), np.float32(0) if value is None else value.reshape(-1)[0])
+
+
+def _range_facts(start: Fact, limit: Fact, delta: Fact) -> Fact:
+    if any(one.value is None for one in (start, limit, delta)):
+        return Fact(start.dtype, (None,))
+    first, last, step = (one.value.reshape(-1)[0] for one in (start, limit, delta))
+    if isinstance(step, Dim):
+        return Fact(start.dtype, (None,))
+    if isinstance(first, Dim) or isinstance(last, Dim):
+        return Fact(start.dtype, (ceil_div(last - first, int(step)),))
+    return Fact(start.dtype, (max(math.ceil((last - first) / step), 0),))
+
+
+@operator("Range", _range_facts)
+def arange(start: Array, limit: Array, delta: Array) -> Array:
+    first, last, step = start.reshape(-1)[0], limit.reshape(-1)[0], delta.reshape(-1)[0]
+    count = max(math.ceil((last - first) / step), 0)
+    return np.arange(count).astype(start.dtype) * step + first
+
+
+# Pieces
+
+
+def concat_facts(*xs: Fact, axis: int) -> Fact:
+    if any(x.shape is None for x in xs):
+        return unknown(xs[0])
+    shapes: list[Any] = [x.shape for x in xs]
+    if len({len(one) for one in shapes}) > 1:
+        raise FactError(f"Concat of arrays with different numbers of axes: {' and '.join(map(str, xs))}")
+    (axis,) = axes_of([axis], len(shapes[0]))
+    made = list(shapes[0])
+    for one in shapes[1:]:
+        for i, n in enumerate(one):
+            if i == axis:
+                made[i] = None if made[i] is None or n is None else made[i] + n
+            elif isinstance(made[i], int) and isinstance(n, int) and made[i] != n:
+                raise FactError(f"Concat along axis {axis} of {' and '.join(map(str, xs))}: axis {i} differs")
+            else:
+                made[i] = n if isinstance(n, int) or made[i] is None else made[i]
+    return Fact(broadcast(*(Fact(x.dtype, ()) for x in xs)).dtype, tuple(made))
+
+
+define("Concat", lambda *xs, axis: np.concatenate(xs, axis), concat_facts)
+
+
+def _split_sizes(n: Any, split: Any, num_outputs: int | None) -> list[Any]:
+    if split is not None:
+        return ints(split)
+    if num_outputs is None:
+        raise FactError("Split: neither the sizes nor the number of the parts are given")
+    part = ceil_div(n, num_outputs)
+    return [part] * (num_outputs - 1) + [n - part * (num_outputs - 1)]
+
+
+def _split_facts(x: Fact, split: Fact | None = None, *, axis: int = 0, num_outputs: int | None = None) -> Any:
+    if x.shape is None or (split is not None and split.value is None):
+        return (unknown(x),) * (num_outputs or 1)
+    (axis,) = axes_of([axis], len(x.shape))
+    sizes = _split_sizes(x.shape[axis], split and split.value, num_outputs)
+    if isinstance(total := x.shape[axis], int) and isinstance(sum(sizes), int) and sum(sizes) != total:
+        raise FactError(f"Split of {total} into {sizes}, which are {sum(sizes)}")
+    return tuple(Fact(x.dtype, (*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes)
+
+
+@operator("Split", _split_facts)
+def split(x: Array, split: Array | None = None, *, axis: int = 0, num_outputs: int | None = None) -> Any:
+    ends = np.cumsum(_split_sizes(x.shape[axis], split, num_outputs))
+    return tuple(np.split(x, ends[:-1], axis))
+
+
+def _slices(shape: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> dict[int, slice]:
+    starts, ends = ints(starts), ints(ends)
+    along = axes_of(range(len(starts)) if axes is None else axes, len(shape))
+    return {
+        axis: slice(start, _end(end, step), step)
+        for axis, start, end, step in zip(
+            along, starts, ends, [1] * len(starts) if steps is None else ints(steps)
+        )
+    }
+
+
+def _end(end: Any, step: int) -> Any:
+    """An end before the first number is none for NumPy; INT_MIN means it."""
+    return None if step < 0 and isinstance(end, int) and end < -(2**31) + 1 else end
+
+
+def _sliced(n: Any, one: slice) -> Any:
+    """How many numbers of `n` are left; None where that depends on symbols."""
+    start, end, step = one.start, one.stop, one.step
+    if all(isinstance(each, int) or each is None for each in (n, start, end)) and n is not None:
+        return len(range(*one.indices(n)))
+    if n is None or step < 0:
+        return n if step == -1 and end is None and start in (-1, 2**63 - 1) else None
+    if isinstance(n, int):  # up to a symbol: it is taken to lie within
+        return None if isinstance(start, Dim) else end - start if step == 1 and start >= 0 else None
+    start = start if isinstance(start, Dim) or start >= 0 else n + start
+    if isinstance(end, int):
+        if 0 <= end < 2**31 - 1:
+            return None  # the smaller one of `end` and a symbol
+        end = n if end > 0 else n + end
+    return ceil_div(end - start, step)
+
+
+def _slice_facts(
+    x: Fact, starts: Fact, ends: Fact, axes: Fact | None = None, steps: Fact | None = None
+) -> Fact:
+    if x.shape is None or any(f is not None and f.value is None for f in (starts, ends, axes, steps)):
+        return unknown(x, None if x.shape is None else len(x.shape))
+    cuts = _slices(x.shape, starts.value, ends.value, axes and axes.value, steps and steps.value)
+    return Fact(x.dtype, tuple(_sliced(n, cuts[i]) if i in cuts else n for i, n in enumerate(x.shape)))
+
+
+@operator("Slice", _slice_facts)
+def slice_(
+    x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
+) -> Array:
+    cuts = _slices(x.shape, starts, ends, axes, steps)
+    return x[tuple(cuts.get(i, slice(None)) for i in range(x.ndim))]
+
+
+def _pad_widths(rank: int, pads: Any, axes: Any) -> list[tuple[Any, Any]]:
+    along = axes_of(range(rank) if axes is None else axes, rank)
+    wide = ints(pads)
+    widths = dict(zip(along, zip(wide[: len(along)], wide[len(along) :])))
+    return [widths.get(i, (0, 0)) for i in range(rank)]
+
+
+def _pad_facts(
+    x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = ""
+) -> Fact:
+    if x.shape is None or pads.value is None or (axes is not None and axes.value is None):
+        return unknown(x, None if x.shape is None else len(x.shape))
+    widths = _pad_widths(len(x.shape), pads.value, axes and axes.value)
+    return Fact(x.dtype, tuple(None if n is None else n + a + b for n, (a, b) in zip(x.shape, widths)))
+
+
+@operator("Pad", _pad_facts)
+def pad(x: Array, pads: Array, value: Any = None, axes: Any = None, *, mode: str = "constant") -> Array:
+    widths = _pad_widths(x.ndim, pads, axes)
+    x = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths))]  # negative: cut
+    widths = [(max(a, 0), max(b, 0)) for a, b in widths]
+    if mode != "constant":
+        return np.pad(x, widths, mode)  # type: ignore[call-overload]
+    return np.pad(x, widths, constant_values=0 if value is None else value.reshape(-1)[0])
+
+
+@operator("Trilu", lambda x, k=None, **_: Fact(x.dtype, x.shape))
+def trilu(x: Array, k: Array | None = None, *, upper: int = 1) -> Array:
+    return (np.triu if upper else np.tril)(x, 0 if k is None else int(k.reshape(-1)[0]))
+
+
+def _blocks(x: Fact, wider: bool, blocksize: int) -> Fact:
+    if x.shape is None:
+        return unknown(x, 4)
+    n, c, h, w = x.shape
+    square = blocksize * blocksize
+    if wider:
+        return Fact(x.dtype, (n, c // square, h * blocksize, w * blocksize))  # type: ignore[operator]
+    return Fact(x.dtype, (n, c * square, h // blocksize, w // blocksize))  # type: ignore[operator]
+
+
+@operator("DepthToSpace", lambda x, *, blocksize, mode="DCR": _blocks(x, True, blocksize))
+def depth_to_space(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    (n, c, h, w), b = x.shape, blocksize
+    if mode == "DCR":
+        x = x.reshape(n, b, b, c // b**2, h, w).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        x = x.reshape(n, c // b**2, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return x.reshape(n, c // b**2, h * b, w * b)
+
+
+@operator("SpaceToDepth", lambda x, *, blocksize, mode="DCR": _blocks(x, False, blocksize))
+def space_to_depth(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    (n, c, h, w), b = x.shape, blocksize
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    return x.reshape(n, c, h // b, b, w // b, b).transpose(order).reshape(n, c * b * b, h // b, w // b)
+
+
+# Picking and scattering
+
+
+def _gather_facts(x: Fact, indices: Fact, *, axis: int = 0) -> Fact:
+    if x.shape is None or indices.shape is None:
+        return unknown(x)
+    (axis,) = axes_of([axis], len(x.shape))
+    return Fact(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+
+@operator("Gather", _gather_facts)
+def gather(x: Array, indices: Array, *, axis: int = 0) -> Array:
+    return np.take(x, indices, axis)  # negative ones count from the end; past the end it raises
+
+
+@operator("GatherElements", lambda x, indices, *, axis=0: Fact(x.dtype, indices.shape))
+def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
+    return np.take_along_axis(
+        x[tuple(slice(n) if i != axis % x.ndim else slice(None) for i, n in enumerate(indices.shape))],
+        indices,
+        axis,
+    )
+
+
+def _gather_nd_facts(x: Fact, indices: Fact, *, batch_dims: int = 0) -> Fact:
+    if x.shape is None or indices.shape is None or not isinstance(indices.shape[-1], int):
+        return unknown(x)
+    return Fact(x.dtype, (*indices.shape[:-1], *x.shape[batch_dims + indices.shape[-1] :]))
+
+
+@operator("GatherND", _gather_nd_facts)
+def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0) -> Array:
+    batch = np.ix_(*(range(n) for n in indices.shape[:batch_dims]))
+    over = [one.reshape(one.shape + (1,) * (indices.ndim - 1 - batch_dims)) for one in batch]
+    return x[(*over, *np.moveaxis(indices, -1, 0))]
+
+
+REDUCING: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def _scatter(x: Array, where: Any, updates: Array, reduction: str) -> Array:
+    made = x.copy()
+    if reduction == "none":
+        made[where] = updates
+    else:
+        REDUCING[reduction].at(made, where, updates)
+    return made
+
+
+@operator("ScatterElements", same)
+def scatter_elements(
+    x: Array, indices: Array, updates: Array, *, axis: int = 0, reduction: str = "none"
+) -> Array:
+    where: list[Any] = list(np.indices(indices.shape, sparse=True))
+    where[axis] = indices
+    return _scatter(x, tuple(where), updates, reduction)
+
+
+@operator("ScatterND", same)
+def scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
+    return _scatter(x, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
+
+
+def _one_hot_facts(indices: Fact, depth: Fact, values: Fact, *, axis: int = -1) -> Fact:
+    if indices.shape is None:
+        return Fact(values.dtype, None)
+    long = None if depth.value is None else ints(depth.value)[0]
+    at = axis % (len(indices.shape) + 1)
+    return Fact(values.dtype, (*indices.shape[:at], long, *indices.shape[at:]))
+
+
+@operator("OneHot", _one_hot_facts)
+def one_hot(indices: Array, depth: Array, values: Array, *, axis: int = -1) -> Array:
+    n = ints(depth)[0]
+    hot = np.where(indices < 0, indices + n, indices)[..., None] == np.arange(n)
+    return np.moveaxis(values[hot.astype(int)], -1, axis)
+
+
+def _nonzero_facts(x: Fact) -> Fact:
+    return Fact(INT64, (None if x.shape is None else len(x.shape), None))
+
+
+define("NonZero", lambda x: np.array(np.nonzero(x), np.int64), _nonzero_facts)
+
+
+def _top_facts(x: Fact, k: Fact, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Fact, Fact]:
+    if x.shape is None:
+        return unknown(x), Fact(INT64, None)
+    (axis,) = axes_of([axis], len(x.shape))
+    found = (*x.shape[:axis], None if k.value is None else ints(k.value)[0], *x.shape[axis + 1 :])
+    return Fact(x.dtype, found), Fact(INT64, found)
+
+
+@operator("TopK", _top_facts)
+def top_k(x: Array, k: Array, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Array, Array]:
+    """Of equal numbers the first is taken first; NaN counts as larger than all."""
+    n = x.shape[axis]
+    if ints(k)[0] > n:
+        raise ValueError(f"TopK of {ints(k)[0]} numbers out of {n}")
+    if largest:  # turned round twice, so that the first of equal ones stays in front
+        order = np.flip(n - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    else:
+        order = np.argsort(x, axis, kind="stable")
+    order = np.take(order, range(ints(k)[0]), axis)
+    return np.take_along_axis(x, order, axis), order
+
+
+__all__ = ["broadcast_size", "concat_facts", "ints", "reduce_facts", "reshaped", "unknown"]

@@ -1,0 +1,176 @@
+"""Facts: what is known of an array before it is there: its kind, its shape, sometimes its numbers.
+
+A fact is written as tract writes it: "B,4,f32" is a float32 array of B rows of 4 numbers. A size that nothing
+is known of is None in a rule, and becomes a symbol of its own ("?1") in a model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minilib import dims
+from minilib.dims import Dim
+
+__all__ = ["DTYPES", "Fact", "FactError", "Shape", "broadcast_shapes", "ceil_div", "flat_axes", "parse_fact"]
+
+Size: TypeAlias = "int | Dim | None"
+Shape: TypeAlias = "tuple[Size, ...] | None"  # None: not even the number of axes is known
+
+_NAMES = "1 f32, 2 u8, 3 i8, 4 u16, 5 i16, 6 i32, 7 i64, 9 bool, 11 f64, 12 u32, 13 u64"
+# ONNX's number of each kind of numbers, and tract's name for it.
+DTYPE_NAMES = {int(number): name for number, name in (pair.split() for pair in _NAMES.split(", "))}
+DTYPES = {
+    number: np.dtype(bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}")
+    for number, name in DTYPE_NAMES.items()
+}
+_NAME_OF = {DTYPES[number]: name for number, name in DTYPE_NAMES.items()}
+_DTYPE_OF = {name: dtype for dtype, name in _NAME_OF.items()}
+
+
+class FactError(ValueError):
+    """Facts that contradict each other."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is known of an array. `value` holds its numbers, which for sizes may be symbols (dtype object)."""
+
+    dtype: np.dtype[Any] | None = None
+    shape: Shape = None
+    value: Any = None
+
+    @staticmethod
+    def of(value: Any) -> Fact:
+        """All that there is to know of an array."""
+        return Fact(np.dtype(np.int64) if value.dtype == object else value.dtype, value.shape, value)
+
+    def __str__(self) -> str:
+        name = "?" if self.dtype is None else _NAME_OF.get(self.dtype, str(self.dtype))
+        shape = ("..",) if self.shape is None else tuple("?" if n is None else str(n) for n in self.shape)
+        return ",".join((*shape, name)).replace(" ", "")
+
+    # tract's names
+
+    def datum_type(self) -> np.dtype[Any] | None:
+        return self.dtype
+
+    def rank(self) -> int:
+        return len(self.dims())
+
+    def dims(self) -> list[Any]:
+        if self.shape is None:
+            raise FactError(f"the number of axes of {self} is not known")
+        return [KnownDim(n) for n in self.shape]
+
+    def dim(self, axis: int) -> Any:
+        return self.dims()[axis]
+
+
+@dataclass(frozen=True)
+class KnownDim:
+    """A size as tract's Python hands it out: printed, evaluated, turned into a whole number."""
+
+    size: Size
+
+    def __str__(self) -> str:
+        return "?" if self.size is None else str(self.size).replace(" ", "")
+
+    def __int__(self) -> int:
+        if not isinstance(self.size, int):
+            raise FactError(f"{self} is no number yet: give its symbols values with eval")
+        return self.size
+
+    to_int64 = __int__
+
+    def eval(self, values: dict[str, int]) -> KnownDim:
+        return KnownDim(substitute(self.size, values))
+
+
+def substitute(size: Size, values: dict[str, Any]) -> Size:
+    return dims.at(size, values) if isinstance(size, Dim) else size
+
+
+def parse_fact(text: str | Fact) -> Fact:
+    """The fact that is written as "B,4,f32"; "?" is a size that is not known, ".." any number of axes.
+
+    Raises FactError where it is not written so.
+    """
+    if isinstance(text, Fact):
+        return text
+    *sizes, last = [part.strip() for part in text.split(",")]
+    if last != "?" and last not in _DTYPE_OF:
+        raise FactError(
+            f"the fact {text!r} ends with {last!r}, which is no kind of numbers: write sizes, then one of "
+            + ", ".join(DTYPE_NAMES.values())
+        )
+    dtype = _DTYPE_OF.get(last)
+    if "" in sizes:
+        raise FactError(f"the fact {text!r} has an empty size; write a number, a name or ?")
+    if sizes == [".."]:
+        return Fact(dtype, None)
+    try:
+        shape = tuple(None if one in ("?", "_") else dims.parse(one) for one in sizes)
+    except ValueError as error:
+        raise FactError(f"the fact {text!r}: {error}") from None
+    if wrong := [n for n in shape if isinstance(n, int) and n < 0]:
+        raise FactError(f"the fact {text!r} has the size {wrong[0]}; sizes are 0 or more")
+    return Fact(dtype, shape)
+
+
+# Arithmetic of shapes
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def broadcast_size(a: Size, b: Size) -> Size:
+    """The size of two axes that are read as one: a 1 is stretched, others must be equal."""
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if isinstance(a, int) and isinstance(b, int):
+        raise FactError(f"sizes {a} and {b} do not fit each other")
+    if isinstance(a, int):  # the other is a symbol: 1, or this
+        return a
+    return b if isinstance(b, int) or a is None else a
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape of arrays that are combined number by number. Raises FactError where they do not fit."""
+    if any(shape is None for shape in shapes):
+        return None
+    rank = max(len(shape) for shape in shapes if shape is not None)
+    made: list[Size] = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(reversed(shape or ())):
+            try:
+                made[-1 - i] = broadcast_size(made[-1 - i], n)
+            except FactError as error:
+                shown = " and ".join(str(Fact(None, one)).removesuffix(",?") for one in shapes)
+                raise FactError(f"shapes {shown}: {error}") from None
+    return tuple(made)
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """How many numbers; None where one of the sizes is not known."""
+    sizes = list(sizes)
+    return None if any(n is None for n in sizes) else math.prod(sizes)  # type: ignore[arg-type]
+
+
+def flat_axes(shape: Sequence[Any], axis: int) -> tuple[Any, Any]:
+    """The two sizes of an array whose axes before `axis` are one, and those from there on another."""
+    axis = axis + len(shape) if axis < 0 else axis
+    return product(shape[:axis]), product(shape[axis:])
+
+
+def symbols_in(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))

@@ -1,0 +1,264 @@
+"""ONNX files become graphs: bytes checked, tensors made, and every operator brought into its newest form."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minilib import dims
+from minilib.infer import axes, elementwise, layers
+from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
+from minilib.infer.model import Graph, ModelError, Node
+from minilib.infer.operators import OPERATORS
+from minilib.wire import Message, WireError, read
+
+__all__ = ["load", "tensor"]
+
+OPERATORS_OF = (elementwise, axes, layers)  # importing them fills the table
+OPSETS = range(1, 29)  # before 7, only what had the same attributes: others are refused one by one
+# Of which field the numbers of a tensor come, if not of its raw bytes.
+DATA = {1: "float_data", 7: "int64_data", 11: "double_data", 12: "uint64_data", 13: "uint64_data"}
+ATTRIBUTE = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
+
+
+def load(path: str | Path) -> Graph:
+    """The graph in a file. Raises ModelError, in one line, for everything that is wrong with it."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        return graph_of(read(data), path.parent)
+    except (ModelError, WireError) as error:
+        hint = "; is it an ONNX file, and whole?" if isinstance(error, WireError) else ""
+        raise ModelError(f"{path.name}: {error}{hint}") from None
+
+
+def graph_of(model: Message, folder: Path) -> Graph:
+    """A ModelProto as a graph; `folder` is where data outside of it lies."""
+    if model.graph is None:
+        raise ModelError("there is no graph in it; is it an ONNX file, and whole?")
+    opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
+    if opset not in OPSETS:
+        raise ModelError(
+            f"it is written for opset {opset}, and {OPSETS[0]} to {OPSETS[-1]} are read; convert it"
+        )
+    check_operators(model.graph.node)
+    constants: dict[str, Any] = {}
+    for one in model.graph.initializer:
+        if one.name in constants:
+            raise ModelError(f"two constants are called {one.name!r}")
+        constants[one.name] = tensor(one, folder)
+    if model.graph.sparse_initializer:
+        raise ModelError("it has sparse constants, which are not read; write them as dense ones")
+    inputs = {one.name: fact_of(one) for one in model.graph.input if one.name not in constants}
+    made = Counter(
+        [*inputs, *constants, *(name for node in model.graph.node for name in node.output if name)]
+    )
+    if twice := [name for name, times in made.items() if times > 1]:
+        raise ModelError(f"two nodes, inputs or constants make {twice[0]!r}; names must be different")
+    nodes = []
+    for message in model.graph.node:
+        if node := node_of(message, opset, folder, constants):
+            nodes.append(node)
+    outputs = [one.name for one in model.graph.output]
+    if not outputs:
+        raise ModelError("its graph has no output")
+    return Graph(
+        inputs, outputs, nodes, constants, {}, {"onnx.ir_version": np.array(model.ir_version)}
+    ).sorted()
+
+
+def check_operators(nodes: Any) -> None:
+    """All operators that are not in the table are told at once, and how often they occur."""
+    strange = Counter(
+        f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        for node in nodes
+        if node.domain not in ("", "ai.onnx")
+        or (node.op_type not in OPERATORS and node.op_type != "Constant")
+    )
+    if strange:
+        told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
+        raise ModelError(f"operators that are not supported: {told}")
+
+
+def fact_of(info: Message) -> Fact:
+    """What an input's annotation says; one name is one symbol."""
+    if info.type is None:
+        return Fact()
+    if info.type.tensor_type is None:
+        raise ModelError(f"the input {info.name!r} is a sequence, map or optional; only arrays are read")
+    kind = info.type.tensor_type
+    if kind.elem_type and kind.elem_type not in DTYPES:
+        raise ModelError(f"the input {info.name!r} is of kind {kind.elem_type}; {_kinds()}")
+    if kind.shape is None:
+        return Fact(DTYPES.get(kind.elem_type), None)
+    sizes: list[Any] = []
+    for i, one in enumerate(kind.shape.dim):
+        if "dim_value" in one:
+            if not 0 <= one.dim_value < 2**40:
+                raise ModelError(f"the input {info.name!r} has an axis of {one.dim_value} numbers")
+            sizes.append(one.dim_value)
+        else:
+            sizes.append(_symbol(one.dim_param or f"{info.name}.{i}"))
+    return Fact(DTYPES.get(kind.elem_type), tuple(sizes))
+
+
+def _symbol(text: str) -> Any:
+    try:
+        return dims.parse(text)
+    except ValueError:
+        return dims.symbol(text)
+
+
+def _kinds() -> str:
+    return "those that are read are " + ", ".join(f"{number} {name}" for number, name in DTYPE_NAMES.items())
+
+
+def tensor(message: Message, folder: Path) -> Any:
+    """The array of a TensorProto. Raises ModelError where its bytes and its shape do not fit."""
+    name, shape = message.name, tuple(message.dims)
+    dtype = DTYPES.get(message.data_type)
+    if dtype is None:
+        raise ModelError(f"the constant {name!r} is of kind {message.data_type}; {_kinds()}")
+    if any(n < 0 for n in shape):
+        raise ModelError(f"the constant {name!r} has the shape {shape}")
+    count = math.prod(shape)
+    if message.data_location == 1:
+        values = np.frombuffer(outside(message, folder), dtype.newbyteorder("<"))
+    elif "raw_data" in message:
+        if len(message.raw_data) != count * dtype.itemsize:
+            raise ModelError(
+                f"the constant {name!r} of shape {shape} has {len(message.raw_data)} bytes "
+                f"where {count * dtype.itemsize} are needed"
+            )
+        values = np.frombuffer(message.raw_data, dtype.newbyteorder("<"))
+    else:
+        numbers = getattr(message, DATA.get(message.data_type, "int32_data"))
+        try:
+            values = np.array(numbers, dtype)
+        except OverflowError:
+            raise ModelError(f"the constant {name!r} has numbers that are no {dtype}") from None
+    if values.size != count:
+        raise ModelError(f"the constant {name!r} of shape {shape} has {values.size} numbers, not {count}")
+    return values.astype(dtype, copy=False).reshape(shape)
+
+
+def outside(message: Message, folder: Path) -> bytes:
+    """The bytes of a tensor that lie in another file, which has to be in the model's folder."""
+    told = {one.key: one.value for one in message.external_data}
+    where = told.get("location", "")
+    place = (folder / where).resolve()  # follows links
+    if not where or not place.is_relative_to(folder.resolve()):
+        raise ModelError(f"the constant {message.name!r} lies in {where!r}, outside of the model's folder")
+    try:
+        start, length = int(told.get("offset", 0)), int(told.get("length", -1))
+        size = place.stat().st_size
+        if start < 0 or length < -1 or start + max(length, 0) > size:
+            raise ModelError(f"the constant {message.name!r}: {where!r} has only {size} bytes")
+        with place.open("rb") as file:
+            file.seek(start)
+            data = file.read(length)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"the constant {message.name!r}: {where!r} cannot be read") from None
+    wanted = math.prod(message.dims) * DTYPES[message.data_type].itemsize
+    if len(data) != wanted:
+        raise ModelError(f"the constant {message.name!r} has {len(data)} bytes in {where!r}, not {wanted}")
+    return data
+
+
+def attribute(message: Message, folder: Path) -> Any:
+    """An attribute's value, as operators take them."""
+    field = ATTRIBUTE.get(message.type)
+    if field is None:
+        raise ModelError(
+            f"the attribute {message.name!r} is of kind {message.type}, which no operator here has"
+        )
+    value = getattr(message, field)
+    try:
+        if field == "s":
+            return value.decode()
+        if field == "strings":
+            return [one.decode() for one in value]
+    except UnicodeDecodeError:
+        raise ModelError(f"the attribute {message.name!r} is not written in UTF-8") from None
+    if field == "t":
+        if value is None:
+            raise ModelError(f"the attribute {message.name!r} is an array, and there is none")
+        return tensor(value, folder)
+    return list(value) if field in ("ints", "floats") else value
+
+
+def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any]) -> Node | None:
+    """A NodeProto as a node; None for a Constant, which joins the others."""
+    told = {one.name: attribute(one, folder) for one in message.attribute}
+    node = Node(message.op_type, list(message.input), list(message.output), told, message.name)
+    if not any(node.outputs):
+        raise ModelError(f"the node {message.op_type} {message.name!r} makes nothing")
+    if node.op == "Constant":
+        constants[node.outputs[0]] = constant(node)
+        return None
+    upgrade(node, opset, constants)
+    known = OPERATORS[node.op].attributes
+    if strange := node.attributes.keys() - known.keys():
+        raise ModelError(
+            f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
+        )
+    return node
+
+
+def constant(node: Node) -> Any:
+    kinds = {
+        "value": None,
+        "value_float": np.float32,
+        "value_floats": np.float32,
+        "value_int": np.int64,
+        "value_ints": np.int64,
+    }
+    for name, value in node.attributes.items():
+        if name in kinds:
+            return value if name == "value" else np.array(value, kinds[name])
+    raise ModelError(f"{node} has no value that is an array of numbers")
+
+
+_REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+
+# Attributes that became inputs: operator -> the first opset with inputs, names in the order of the inputs.
+MOVED = {
+    "Clip": (11, ["min", "max"]), "Dropout": (12, ["ratio"]), "Pad": (11, ["pads", "value"]),
+    "Slice": (10, ["starts", "ends", "axes"]), "Split": (13, ["split"]), "Squeeze": (13, ["axes"]),
+    "TopK": (10, ["k"]), "Unsqueeze": (13, ["axes"]), "ReduceSum": (13, ["axes"]),
+    **{f"Reduce{one}": (18, ["axes"]) for one in _REDUCED},
+}  # fmt: skip
+
+
+def upgrade(node: Node, opset: int, constants: dict[str, Any]) -> None:
+    """Brings a node into the form of the newest opset."""
+    told = node.attributes
+    first, names = MOVED.get(node.op, (0, []))
+    if opset < first:
+        for name in names:
+            value = told.pop(name, None)
+            key = f"{node.outputs[0]}.{name}" if value is not None else ""
+            if value is not None:
+                kind = np.float32 if name in ("min", "max", "ratio", "value") else np.int64
+                constants[key] = np.array(value, kind)
+            node.inputs.append(key)
+        while node.inputs and not node.inputs[-1]:
+            node.inputs.pop()
+    if node.op in ("Softmax", "LogSoftmax", "Hardmax") and opset < 13:
+        told.setdefault("axis", 1)
+        told["flat"] = 1  # all axes from there on are one row
+    if node.op == "Split":
+        told.setdefault("num_outputs", len(node.outputs))
+    if node.op == "BatchNormalization":
+        told.pop("spatial", None)
+        if opset < 14 and len(node.outputs) > 1:
+            raise ModelError(f"{node} is written for training; export the model for inference")

@@ -1,0 +1,241 @@
+"""A model as data: nodes in order, constants, names of inputs and outputs, and the facts of all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minilib import dag
+from minilib.dims import Dim, symbol, symbols_of
+from minilib.infer.facts import DTYPES, Fact, FactError, substitute
+from minilib.infer.operators import OPERATORS
+
+__all__ = ["Graph", "ModelError", "Node", "analyse", "evaluate", "fold"]
+
+SMALL = 1024  # numbers that are carried along as values by the analysis; sizes are few
+
+
+class ModelError(ValueError):
+    """A model that cannot be what it says."""
+
+
+@dataclass(eq=False)
+class Node:
+    """One operator at work: names of what it reads ("" where an input is absent) and of what it makes."""
+
+    op: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.name!r}" if self.name else f"{self.op} that makes {self.outputs[0]!r}"
+
+
+@dataclass
+class Graph:
+    """Nodes, each behind those whose results it reads."""
+
+    inputs: dict[str, Fact]
+    outputs: list[str]
+    nodes: list[Node]
+    constants: dict[str, Any]  # name -> array
+    facts: dict[str, Fact] = field(default_factory=dict)
+    properties: dict[str, Any] = field(default_factory=dict)
+
+    def makers(self) -> dict[str, Node]:
+        """Who makes each name."""
+        return {name: node for node in self.nodes for name in node.outputs if name}
+
+    def count(self) -> Counter[str]:
+        return Counter(node.op for node in self.nodes)
+
+    def sorted(self) -> Graph:
+        """Only what the outputs need, in order. Raises ModelError for what nobody makes, and for circles."""
+        makers = self.makers()
+
+        def before(node: Node) -> Iterable[Node]:
+            for name in node.inputs:
+                if name in makers:
+                    yield makers[name]
+                elif name and name not in self.inputs and name not in self.constants:
+                    raise ModelError(f"{node} reads {name!r}, which no node, input or constant is called")
+
+        for name in self.outputs:
+            if name not in makers and name not in self.inputs and name not in self.constants:
+                raise ModelError(f"the output {name!r} is made by no node")
+        try:
+            nodes = dag.order([makers[name] for name in self.outputs if name in makers], before)
+        except ValueError as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError("the nodes form a circle: one of them needs its own result") from None
+        read = {name for node in nodes for name in node.inputs} | set(self.outputs)
+        constants = {name: value for name, value in self.constants.items() if name in read}
+        return Graph(self.inputs, self.outputs, nodes, constants, {}, self.properties)
+
+    def bind(self, arrays: list[Any]) -> dict[str, int]:
+        """What the symbols are for these inputs. Raises ModelError where number, kind or shape are wrong."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(self.inputs)
+            raise ModelError(
+                f"{len(arrays)} inputs were given, and the model has {len(self.inputs)}: {names}"
+            )
+        known: dict[str, int] = {}
+        for (name, fact), array in zip(self.inputs.items(), arrays):
+            given = ",".join([*map(str, array.shape), str(Fact(array.dtype, ()))])
+            if fact.dtype is not None and array.dtype != fact.dtype:
+                raise ModelError(f"the input {name!r} is {given}, and should be {fact}; see astype")
+            if fact.shape is None:
+                continue
+            if len(fact.shape) != array.ndim:
+                raise ModelError(f"the input {name!r} is {given}, and should be {fact}")
+            for n, length in zip(fact.shape, array.shape):
+                if isinstance(n, Dim) and str(n) in symbols_of(n):
+                    if known.setdefault(str(n), length) != length:
+                        raise ModelError(
+                            f"the symbol {n} is {known[str(n)]}, and in the input {name!r} {length}"
+                        )
+                elif isinstance(n := substitute(n, known), int) and n != length:
+                    raise ModelError(f"the input {name!r} is {given}, and should be {fact}")
+        return known
+
+
+def evaluate(graph: Graph, arrays: list[Any]) -> list[Any]:
+    """The outputs for these inputs, node by node; what is read no more is let go of."""
+    graph.bind(arrays)
+    values: dict[str, Any] = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
+    last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
+    kept = set(graph.outputs)
+    for i, node in enumerate(graph.nodes):
+        values.update(zip(node.outputs, run_node(node, [values[name] for name in node.inputs])))
+        values[""] = None  # results that nobody asked for have no name
+        for name in {*node.inputs, *node.outputs} - kept:
+            if name and last.get(name, i) == i:
+                values.pop(name, None)
+    return [values[name] for name in graph.outputs]
+
+
+def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
+    try:
+        return OPERATORS[node.op](*arrays, **node.attributes)
+    except (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError) as error:
+        shapes = ", ".join("-" if a is None else str(Fact(a.dtype, a.shape)) for a in arrays)
+        raise ModelError(f"{node} of {shapes}: {error}") from None
+
+
+# What can be known before a number arrives
+
+
+def value_of(node: Node, known: list[Fact | None], made: tuple[Fact, ...]) -> tuple[Any, ...] | None:
+    """The numbers of small results whose inputs are known, sizes with symbols among them; None where not."""
+    if (
+        node.op == "Shape"
+        and known[0] is not None
+        and known[0].shape is not None
+        and None not in known[0].shape
+    ):
+        start, end = node.attributes.get("start", 0), node.attributes.get("end")
+        sizes = known[0].shape[start:end]
+        return (np.array(sizes, object if any(isinstance(n, Dim) for n in sizes) else np.int64),)
+    if (
+        node.op == "Size"
+        and known[0] is not None
+        and known[0].shape is not None
+        and None not in known[0].shape
+    ):
+        total: Any = 1
+        for n in known[0].shape:
+            total = total * n
+        return (np.array(total, object if isinstance(total, Dim) else np.int64),)
+    if any(fact is not None and fact.value is None for fact in known):
+        return None
+    for fact in made:
+        if fact.shape is None or not all(isinstance(n, int) for n in fact.shape) or _numbers(fact) > SMALL:
+            return None
+    try:
+        made_now = OPERATORS[node.op](*(fact and fact.value for fact in known), **node.attributes)
+        return tuple(
+            np.asarray(one) for one in made_now
+        )  # of objects NumPy gives no 0-d array, but the object
+    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+        return None  # it depends on symbols
+
+
+def _numbers(fact: Fact) -> int:
+    total = 1
+    for n in fact.shape or ():
+        total *= n  # type: ignore[operator]
+    return total
+
+
+def analyse(graph: Graph) -> dict[str, Fact]:
+    """The facts of all names, from the inputs on. Raises ModelError with both sides of a contradiction."""
+    facts: dict[str, Fact] = dict(graph.inputs)
+    for name, array in graph.constants.items():
+        facts[name] = Fact(array.dtype, array.shape, array if array.size <= SMALL else None)
+    unknown = 0
+    makers = graph.makers()
+    for node in graph.nodes:
+        known = [facts[name] if name else None for name in node.inputs]
+        try:
+            made = OPERATORS[node.op].infer(*known, **node.attributes)
+            values = value_of(node, known, made)
+        except (FactError, TypeError, IndexError, ValueError, ZeroDivisionError) as error:
+            sources = ", ".join(
+                f"{name!r} ({f'made by {makers[name]}' if name in makers else 'given'}) is {facts[name]}"
+                for name in node.inputs
+                if name
+            )
+            raise ModelError(f"{node}: {error}; {sources}") from None
+        for i, (name, fact) in enumerate(zip(node.outputs, made)):
+            if values is not None:
+                kind = fact.dtype or values[i].dtype
+                facts[name] = Fact(kind, values[i].shape, values[i])
+                continue
+            shape = fact.shape
+            if shape is not None and None in shape:
+                fresh: list[Any] = []
+                for n in shape:
+                    unknown += n is None
+                    fresh.append(symbol(f"?{unknown}") if n is None else n)
+                shape = tuple(fresh)
+            if shape is not None and (bad := [n for n in shape if isinstance(n, int) and not 0 <= n < 2**40]):
+                raise ModelError(
+                    f"{node}: its result {Fact(fact.dtype, shape)} has an axis of {bad[0]} numbers"
+                )
+            facts[name] = Fact(fact.dtype, shape)
+    return facts
+
+
+def fold(graph: Graph, most: int = 2**24) -> Graph:
+    """Nodes that read only constants run now, unless their result has more than `most` numbers."""
+    constants, nodes = dict(graph.constants), []
+    facts = graph.facts or analyse(graph)
+    for node in graph.nodes:
+        made = [facts[name] for name in node.outputs if name in facts]
+        small = all(
+            f.shape is not None and all(isinstance(n, int) for n in f.shape) and _numbers(f) <= most
+            for f in made
+        )
+        known = [f.value for f in made if f.value is not None and f.value.dtype != object]
+        if made and len(known) == len(node.outputs):
+            constants.update(zip(node.outputs, known))
+        elif small and all(not name or name in constants for name in node.inputs):
+            results = run_node(node, [constants[name] if name else None for name in node.inputs])
+            constants.update(
+                (name, np.ascontiguousarray(v)) for name, v in zip(node.outputs, results) if name
+            )
+        else:
+            nodes.append(node)
+    folded = Graph(graph.inputs, graph.outputs, nodes, constants, {}, graph.properties).sorted()
+    folded.facts = analyse(folded)
+    return folded
+
+
+DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}

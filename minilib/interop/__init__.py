@@ -1,0 +1,1 @@
+"""Our operators inside other frameworks. Nothing else in the library imports this room."""

@@ -1,0 +1,131 @@
+# Plausible wrong answers to the exercises of chapter 08b, each with the hint that it earns.
+# One is a whole program, or an edit of the reference answer: "- " a line that goes, "+ " one that comes.
+
+# %% exercise=8.7 hint="You ask which threads stay inside the memory. A thread may read a number that is inside, and still not its own."
+-     return sum(place == thread for thread, place in enumerate(places))
++     return sum(thread <= max(places, default=0) for thread in range(len(places)))
+
+# %% exercise=8.7 hint="You go through the columns first. Number i of a matrix is counted row by row: the last index moves fastest."
+-     places = [sum(i * step for i, step in zip(index, strides)) for index in np.ndindex(*shape)]
++     places = [sum(i * step for i, step in zip(index[::-1], strides)) for index in np.ndindex(*shape[::-1])]
+
+# %% exercise=8.7 hint="All or nothing? Some threads of a strided gradient are lucky: compare place and thread one by one."
+-     return sum(place == thread for thread, place in enumerate(places))
++     return len(places) if places == [*range(len(places))] else 0
+
+# %% exercise=8.8 hint="Your test_schema compares only the first argument with what it was before. Watch all that are not declared as written."
+-     others = [x for x in tensors_in(args) if not any(x is one for one in written)]
++     others = [x for x in tensors_in(args) if not any(x is one for one in written)][:1]
+
+# %% exercise=8.8 hint="You condemn an operator that says what it writes into. Leave out the arguments of op.written_of(args)."
+-     others = [x for x in tensors_in(args) if not any(x is one for one in written)]
++     others = tensors_in(args)
+
+# %% exercise=8.8 hint="You compare the shapes of result and fake, and not their dtypes and strides: described(x) tells all three."
+-         if described(a) != described(b):
++         if a.shape != b.shape:
+
+# %% exercise=8.8 hint="You compare shape and dtype, and not strides: a fake of empty_like passes in yours."
+-         if described(a) != described(b):
++         if (a.shape, a.dtype) != (b.shape, b.dtype):
+
+# %% exercise=8.8 hint="You look at the first result alone. An operator may have several, and its fake owes the truth about each."
+-         if described(a) != described(b):
++         if i == 0 and described(a) != described(b):
+
+# %% exercise=8.8 hint="You compare gradients in float32, where a difference quotient has few digits: a small mistake passes. Take in_float64(op, args, kwargs) first."
+-     args = in_float64(op, args, kwargs)
++     args = laid(args, contiguous)
+
+# %% exercise=8.8 hint="An operator that keeps its input in a list passes in yours: make another call, with other numbers, before you go back."
+-     accepts(op, laid(args, lambda x: x[(slice(None, None, -1),) * x.ndim]), kwargs)  # it has no memory
+
+# %% exercise=8.8 hint="You pass over an argument whose gradient is None. To send none is to say that the gradient is 0: compare that with the slopes."
+-         got = 0.0 if grad is None else float(grad.data[place])
++         if grad is None:
++             continue
++         got = float(grad.data[place])
+
+# %% exercise=8.8 hint="You try strided inputs, and only contiguous gradients. Backward must take them however they lie: try each layout of the gradients."
+-     for layout in (contiguous, transposed, sliced, expanded):
++     for layout in (contiguous,):
+
+# %% exercise=8.8 hint="Your test_layouts compares an outcome with itself: lay one of the two out anew, contiguous."
+-         plain = outcome(op, laid(args, contiguous), kwargs, layout, contiguous)
++         plain = outcome(op, args, kwargs, layout, contiguous)
+
+# %% exercise=8.8 hint="A gradient of contiguous arguments and one of strided ones differ by rounding. equal(a, b) allows for it; comparing bytes condemns right operators."
+-     for i, place, low, high in slopes(op, args, kwargs, seeds):
+-         grad = grads[i]
+-         got = 0.0 if grad is None else float(grad.data[place])
+-         if not low <= got <= high:
++     for i, place, low, high in slopes(op, args, kwargs, seeds):
++         grad = grads[i]
++         got = 0.0 if grad is None else float(grad.data[place])
++         if got != (low + high) / 2:
+
+# %% exercise=8.9 hint="You keep the scores, and backward asks for the probabilities: save the output."
+-         ctx.save_for_backward(output)
++         ctx.save_for_backward(inputs[0])
+
+# %% exercise=8.9 hint="The axis is lost on the way back: keep inputs[1] in ctx, and hand it to the backward operator."
+-         return backward(grad, *ctx.saved_tensors, ctx.dim), None
++         return backward(grad, *ctx.saved_tensors, -1), None
+
+# %% exercise=8.9 hint="A fake of empty_like keeps the order of the axes, and your kernel makes contiguous results: x.new_empty(x.shape)."
+-         return x.new_empty(x.shape)
++         return t.empty_like(x)
+
+# %% exercise=8.9 hint="The axis is moved to the end, and never moved back."
+-         return fresh(t, np.moveaxis(y, -1, dim))
++         return fresh(t, y.reshape(x.shape))
+
+# %% exercise=8.9 hint="What you return lies as y did after the axis was moved: strided. The fake promises a contiguous result: use fresh(t, ...)."
+-         return fresh(t, np.moveaxis(y, -1, dim))
++         return t.from_numpy(np.moveaxis(y, -1, dim))
+
+# %% exercise=8.10 hint="Your fake says that mean and rstd have the shape of a row's axes alone. They keep the last axis, with a length of 1."
+-         return x.new_empty(x.shape), *(x.new_empty((*x.shape[:-1], 1)) for _ in range(2))
++         return x.new_empty(x.shape), *(x.new_empty(x.shape[:-1]) for _ in range(2))
+
+# %% exercise=8.10 hint="You make y again without its scale: it is (x - mean) * rstd."
+-         y = (x.numpy() - mean.numpy()) * rstd.numpy()  # once more: kept, it would be as large as x
++         y = x.numpy() - mean.numpy()
+
+# %% exercise=8.10 hint="mean and rstd are results for backward, and have no gradient of their own: ctx.mark_non_differentiable(mean, rstd)."
+-         ctx.mark_non_differentiable(mean, rstd)
+
+# %% exercise=8.10 hint="eps does not come to the kernel: LayerNorm(eps)."
+-         f = LayerNorm(eps)
++         f = LayerNorm()
+
+# %% exercise=8.11 hint="That is the order of columns. The loop goes over rows: order=\"C\"."
+-     flat = x.numpy().ravel(order="C")
++     flat = x.numpy().ravel(order="F")
+
+# %% exercise=8.11 hint="order=\"A\" keeps the order of columns where the array lies so. Ask for rows: order=\"C\"."
+-     flat = x.numpy().ravel(order="C")
++     flat = x.numpy().ravel(order="A")
+
+# %% exercise=8.11 hint="order=\"K\" gives the numbers as they lie in memory. The loop needs them row by row: order=\"C\"."
+-     flat = x.numpy().ravel(order="C")
++     flat = x.numpy().ravel(order="K")
+
+# %% exercise=8.12 hint="You copy an array that is contiguous already. Copy only what does not fit."
+def square_backward(g, x):
+    return launch(copy(g), copy(x))
+
+# %% exercise=8.12 hint="Two arrays that are transposed alike need no copy: launch on g.T and x.T, and transpose the result."
+def square_backward(g, x):
+    if not x.flags.c_contiguous:
+        x = copy(x)
+    if g.strides == (0, 0):
+        return launch_number(g[0, 0], x)
+    return launch(g if g.flags.c_contiguous else copy(g), x)
+
+# %% exercise=8.12 hint="An expanded gradient is one number: launch_number(g[0, 0], x), and no copy of g."
+def square_backward(g, x):
+    if x.flags.f_contiguous and g.flags.f_contiguous:
+        return launch(g.T, x.T).T
+    one, other = (a if a.flags.c_contiguous else copy(a) for a in (g, x))
+    return launch(one, other)

@@ -1,0 +1,738 @@
+"""Programs that are written down first: TensorFlow 1's meaning, gradients, passes, plans, traced models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow_programs
+
+import minilib.graph as tf
+import minilib.tensor as t
+from minilib import functional as F
+from minilib import nn, optim, wire
+from minilib.gpt import GPT, GPTConfig
+from minilib.graph.passes import prune
+from minilib.mamba import Mamba, MambaConfig
+
+
+@pytest.fixture(autouse=True)
+def empty_graph() -> None:
+    tf.reset_default_graph()
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        return s.run(fetches, feeds)
+
+
+# Graph and session
+
+
+def test_a_program_is_written_asked_and_run() -> None:
+    a, b = tf.constant(15, name="a"), tf.constant(5, name="b")
+    c = (a * b) / (a + b)
+    assert [node.name for node in c.inputs[0].inputs] == ["Mul"] or c.inputs[0].type == "Cast"
+    assert run(c) == 3.75
+    assert a.consumers()[0].type == "Mul" and c.shape == () and c.dtype == np.float64
+
+
+def test_ancestors_only_and_each_once() -> None:
+    drawn = tf.random_normal((3,))
+    bad = tf.placeholder(tf.float32, (2,), name="not needed")
+    tf.tanh(bad)
+    first, second = run([drawn, drawn + 0.0])
+    assert np.array_equal(first, second)
+
+
+def test_fetches_have_any_structure() -> None:
+    class Pair(NamedTuple):
+        left: Any
+        right: Any
+
+    one, two = tf.constant(1.0), tf.constant(2.0)
+    found = run({"a": [one, (two, one)], "b": Pair(two, one), "c": tf.no_op()})
+    assert found == {"a": [1.0, (2.0, 1.0)], "b": Pair(2.0, 1.0), "c": None}
+
+
+def test_any_node_can_be_fed_and_cuts_the_graph() -> None:
+    x = tf.placeholder(tf.float32, (None,), name="x")
+    h = tf.tanh(x)
+    assert np.allclose(run(h * 2, {h: [1.0, 2.0]}), [2.0, 4.0])
+    w = tf.Variable(3.0)
+    assert tf.Session().run(w + 1.0, {w: 5.0}) == 6.0  # and needs no initialiser
+
+
+def test_names_are_made_unique() -> None:
+    names = [tf.constant(1, name="a").name for _ in range(3)]
+    assert names == ["a", "a_1", "a_2"]
+    for scope in ("layer", "layer_1"):
+        with tf.name_scope("layer"):
+            assert tf.constant(1, name="a").name == f"{scope}/a"
+
+
+def test_shapes_are_told_before_a_run() -> None:
+    x = tf.placeholder(tf.float32, (None, 3), name="x")
+    y = tf.reshape(tf.matmul(x, tf.zeros([3, 4])), [-1, 2])
+    assert x.get_shape().as_list() == [None, 3]
+    assert str(y.shape) == "(2*x_0, 2)"
+    assert tf.reduce_mean(x, 0).shape == (3,) and tf.argmax(x, 1).dtype == np.int64
+    assert tf.concat([x, x], 0).get_shape().as_list() == [None, 3]
+    assert run(tf.zeros([tf.shape(x)[0], 2]), {x: np.ones((4, 3))}).shape == (4, 2)
+
+
+def test_what_is_told_before_a_run_is_so_in_the_run() -> None:
+    a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    nodes = [
+        a[:, 0], a[..., None], a[0], a[0, 1], -a, 1 / a, 2**a, a @ a, a // 2.0, a % 2.0, abs(a), a > 2,
+        np.ones(2) * a, np.float32(2) * a, tf.transpose(a), tf.expand_dims(a, -1),
+        tf.reduce_max(a, axis=1), tf.shape(a), tf.stack([a, a]), tf.slice(a, [0, 1], [2, 1]),
+        tf.concat([a, a], axis=1), tf.zeros_like(a), tf.square(3.0), tf.add(1, 2),
+        tf.reduce_sum([1.0, 2.0]), tf.squeeze(tf.expand_dims(a, 0)),
+        tf.matmul(tf.stack([a, a]), tf.stack([a, a])), tf.one_hot([1, 0], 3),
+        tf.clip_by_value(a, 1.5, 3), tf.cast(a, tf.int32) / 2, tf.nn.softmax(a), *tf.split(a, 2, 1),
+    ]  # fmt: skip
+    for node, value in zip(nodes, run(nodes)):
+        assert (tuple(node.shape), node.dtype) == (value.shape, value.dtype), node
+
+
+def test_a_learning_rate_may_be_fed() -> None:
+    rate, w = tf.placeholder(tf.float32, ()), tf.Variable(1.0)
+    for make in (tf.train.AdamOptimizer, tf.train.GradientDescentOptimizer):
+        step = make(rate).minimize(w * w)
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            s.run(step, {rate: 0.25})
+            assert 0.4 < s.run(w) < 0.8
+
+
+def test_two_unknown_sizes_that_meet_are_one() -> None:
+    x, y = (tf.placeholder(tf.float32, (None, 2), name=name) for name in "xy")
+    z = x + y
+    assert x.shape == y.shape == z.shape
+    with pytest.raises(ValueError, match="feed of 'y' has shape"):
+        run(z, {x: np.ones((3, 2)), y: np.ones((4, 2))})
+
+
+def test_a_placeholder_without_a_shape_takes_scalars_and_vectors() -> None:
+    x, w = tf.placeholder("float"), tf.Variable(2.0)
+    loss = tf.reduce_mean(tf.square(x * w - 1.0))
+    (g,) = tf.gradients(loss, [w])
+    for value in (3.0, np.array([1.0, 2.0, 3.0]), np.ones((2, 2))):
+        array = np.asarray(value)
+        assert np.allclose(run(g, {x: value}), np.mean(2 * (2 * array - 1) * array))
+    with pytest.raises(ValueError, match="without a shape"):
+        tf.matmul(x, x)
+
+
+def test_each_session_has_its_own_values() -> None:
+    v = tf.Variable(1.0)
+    add, init = tf.assign_add(v, 2.0), tf.global_variables_initializer()
+    one, two = tf.Session(), tf.Session()
+    for s in (one, two):
+        s.run(init)
+    assert one.run(add) == 3.0 and one.run(v) == 3.0 and two.run(v) == 1.0
+
+
+def test_control_dependencies_come_first() -> None:
+    v = tf.Variable(1.0)
+    with tf.control_dependencies([tf.assign(v, 7.0)]):
+        after = tf.identity(v)
+    assert run(after) == 7.0
+    assert run(tf.optimise(after)) == 7.0
+    plan = tf.compile(after)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        assert plan.run(session=s) == 7.0
+
+
+def test_a_fetched_value_is_the_callers_own() -> None:
+    c, v = tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0])
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        for node in (c, v, tf.identity(v)):
+            s.run(node)[:] = 9
+            assert s.run(node).tolist() == [1, 2]
+
+
+# Bad input: one line each
+
+
+def problem(do: Callable[[], Any]) -> str:
+    with pytest.raises((ValueError, TypeError, RuntimeError, NotImplementedError, KeyError)) as caught:
+        do()
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_bad_input_gets_one_line() -> None:
+    x = tf.placeholder(tf.float32, (None, 2), name="pixels")
+    w = tf.Variable(np.ones((2, 1), np.float32), name="weights")
+    y = tf.matmul(x, w)
+    s = tf.Session()
+    assert "'weights'" in (text := problem(lambda: s.run(y, {x: np.eye(2)}))) and "initializer" in text
+    s.run(tf.global_variables_initializer())
+    assert "'pixels'" in (text := problem(lambda: s.run(y))) and "(pixels_0, 2)" in text
+    assert "(3, 3)" in problem(lambda: s.run(y, {x: np.ones((3, 3))}))
+    assert "float32" in problem(lambda: s.run(y, {x: "cats"}))
+    assert "int32" in problem(
+        lambda: s.run(tf.placeholder(tf.int32, ()), {tf.placeholder(tf.int32, (), "n"): 0.5})
+    )
+    assert "tf.gradients gives None" in problem(lambda: s.run([y, None]))
+    assert "no value while" in problem(lambda: bool(x > 0))
+    assert "no value while" in problem(lambda: 1 if x == x else 0)
+    assert "(2, 1) @ (2, 1)" in problem(lambda: tf.matmul(w, w))
+    assert "do not broadcast" in problem(lambda: tf.zeros([2]) + tf.zeros([3]))
+    assert "tf.cast" in problem(lambda: x + tf.constant(1))
+    assert "while_loop" in problem(lambda: tf.while_loop(None, None, None))
+    with tf.Graph().as_default():
+        other = tf.constant(1.0)
+    assert "another graph" in problem(lambda: s.run(other))
+    assert "another graph" in problem(lambda: y + other)
+    assert "into weights" in problem(lambda: tf.assign(w, np.zeros(3)))
+    assert "no variable" in problem(lambda: tf.assign(y, 1.0))
+    s.close()
+    assert "closed" in problem(lambda: s.run(y))
+    tf.get_default_graph().finalize()
+    assert "finalised" in problem(lambda: tf.constant(1.0))
+    assert tf.compile(y, [x]).nodes == 2  # which asks nothing more of the graph
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    a = tf.Variable([1.0, 2.0], name="a")
+    with tf.Session() as s:
+        s.run(a.initializer)
+        path = tf.train.Saver().save(s, tmp_path / "a.safetensors")
+        s.run(tf.assign(a, [5.0, 6.0]))
+        tf.train.Saver().restore(s, path)
+        assert s.run(a).tolist() == [1, 2]
+        tf.reset_default_graph()
+        b = tf.Variable([1.0], name="b")
+        assert "'b'" in problem(lambda: tf.train.Saver([b]).restore(s, path))
+        (tmp_path / "c").write_text("no tensors")
+        assert "safetensors" in problem(lambda: tf.train.Saver([b]).restore(s, tmp_path / "c"))
+
+
+# Gradients
+
+
+def test_gradients_follow_tensorflow() -> None:
+    x, y = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    assert tf.gradients(x * x, [y]) == [None]
+    assert np.allclose(run(tf.gradients([x * y, x], [x])[0]), [4, 5])  # the sum over ys
+    assert np.allclose(
+        run(tf.gradients(x * y, [x, y], grad_ys=[tf.constant([10.0, 1.0])])), [[30, 4], [10, 2]]
+    )
+    z = tf.tanh(x)
+    assert np.allclose(run(tf.gradients(z * x, [x], stop_gradients=[z])[0]), np.tanh([1, 2]))
+    assert np.allclose(run(tf.gradients(tf.stop_gradient(x) * x, x)[0]), [1, 2])
+    h = x * 3.0
+    assert np.allclose(run(tf.gradients(h * h, [h])[0]), [6, 12])  # of what lies between
+    assert tf.gradients(tf.argmax(x, 0), [x]) == [None]
+
+
+def test_gradients_leave_no_node_that_nobody_needs() -> None:
+    x, w = tf.constant(np.ones((2, 3), np.float32)), tf.Variable(np.ones((3, 4), np.float32))
+    y = tf.matmul(x, w)
+    before = len(tf.get_default_graph().nodes)
+    (g,) = tf.gradients(y, [w])
+    made = tf.get_default_graph().nodes[before:]
+    assert {id(node) for node in made} <= {id(node) for node in prune([g])}
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "polynomial": lambda x: x**3 * 2.0 - x / 3.0 + x**4,
+    "tanh": tf.tanh,
+    "sigmoid": tf.sigmoid,
+    "exp, log": lambda x: tf.log(1.0 + tf.exp(x)),
+    "sin, cos": lambda x: tf.sin(x) * tf.cos(2.0 * x),
+    "sqrt": lambda x: tf.sqrt(x * x + 1.0),
+    "softmax": lambda x: tf.nn.softmax(x) * tf.constant([1.0, 2.0, 3.0], tf.float64),
+    "matmul": lambda x: tf.matmul(x, tf.transpose(x)) ** 2,
+    "slices": lambda x: tf.concat([x[:, 1:], x[:, :1] * x[:, 2:]], 1) ** 3,
+    "mean": lambda x: (x - tf.reduce_mean(x, 1, True)) ** 2 / (1.0 + tf.reduce_sum(x * x)),
+    "where": lambda x: tf.where(x > 0.0, x**3, tf.sin(x)),
+    "maximum": lambda x: tf.maximum(x * x, tf.exp(x)),
+    "power": lambda x: (x * x + 1.0) ** tf.reshape(tf.reduce_sum(x) * 0.1, []),
+    "reshape": lambda x: tf.reshape(x, [3, 2])[1] * x[0, 0] ** 2,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_to_the_third_by_finite_differences(name: str) -> None:
+    x = tf.placeholder(tf.float64, (2, 3))
+    rng = np.random.default_rng(0)
+    value, step = rng.uniform(0.3, 1.5, (2, 3)) * rng.choice([-1, 1], (2, 3)), 1e-5
+    directions = [tf.constant(rng.standard_normal((2, 3))) for _ in range(3)]
+    derivatives = [tf.reduce_sum(FUNCTIONS[name](x))]
+    for v in directions:
+        (g,) = tf.gradients(derivatives[-1], [x])
+        derivatives.append(tf.reduce_sum(g * v))
+    with tf.Session() as s:
+        for below, above, v in zip(derivatives, derivatives[1:], directions):
+            d = step * s.run(v)
+            told, below_, above_ = (
+                s.run(above, {x: value}),
+                *(s.run(below, {x: value + k * d}) for k in (-1, 1)),
+            )
+            assert abs(told - (above_ - below_) / (2 * step)) < 1e-5 * (1 + abs(told))
+
+
+def test_a_gradient_penalty_trains() -> None:
+    x = tf.constant(np.random.default_rng(0).standard_normal((16, 3)).astype(np.float32))
+    w = tf.Variable(tf.random_normal((3, 1), stddev=3.0, seed=1))
+    critic = tf.tanh(tf.matmul(x, w))
+    (g,) = tf.gradients(critic, [x])
+    penalty = tf.reduce_mean((tf.sqrt(tf.reduce_sum(g * g, 1) + 1e-6) - 1.0) ** 2)
+    step = tf.train.AdamOptimizer(0.05).minimize(penalty)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        before = s.run(penalty)
+        for _ in range(100):
+            s.run(step)
+        assert s.run(penalty) < 0.5 * before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.train.AdamOptimizer(0.05),
+        lambda: tf.train.MomentumOptimizer(0.3, 0.9),
+        lambda: tf.train.GradientDescentOptimizer(1.0),
+        lambda: tf.train.AdamWOptimizer(0.001, 0.05),
+    ],
+)
+def test_xor_is_learned(make: Callable[[], Any]) -> None:
+    inputs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+    x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 1])
+    h = tf.tanh(tf.matmul(x, tf.Variable(tf.random_normal([2, 8], seed=3))) + tf.Variable(tf.zeros([8])))
+    logits = tf.matmul(h, tf.Variable(tf.random_normal([8, 1], seed=4))) + tf.Variable(tf.zeros([1]))
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits))
+    step = make().minimize(loss)
+    feeds = {x: inputs, y: inputs[:, :1] != inputs[:, 1:]}
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        for _ in range(400):
+            s.run(step, feeds)
+        assert loss.eval(feeds) < 0.1
+
+
+def test_losses_are_those_of_eager_networks() -> None:
+    rng = np.random.default_rng(0)
+    logits, labels = rng.standard_normal((5, 4)).astype(np.float32), rng.integers(0, 4, 5)
+    x = tf.constant(logits)
+    loss = tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.constant(labels), logits=x)
+    )
+    leaf = t.tensor(logits, requires_grad=True)
+    eager = F.cross_entropy(leaf, t.tensor(labels))
+    eager.backward()
+    got, grad = run([loss, *tf.gradients(loss, [x])])
+    assert leaf.grad is not None
+    assert np.allclose(got, eager.data, atol=1e-6) and np.allclose(grad, leaf.grad.data, atol=1e-6)
+
+
+def test_cond_runs_one_side_and_has_a_gradient() -> None:
+    x = tf.placeholder(tf.float64, (None,), name="x")
+    w, runs = tf.Variable(np.float64(2.0)), tf.Variable(0.0)
+
+    def counted() -> Any:
+        with tf.control_dependencies([tf.assign_add(runs, 1.0)]):
+            return tf.reduce_sum(x**3 * w)
+
+    h = x * 2.0
+    y = tf.cond(tf.reduce_sum(x) > 0.0, counted, lambda: tf.reduce_sum(tf.sin(h) * h))
+    gx, gw = tf.gradients(y, [x, w])
+    (gxx,) = tf.gradients(gx, [x])
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        for value in (np.array([1.0, 2.0]), np.array([-1.0, -2.0, 0.5])):
+            first = (
+                6 * value**2 if value.sum() > 0 else 2 * (np.cos(2 * value) * 2 * value + np.sin(2 * value))
+            )
+            second = (
+                12 * value if value.sum() > 0 else 4 * (2 * np.cos(2 * value) - 2 * value * np.sin(2 * value))
+            )
+            assert np.allclose(s.run(gx, {x: value}), first)
+            assert np.allclose(s.run(gxx, {x: value}), second)
+            assert np.allclose(s.run(gw, {x: value}), (value**3).sum() if value.sum() > 0 else 0)
+            assert np.allclose(tf.compile([y, gx], [x]).run(value, session=s)[1], first)
+        before = s.run(runs)
+        s.run(y, {x: [-1.0]})
+        assert s.run(runs) == before
+        s.run(y, {x: [1.0]})
+        assert s.run(runs) == before + 1
+    assert "one boolean" in problem(lambda: tf.cond(x, counted, counted))
+    assert "same kind" in problem(lambda: tf.cond(True, lambda: w, lambda: runs))
+
+
+# Passes and plans
+
+
+def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any]]:
+    """Fetches and placeholders of a program that was drawn."""
+    feeds = [tf.placeholder(tf.float32, (None, 3)), tf.placeholder(tf.float32, (4, 3))]
+    made: list[Any] = [
+        *feeds,
+        tf.constant(1.0),
+        tf.constant(0.0),
+        tf.Variable(np.full((4, 3), 0.5, np.float32)),
+    ]
+    made.append(tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / 10))
+    made[0] = made[0] * made[1]  # its unknown size is 4 from here on
+    for _ in range(rng.randint(4, 24)):
+        x, y = rng.choice(made), rng.choice(made)
+        kind = rng.randrange(14)
+        if kind < 5:
+            made.append([tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum][kind](x, y))
+        elif kind < 10:
+            one = [tf.tanh, tf.negative, tf.square, tf.sigmoid, tf.nn.relu][kind - 5]
+            made.append(one(x))
+        elif kind == 10:
+            made.append(tf.where(x > y, x, y))
+        elif kind == 11:
+            made.append(x / 1.0 + tf.cast(x <= y, tf.float32))
+        elif kind == 12 and x.shape == (4, 3):
+            made.append(tf.matmul(tf.transpose(x), made[1])[:1])
+        elif x.ndim == 2:
+            made.append(tf.reduce_sum(x, 0, True))
+    fetches = rng.sample(made[6:], min(3, len(made[6:])))
+    grads = tf.gradients([tf.reduce_sum(f) for f in fetches], [feeds[1], made[4]])
+    v = made[4]
+    changed = tf.assign(v, v * 0.5 + 0.25)
+    return [*fetches, *[g for g in grads if g is not None], changed, v * 2.0], feeds
+
+
+@pytest.mark.slow
+def test_passes_and_plans_never_change_a_result() -> None:
+    rng = random.Random(0)
+    for case in range(300):
+        with tf.Graph().as_default() as graph:
+            fetches, feeds = drawn_program(rng)
+            values = np.random.default_rng(case)
+            given = {f: values.standard_normal((4, 3)).astype(np.float32) for f in feeds}
+            better, plan = tf.optimise(fetches, feeds), tf.compile(fetches, feeds)
+            results = []
+            for way in ("plain", "passes", "plan", "plan again"):
+                with tf.Session(graph=graph) as s:
+                    s.run(tf.global_variables_initializer())
+                    if way.startswith("plan"):
+                        results.append([*plan.run(*given.values(), session=s), s.run(graph.variables)])
+                    else:
+                        results.append(
+                            [*s.run(fetches if way == "plain" else better, given), s.run(graph.variables)]
+                        )
+            for other in results[1:]:
+                for a, b in zip(results[0], other):
+                    assert np.allclose(a, b, rtol=1e-5, atol=1e-5, equal_nan=True), case
+            assert len(prune(better, feeds)) <= len(prune(fetches, feeds))
+            again = tf.optimise(better, feeds)
+            assert len(prune(again, feeds)) == len(prune(better, feeds))  # a fixed point
+
+
+def test_each_pass_does_what_its_name_says() -> None:
+    x = tf.placeholder(tf.float32, (None, 2))
+    one = tf.tanh(x * 1.0) / 1.0 - 0.0
+    two = tf.tanh(x) * (tf.constant(2.0) * 3.0)
+    better = tf.optimise([one, two], [x])
+    assert [node.type for node in prune(better, [x])] == ["Tanh", "Const", "Mul"] or len(
+        prune(better, [x])
+    ) == 3
+    assert better[0].inputs[0] is x
+
+
+def test_draws_and_assignments_are_not_merged() -> None:
+    a, b = tf.random_normal((4,), seed=1), tf.random_normal((4,), seed=1)
+    v = tf.Variable(0.0)
+    twice = tf.group(tf.assign_add(v, 1.0), tf.assign_add(v, 1.0))
+    x, y = run(tf.optimise([a, b]))
+    assert np.array_equal(x, y)  # two generators with one seed, each run once
+    c = tf.random_normal((4,))
+    d = tf.random_normal((4,))
+    x, y = run(tf.optimise([c, d]))
+    assert not np.array_equal(x, y)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        s.run(tf.optimise(twice))
+        assert s.run(v) == 2.0
+
+
+def test_what_is_read_before_and_after_an_assignment_is_not_merged() -> None:
+    v = tf.Variable(1.0)
+    before = v * 2.0
+    with tf.control_dependencies([before]):
+        change = tf.assign(v, 5.0)
+    with tf.control_dependencies([change]):
+        after = tf.identity(v)
+    late = after * 2.0
+    assert run([before, late]) == [2.0, 10.0] == run(tf.optimise([before, late]))
+
+
+def test_folding_does_not_fill_memory() -> None:
+    big = tf.reshape(tf.constant(1.0), [1, 1]) * tf.ones([2000, 2000])
+    assert max(node.f.value.nbytes for node in prune([tf.optimise(big)]) if hasattr(node.f, "value")) <= 4096
+
+
+def test_a_feed_cuts_the_graph_above_what_could_be_folded() -> None:
+    a = tf.constant(2.0)
+    b = a * 3.0
+    c = b + 1.0
+    assert tf.Session().run(tf.optimise(c, [b]), {b: 10.0}) == 11.0
+    assert tf.compile(c, [b]).run(10.0) == 11.0
+
+
+def small_network() -> tuple[Any, Any, Any]:
+    x = tf.placeholder(tf.float32, (None, 32), name="x")
+    h, weights = x, []
+    for i in range(8):
+        weights.append(tf.Variable(tf.random_normal((32, 32), stddev=0.2, seed=i)))
+        h = tf.tanh(tf.matmul(h, weights[-1]) + tf.Variable(tf.zeros([32])))
+    loss = tf.reduce_mean(tf.square(h))
+    return x, loss, tf.gradients(loss, weights)
+
+
+def test_planned_memory_is_near_what_lives_at_once() -> None:
+    x, loss, grads = small_network()
+    inference, training = tf.compile(loss, [x]), tf.compile([loss, grads], [x])
+    for plan in (inference, training):
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            plan.run(np.ones((64, 32), np.float32), session=s)
+        assert plan.live_bytes <= plan.bytes <= 1.1 * plan.live_bytes
+    assert inference.bytes <= 0.25 * inference.all_bytes
+
+
+def test_a_plan_is_python_that_one_can_read() -> None:
+    x, loss, _ = small_network()
+    plan = tf.compile(loss, [x])
+    assert "np.tanh(" in plan.source and "np.matmul(" in plan.source
+    compile(plan.source, "plan", "exec")
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40_000])
+def test_elementwise_nodes_run_in_one_loop_over_any_length(rows: int) -> None:
+    x, y = tf.placeholder(tf.float32, (None, 5)), tf.placeholder(tf.float32, (5,))
+    z = tf.tanh(x * y + 0.5) * tf.where(x > 0.0, x, tf.exp(x)) + tf.cast(x < y, tf.float32)
+    plan = tf.compile(z, [x, y])
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((rows, 5)).astype(np.float32), rng.standard_normal(5).astype(np.float32)
+    assert np.allclose(plan.run(a, b), tf.Session().run(z, {x: a, y: b}), atol=1e-6)
+    assert ("for i in range" in plan.source) == (rows == 40_000)
+    assert plan.bytes <= a.nbytes + 128
+
+
+# Traced models
+
+
+def mlp() -> Any:
+    return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 4))
+
+
+def cnn() -> Any:
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3), nn.ReLU(),
+        nn.Flatten(), nn.Linear(16, 4),
+    )  # fmt: skip
+
+
+def gpt() -> GPT:
+    return GPT(GPTConfig(7, 8, n_layer=2, n_head=2, n_embd=16, embd_pdrop=0, resid_pdrop=0, attn_pdrop=0))
+
+
+def images(n: int, rng: Any) -> list[Any]:
+    return [rng.standard_normal((n, 1, 8, 8)).astype(np.float32), rng.integers(0, 4, n)]
+
+
+def rows(n: int, rng: Any) -> list[Any]:
+    return [rng.standard_normal((n, 6)).astype(np.float32), rng.integers(0, 4, n)]
+
+
+def tokens(n: int, rng: Any) -> list[Any]:
+    return [rng.integers(0, 7, (n, 8)), rng.integers(0, 7, (n, 8))]
+
+
+def classes(model: Any) -> Callable[[t.Tensor, t.Tensor], t.Tensor]:
+    return lambda x, y: F.cross_entropy(model(x), y)
+
+
+MODELS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[int, Any], list[Any]]]] = {
+    "MLP": (mlp, classes, rows),
+    "CNN": (cnn, classes, images),
+    "GPT": (gpt, lambda model: lambda x, y: model(x, y)[1], tokens),
+    "Mamba": (lambda: Mamba(MambaConfig(8, 2, 7)), lambda model: model.loss, tokens),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_a_traced_training_is_the_eager_one(name: str) -> None:
+    """Without passes to the last bit, with passes and plans to 1e-6; one graph for batches of any size."""
+    new_model, loss_of, batch = MODELS[name]
+    t.manual_seed(0)
+    model = new_model()
+    loss, rng = loss_of(model), np.random.default_rng(0)
+    program = tf.trace(loss, *batch(4, rng))
+    with program.graph.as_default():
+        step = tf.train.AdamWOptimizer(0.01, 0.01, beta1=0.9, beta2=0.999).minimize(program.outputs)
+        own: list[Any] = [v for v in program.graph.variables if v not in program.parameters]
+        program.session.run([v.initializer for v in own])
+    plan = tf.compile([program.outputs, step], program.inputs)
+    planned = tf.Session(graph=program.graph)
+    planned.state = {v: value.copy() for v, value in program.session.state.items()}
+    eager = optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.01)
+    for n in (4, 4, 1, 9):
+        arrays = batch(n, rng)
+        value, _ = program.session.run([program.outputs, step], dict(zip(program.inputs, arrays)))
+        near, _ = plan.run(*arrays, session=planned)
+        eager.zero_grad()
+        exact = loss(*map(t.from_numpy, arrays))
+        exact.backward()
+        eager.step()
+        assert np.array_equal(value, exact.data)
+        assert np.allclose(near, exact.data, rtol=1e-6, atol=1e-6)
+    for variable, parameter in program.parameters.items():
+        assert np.array_equal(program.session.state[variable], parameter.data), variable.name
+        assert np.allclose(planned.state[variable], parameter.data, rtol=1e-4, atol=1e-6)
+    assert plan.nodes < len(prune([program.outputs, step]))
+
+
+def test_the_model_is_as_before_and_takes_what_the_program_learned() -> None:
+    model = mlp()
+    before = {name: p.data.copy() for name, p in model.named_parameters()}
+    program = tf.trace(model, np.ones((3, 6), np.float32))
+    for name, p in model.named_parameters():
+        assert type(p.data) is np.ndarray and np.array_equal(p.data, before[name]) and p.grad is None
+    assert [v.name for v in program.parameters] == list(before)
+    x = np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32)
+    assert np.array_equal(program.run(x), model(t.from_numpy(x)).data)
+    with program.graph.as_default():
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(program.outputs))
+    program.session.run(step, {program.inputs[0]: x})
+    program.write_back()
+    assert not np.array_equal(next(iter(model.parameters())).data, before["0.weight"])
+
+
+def test_a_mean_over_the_batch_divides_by_a_size() -> None:
+    program = tf.trace(lambda x: (x * x).mean() + x.shape[0], np.ones((4, 2), np.float32))
+    for n in (1, 6):
+        assert program.run(np.full((n, 2), 3.0, np.float32)) == 9 + n
+
+
+def test_backward_within_a_traced_function() -> None:
+    w = t.tensor([1.0, 2.0], requires_grad=True)
+
+    def gradient(x: t.Tensor) -> Any:
+        w.grad = None
+        (x * w).tanh().sum().backward()
+        return w.grad
+
+    x = np.random.default_rng(0).standard_normal((4, 2)).astype(np.float32)
+    program = tf.trace(gradient, x)
+    exact = gradient(t.from_numpy(x))
+    assert np.array_equal(program.run(x), exact.data)
+
+
+def test_the_truth_of_a_condition_is_checked_in_each_run() -> None:
+    def f(x: t.Tensor) -> t.Tensor:
+        return x * 2 if x.sum() > 0 else x * 3
+
+    program = tf.trace(f, np.ones((2, 2), np.float32))
+    assert program.run(np.ones((1, 2), np.float32)).tolist() == [[2, 2]]
+    with pytest.raises(ValueError, match="traced where Compare"):
+        program.run(-np.ones((2, 2), np.float32))
+
+
+def test_what_tracing_would_lose_is_found() -> None:
+    x = np.ones((4, 3), np.float32)
+    with pytest.raises(ValueError, match="drawn"):
+        tf.trace(lambda x: F.dropout(x, 0.5), x)
+    with pytest.raises(TypeError, match="no value while"):
+        tf.trace(lambda x: x * x.sum().item(), x)
+    noise = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="drawn"):
+        tf.trace(lambda x: x * float(noise.random()), x)
+    with pytest.raises(ValueError, match="nodes at"):
+        tf.trace(lambda x: sum((x[i] for i in range(x.shape[0])), x[0]), x)
+
+
+def test_a_fused_operation_has_no_second_derivative() -> None:
+    program = tf.trace(lambda x: F.softmax(x.requires_grad_(), 1) ** 2, np.ones((2, 3), np.float32))
+    with program.graph.as_default():
+        (g,) = tf.gradients(program.outputs, program.inputs)
+        with pytest.raises(RuntimeError, match=r"Softmax.*no second derivative"):
+            tf.gradients(g, program.inputs)
+
+
+@pytest.mark.parametrize("name", ["MLP", "CNN", "GPT"])
+def test_a_traced_model_is_an_onnx_file(name: str, tmp_path: Path) -> None:
+    """Its bytes are read back and checked for what onnxruntime needs; with onnxruntime, its numbers too."""
+    new_model, _, batch = MODELS[name]
+    t.manual_seed(0)
+    model, rng = new_model(), np.random.default_rng(0)
+    x = batch(3, rng)[0]
+    program = tf.trace((lambda x: model(x)[0]) if name == "GPT" else model, x)
+    program.save_onnx(tmp_path / "model.onnx")
+    graph = wire.read((tmp_path / "model.onnx").read_bytes()).graph
+    known = {*(i.name for i in graph.input), *(i.name for i in graph.initializer)}
+    for node in graph.node:
+        assert set(node.input) <= known
+        known |= set(node.output)
+    assert [o.name for o in graph.output] == ["output_0"] and "output_0" in known
+    assert graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+    runtime = pytest.importorskip("onnxruntime")
+    y = np.repeat(x, 2, 0)
+    made = runtime.InferenceSession(tmp_path / "model.onnx").run(None, {"input_0": y})[0]
+    assert np.allclose(made, program.run(y), atol=1e-5)
+
+
+def test_what_onnx_has_no_name_for_is_refused(tmp_path: Path) -> None:
+    model = Mamba(MambaConfig(8, 1, 7))
+    program = tf.trace(model, np.zeros((2, 4), np.int64))
+    with pytest.raises(ValueError, match=r"CausalConv has no translation|SelectiveScan has no translation"):
+        program.save_onnx(tmp_path / "model.onnx")
+
+
+def test_an_array_that_was_written_over_cannot_be_read() -> None:
+    def f(x: t.Tensor) -> Any:
+        y = x.data * 2.0
+        view = y.reshape(-1)
+        y += 1.0
+        return t.Tensor(view + y.reshape(-1))
+
+    with pytest.raises(RuntimeError, match="changed in place"):
+        tf.trace(f, np.ones((2, 2), np.float32))
+
+
+def test_plus_equals_of_a_written_program_is_a_new_node() -> None:
+    x = tf.constant(1.0)
+    y = x
+    y += 2.0
+    assert run([x, y]) == [1.0, 3.0]
+
+
+def test_nodes_are_keys_by_what_they_are() -> None:
+    x, y = tf.constant(1.0), tf.constant(1.0)
+    assert {x: 1, y: 2}[y] == 2 and len({x, y}) == 2
+    assert run(x == y)
+
+
+@pytest.mark.slow
+def test_300_programs_give_what_tensorflow_has_given() -> None:
+    """Results, gradients, second gradients, and a variable after two steps of an optimiser."""
+    recorded = np.load(tensorflow_programs.VALUES)
+    flat, at = recorded["flat"], 0
+    for seed, count in enumerate(recorded["counts"]):
+        values = tensorflow_programs.values_of(tf, seed)
+        assert len(values) == count, seed
+        for value in values:
+            part = flat[at : at + value.size].reshape(value.shape)
+            at += value.size
+            assert np.allclose(value, part, rtol=2e-6, atol=2e-6), (seed, np.abs(value - part).max())
+    assert at == len(flat) and len(recorded["counts"]) == tensorflow_programs.COUNT

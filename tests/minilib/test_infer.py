@@ -1,0 +1,280 @@
+"""The inference engine, on models that our own writer writes."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minilib.infer as tract
+from minilib.wire import Message, write
+
+FLOAT, INT64 = 1, 7
+
+
+def info(name: str, *sizes: int | str, kind: int = FLOAT) -> Message:
+    """An input or output; a size with a name is a symbol."""
+    dims = [Message("Dimension", **{"dim_param" if isinstance(n, str) else "dim_value": n}) for n in sizes]
+    shape = Message("TensorShapeProto", dim=dims)
+    kind_of = Message("TypeProto", tensor_type=Message("Tensor", elem_type=kind, shape=shape))
+    return Message("ValueInfoProto", name=name, type=kind_of)
+
+
+def constant(name: str, array: Any) -> Message:
+    kind = {"float32": FLOAT, "int64": INT64}[array.dtype.name]
+    dims = list(array.shape)
+    return Message("TensorProto", dims=dims, data_type=kind, name=name, raw_data=array.tobytes())
+
+
+def node(op: str, inputs: str, outputs: str, **attributes: Any) -> Message:
+    made = []
+    for name, value in attributes.items():
+        if isinstance(value, list):
+            made.append(Message("AttributeProto", name=name, ints=value, type=7))
+        elif isinstance(value, float):
+            made.append(Message("AttributeProto", name=name, f=value, type=1))
+        else:
+            made.append(Message("AttributeProto", name=name, i=value, type=2))
+    return Message(
+        "NodeProto", op_type=op, input=inputs.split(" "), output=outputs.split(" "), attribute=made
+    )
+
+
+def model(
+    nodes: list[Message], inputs: list[Message], outputs: str = "y", constants: Any = (), opset: int = 18
+) -> Message:
+    graph = Message(
+        "GraphProto",
+        node=nodes,
+        input=inputs,
+        output=[Message("ValueInfoProto", name=name) for name in outputs.split(" ")],
+        initializer=[one if isinstance(one, Message) else constant(*one) for one in constants],
+    )
+    opsets = [Message("OperatorSetIdProto", domain="", version=opset)]
+    return Message("ModelProto", ir_version=8, graph=graph, opset_import=opsets)
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Any:
+    def loaded(message: Message | bytes) -> tract.InferenceModel:
+        path = tmp_path / "model.onnx"
+        path.write_bytes(message if isinstance(message, bytes) else write(message))
+        return tract.onnx().load(path)
+
+    return loaded
+
+
+WEIGHTS = np.arange(32, dtype=np.float32).reshape(8, 4)
+LINEAR = model([node("MatMul", "x w", "y")], [info("x", "batch", 8)], constants=[("w", WEIGHTS)])
+
+
+def test_a_batch_goes_through_as_a_symbol(load: Any) -> None:
+    linear = load(LINEAR)
+    linear.set_input_fact(0, "B,8,f32")
+    linear.analyse()
+    assert str(linear.output_fact(0)) == "B,4,f32"
+    runnable = linear.into_model().into_runnable()
+    for n in (0, 1, 5):
+        x = np.ones((n, 8), np.float32)
+        assert np.array_equal(runnable.run([x])[0].to_numpy(), x @ WEIGHTS)
+
+
+def test_a_number_can_be_set_where_the_file_has_a_symbol(load: Any) -> None:
+    linear = load(LINEAR)
+    assert str(linear.input_fact(0)) == "batch,8,f32"
+    linear.set_input_fact(0, "32,8,f32")
+    assert str(linear.into_model().output_fact(0)) == "32,4,f32"
+
+
+def test_set_symbols_fixes_the_batch(load: Any) -> None:
+    typed = load(LINEAR).into_model()
+    typed.transform(tract.SetSymbols({"batch": 3}))
+    assert str(typed.input_fact(0)) == "3,8,f32" and str(typed.output_fact(0)) == "3,4,f32"
+    with pytest.raises(tract.ModelError, match=r"no input has the symbol 'B'; there are none"):
+        typed.transform(tract.SetSymbols({"B": 3}))
+
+
+def test_sizes_are_expressions_as_in_tract(load: Any) -> None:
+    fact = load(LINEAR).into_model().parse_fact("B,S+P,64,f32")
+    twelve = fact.dim(1).eval({"P": 12})
+    assert (str(fact.dim(1)), str(twelve), int(twelve.eval({"S": 2}))) == ("P+S", "S+12", 14)
+
+
+@pytest.mark.parametrize(
+    "attributes, size",
+    [({}, "S-2"), ({"strides": [2]}, "S//2+0"), ({"pads": [1, 1]}, "S"), ({"dilations": [2]}, "S-4")],
+)
+def test_the_rule_of_conv_holds_for_every_length(load: Any, attributes: Any, size: str) -> None:
+    w = np.ones((2, 1, 3), np.float32)
+    conv = load(model([node("Conv", "x w", "y", **attributes)], [info("x", 1, 1, "S")], constants=[("w", w)]))
+    conv.analyse()
+    told = conv.output_fact(0).dim(2)
+    runnable = conv.into_model().into_runnable()
+    for n in range(5, 12):
+        (y,) = runnable.run([np.ones((1, 1, n), np.float32)])
+        assert int(told.eval({"S": n})) == y.to_numpy().shape[2]
+    if "strides" not in attributes:
+        assert str(told) == size
+
+
+def test_sizes_that_a_program_computes_are_followed(load: Any) -> None:
+    """Reshape to (batch, -1), the batch read from the input's shape, as exporters write it."""
+    nodes = [
+        node("Shape", "x", "s"),
+        node("Gather", "s zero", "b"),
+        node("Unsqueeze", "b axis", "b1"),
+        node("Concat", "b1 rest", "to", axis=0),
+        node("Reshape", "x to", "y"),
+    ]
+    constants = [("zero", np.array(0)), ("axis", np.array([0])), ("rest", np.array([-1]))]
+    flat = load(model(nodes, [info("x", "B", 3, 4)], constants=constants))
+    flat.analyse()
+    assert str(flat.output_fact(0)) == "B,12,f32"
+
+
+def test_what_reads_only_constants_runs_once(load: Any) -> None:
+    nodes = [node("Mul", "a a", "b"), node("Exp", "b", "c"), node("Add", "x c", "y")]
+    typed = load(model(nodes, [info("x", "B")], constants=[("a", np.ones(1, np.float32))])).into_model()
+    assert [one.op for one in typed.graph.nodes] == ["Add"]
+    (y,) = typed.into_runnable().run([np.zeros(2, np.float32)])
+    assert np.allclose(y.to_numpy(), np.e)
+
+
+@pytest.mark.parametrize(
+    "opset, expected", [(11, [[0.25, 0.25], [0.25, 0.25]]), (13, [[0.5, 0.5], [0.5, 0.5]])]
+)
+def test_softmax_before_opset_13_makes_one_row_of_all_axes_behind(
+    load: Any, opset: int, expected: Any
+) -> None:
+    softmax = load(model([node("Softmax", "x", "y", axis=1)], [info("x", 1, 2, 2)], opset=opset))
+    (y,) = softmax.into_model().into_runnable().run([np.zeros((1, 2, 2), np.float32)])
+    assert np.allclose(y.to_numpy(), expected)
+
+
+def test_whole_numbers_are_divided_towards_zero(load: Any) -> None:
+    inputs = [info("a", 4, kind=INT64), info("b", 4, kind=INT64)]
+    divided = load(model([node("Div", "a b", "y")], inputs)).into_model().into_runnable()
+    (y,) = divided.run([np.array([7, -7, 7, -7]), np.array([2, 2, -2, -2])])
+    assert y.to_numpy().tolist() == [3, -3, -3, 3]
+
+
+@pytest.mark.parametrize("opset", [12, 13])
+def test_attributes_that_became_inputs_are_read_as_both(load: Any, opset: int) -> None:
+    old = model([node("Squeeze", "x", "y", axes=[1])], [info("x", 2, 1)], opset=12)
+    new = model([node("Squeeze", "x a", "y")], [info("x", 2, 1)], constants=[("a", np.array([1]))], opset=13)
+    squeezed = load(old if opset == 12 else new)
+    squeezed.analyse()
+    assert str(squeezed.output_fact(0)) == "2,f32"
+
+
+# What is wrong is told in one line
+
+X = [info("x", "B", 8)]
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (b"", "there is no graph in it; is it an ONNX file, and whole"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "is it an ONNX file, and whole"),
+        (write(LINEAR)[:-9], "should end at byte .* is it an ONNX file"),
+        (model([node("Add", "y x", "z"), node("Neg", "z", "y")], X), "the nodes form a circle"),
+        (model([node("Neg", "z", "y")], X), "Neg that makes 'y' reads 'z', which no node"),
+        (model([node("Neg", "x", "y"), node("Exp", "x", "y")], X), "make 'y'; names must be different"),
+        (
+            model([node("Loop", "x", "a"), node("If", "a", "b"), node("If", "b", "y")], X),
+            r"not supported: If \(2\), Loop \(1\)",
+        ),
+        (model([node("Neg", "x", "y")], X, opset=99), "opset 99, and 1 to 28 are read"),
+        (model([node("Neg", "x", "y", beta=1)], X), "has the attribute 'beta'"),
+        (model([node("Neg", "x", "y")], [info("x", 2**40)]), "an axis of 1099511627776 numbers"),
+        (model([node("Neg", "x", "y")], X, outputs="z"), "the output 'z' is made by no node"),
+        (
+            model(
+                [node("Add", "x c", "y")],
+                X,
+                constants=[Message("TensorProto", dims=[3], data_type=1, name="c", raw_data=b"12345678")],
+            ),
+            r"'c' of shape \(3,\) has 8 bytes where 12 are needed",
+        ),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_in_one_line(load: Any, wrong: Any, message: str) -> None:
+    with pytest.raises(tract.ModelError, match=message) as caught:
+        load(wrong)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_data_outside_of_the_folder_is_not_read(tmp_path: Path, linked: bool) -> None:
+    (tmp_path / "secret").write_bytes(struct.pack("<2f", 1, 2))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    if linked:
+        (folder / "data").symlink_to(tmp_path / "secret")
+    entry = Message("StringStringEntryProto", key="location", value="data" if linked else "../secret")
+    far = Message("TensorProto", dims=[2], data_type=1, name="c", external_data=[entry], data_location=1)
+    (folder / "m.onnx").write_bytes(write(model([node("Add", "x c", "y")], [info("x", 2)], constants=[far])))
+    with pytest.raises(tract.ModelError, match="outside of the model's folder"):
+        tract.onnx().load(folder / "m.onnx")
+
+
+def test_a_contradiction_names_both_sides(load: Any) -> None:
+    nodes = [node("Neg", "x", "a"), node("MatMul", "a w", "y")]
+    wrong = load(model(nodes, [info("x", "B", 7)], constants=[("w", WEIGHTS)]))
+    with pytest.raises(
+        tract.ModelError, match=r"inner sizes 7 and 8 differ.*'a' \(made by Neg.*'w' \(given\)"
+    ):
+        wrong.analyse()
+
+
+@pytest.mark.parametrize(
+    "inputs, message",
+    [
+        ([], "0 inputs were given, and the model has 1: x"),
+        ([np.ones((2, 8))], "is 2,8,f64, and should be batch,8,f32; see astype"),
+        ([np.ones((2, 7), np.float32)], "is 2,7,f32, and should be batch,8,f32"),
+        ([np.ones(8, np.float32)], "is 8,f32, and should be batch,8,f32"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_told(load: Any, inputs: Any, message: str) -> None:
+    runnable = load(LINEAR).into_model().into_runnable()
+    with pytest.raises(tract.ModelError, match=message):
+        runnable.run(inputs)
+
+
+def test_a_symbol_has_one_value(load: Any) -> None:
+    twice = model([node("Add", "x z", "y")], [info("x", "B"), info("z", "B")])
+    with pytest.raises(tract.ModelError, match="the symbol B is 3, and in the input 'z' 1"):
+        load(twice).into_model().into_runnable().run([np.ones(3, np.float32), np.ones(1, np.float32)])
+
+
+@pytest.mark.parametrize("fact", ["B,8", "B,,f32", "-1,f32", "B/2,f32"])
+def test_a_fact_that_is_not_written_so_is_refused(load: Any, fact: str) -> None:
+    with pytest.raises(tract.FactError, match="the fact"):
+        load(LINEAR).set_input_fact(0, fact)
+
+
+@pytest.mark.slow
+def test_mutated_files_are_read_or_refused_in_bounded_time(load: Any) -> None:
+    nodes = [node("Conv", "x w", "a", pads=[1, 1]), node("Relu", "a", "b"), node("Reshape", "b to", "y")]
+    constants = [("w", np.ones((2, 1, 3), np.float32)), ("to", np.array([1, -1]))]
+    data = write(model(nodes, [info("x", 1, 1, 8)], constants=constants))
+    draw, refused, slowest = random.Random(0), 0, 0.0
+    for _ in range(2000):
+        mutated = bytearray(data)
+        for _ in range(draw.randint(1, 4)):
+            mutated[draw.randrange(len(data))] = draw.randrange(256)
+        start = time.perf_counter()
+        try:
+            load(bytes(mutated)).into_model()
+        except tract.ModelError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        slowest = max(slowest, time.perf_counter() - start)
+    assert refused > 500 and slowest < 2

@@ -1,0 +1,185 @@
+"""The inference engine beside ONNX's own cases, its reader, and onnxruntime."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minilib.dims import Dim
+from minilib.infer.declutter import declutter
+from minilib.infer.facts import DTYPES
+from minilib.infer.load import graph_of
+from minilib.infer.model import ModelError, analyse, evaluate
+from minilib.infer.operators import OPERATORS
+from minilib.wire import read, write
+
+onnx = pytest.importorskip("onnx", reason="onnx is missing: `make test-all` installs it")
+
+# Cases that need only our operators and kinds of numbers, and are left out.
+LEFT_OUT = {
+    "test_training_dropout_default": "draws numbers",
+    "test_training_dropout_default_mask": "draws numbers",
+    "test_training_dropout": "draws numbers",
+    "test_training_dropout_mask": "draws numbers",
+}
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Any]:
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it divides by zero to make its cases
+        return [case for case in collect_testcases(None) if case.model is not None]
+
+
+def needs_only_ours(model: Any) -> bool:
+    values = [*model.graph.input, *model.graph.output]
+    return all(
+        node.domain == "" and node.op_type in {*OPERATORS, "Constant"} for node in model.graph.node
+    ) and all(
+        v.type.WhichOneof("value") == "tensor_type" and v.type.tensor_type.elem_type in DTYPES for v in values
+    )
+
+
+def arrays(values: Any, infos: Any) -> list[Any]:
+    """Some cases hold TensorProtos."""
+    return [
+        onnx.numpy_helper.to_array(one) if isinstance(one, onnx.TensorProto) else np.asarray(one)
+        for one, _ in zip(values, infos)
+    ]
+
+
+@pytest.mark.thorough
+def test_all_node_cases_that_need_only_our_operators(cases: list[Any]) -> None:
+    ours = [case for case in cases if needs_only_ours(case.model)]
+    assert len(ours) - len(LEFT_OUT) == 1028
+    for case in ours:
+        graph = graph_of(read(case.model.SerializeToString()), Path("."))
+        graph.facts = analyse(graph)
+        smaller = declutter(graph)
+        for inputs, outputs in case.data_sets:
+            given, wanted = arrays(inputs, case.model.graph.input), arrays(outputs, case.model.graph.output)
+            if case.name in LEFT_OUT:
+                with pytest.raises(ModelError, match=r"Dropout in training mode draws numbers"):
+                    evaluate(graph, given)
+                continue
+            for one in (graph, smaller):
+                for name, found, expected in zip(graph.outputs, evaluate(one, given), wanted):
+                    assert found.dtype == expected.dtype == graph.facts[name].dtype, case.name
+                    np.testing.assert_allclose(found, expected, case.rtol, case.atol, err_msg=case.name)
+                    if (shape := graph.facts[name].shape) is not None:
+                        assert len(shape) == expected.ndim, case.name
+                        assert all(isinstance(n, Dim) or n == m for n, m in zip(shape, expected.shape)), (
+                            case.name
+                        )
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    for field in theirs.DESCRIPTOR.fields:
+        mine, their = getattr(ours, field.name), getattr(theirs, field.name)
+        if not field.is_repeated:
+            assert (field.name in ours) == theirs.HasField(field.name), field.name
+            mine, their = [mine], [their]
+            if field.name not in ours:
+                continue
+        assert len(mine) == len(their), field.name
+        for one, other in zip(mine, their):
+            if field.message_type:
+                assert_same(one, other)
+            else:
+                assert one == other or one != one, field.name
+
+
+@pytest.mark.thorough
+def test_the_reader_agrees_with_onnxs_own_on_all_models(cases: list[Any]) -> None:
+    assert len(cases) == 1884
+    for case in cases:
+        data = case.model.SerializeToString()
+        ours = read(data)
+        assert_same(ours, case.model)
+        assert write(ours) == data
+
+
+def exported(folder: Path, module: Any, x: Any, dynamic: Any) -> Path:
+    import torch
+
+    path = folder / "model.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that another exporter is the newer one
+        torch.onnx.export(
+            module.eval(), (x,), str(path), dynamo=False, input_names=["x"], dynamic_axes={"x": dynamic}
+        )
+    return path
+
+
+def networks() -> dict[str, Any]:
+    import torch
+    from torch import nn
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.norm = nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.deep = nn.Conv2d(4, 4, 3, padding=1, groups=4)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.deep(torch.relu(self.norm(self.first(x))))
+
+    class Block(nn.Module):
+        """A causal transformer's, of 2 heads, written out as minGPT's."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.norms = nn.ModuleList([nn.LayerNorm(16), nn.LayerNorm(16)])
+            self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+            self.mlp = nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Linear(64, 16))
+            self.register_buffer("mask", torch.tril(torch.ones(8, 8))[None, None])
+
+        def forward(self, x: Any) -> Any:
+            b, t, c = x.shape
+            q, k, v = (
+                one.view(b, t, 2, 8).transpose(1, 2) for one in self.qkv(self.norms[0](x)).split(16, 2)
+            )
+            scores = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(self.mask[:, :, :t, :t] == 0, -torch.inf)
+            mixed = (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(b, t, c)
+            x = x + self.out(mixed)
+            return x + self.mlp(self.norms[1](x))
+
+    def convs() -> list[Any]:
+        return [nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1)]
+
+    return {
+        "mlp": (nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)), (3, 64)),
+        "cnn": (
+            nn.Sequential(*convs(), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10)),
+            (3, 1, 8, 8),
+        ),
+        "residual": (Residual(), (3, 4, 8, 8)),
+        "unet": (nn.Sequential(*convs(), nn.ConvTranspose2d(16, 4, 2, stride=2), nn.SiLU()), (3, 1, 8, 8)),
+        "transformer": (Block(), (3, 5, 16)),
+    }
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn", "residual", "unet", "transformer"])
+def test_what_torch_exports_gives_what_onnxruntime_gives_for_any_batch(name: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is missing: `make test-all` installs it")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is missing: `make test-all` installs it")
+    import minilib.infer as tract
+
+    torch.manual_seed(0)
+    module, shape = networks()[name]
+    path = exported(tmp_path, module, torch.randn(shape), {0: "batch"})
+    session = runtime.InferenceSession(str(path))
+    ours = tract.onnx().load(path).into_model().into_runnable()
+    fixed = tract.onnx().load(path)
+    fixed.set_input_fact(0, ",".join(map(str, (7, *shape[1:]))) + ",f32")
+    assert str(fixed.into_model().output_fact(0)).startswith("7,")
+    for n in (1, 3, 7):
+        x = torch.randn(n, *shape[1:]).numpy()
+        (expected,) = session.run(None, {"x": x})
+        assert np.allclose(ours.run([x])[0].to_numpy(), expected, atol=1e-5)
