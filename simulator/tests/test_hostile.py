@@ -236,6 +236,18 @@ def test_what_is_too_much_is_refused_soon(what: str) -> None:
     assert time.process_time() - start < SECONDS
 
 
+@pytest.mark.parametrize("what", [what for what, (_, message) in BOMBS.items() if message == DEEP])
+def test_a_refusal_does_not_depend_on_pythons_limit(what: str) -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)  # PyTorch's compiler raises it, and leaves it so
+    try:
+        with pytest.raises(CompileError, match=DEEP):
+            every(BOMBS[what][0])
+        assert sys.getrecursionlimit() == 10_000
+    finally:
+        sys.setrecursionlimit(before)
+
+
 @pytest.mark.parametrize("limit", [sys.getrecursionlimit(), 10_000])
 def test_a_deep_template_that_ends_is_unsupported_and_no_mistake(limit: int) -> None:
     source = (
