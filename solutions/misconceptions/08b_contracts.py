@@ -99,23 +99,40 @@
 -         f = LayerNorm(eps)
 +         f = LayerNorm()
 
-# %% exercise=8.11 hint="That is the order of columns. The loop goes over rows: order=\"C\"."
+# %% exercise=8.11 hint="In your fake the weights have T columns. Queries look at all S positions: weights_shape(q, k, v, n_head) is (B, n_head, T, S)."
+-         return q.new_empty(q.shape), q.new_empty(weights_shape(q, k, v, n_head))
++         b, h, n, _ = weights_shape(q, k, v, n_head)
++         return q.new_empty(q.shape), q.new_empty((b, h, n, n))
+
+# %% exercise=8.11 hint="The backward's fake gives all three gradients the shape of q. Those of k and v are as long as k and v."
+-         return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
++         return tuple(q.new_empty(q.shape) for _ in range(3))
+
+# %% exercise=8.11 hint="The weights are a result for backward, and have no gradient of their own: ctx.mark_non_differentiable(weights)."
+-         ctx.mark_non_differentiable(weights)
+
+# %% exercise=8.11 hint="You cut the positions into heads. It is the channels that are cut: out becomes (B, T, n_head, C / n_head)."
+-         heads = out.numpy().reshape(*out.shape[:2], n_head, out.shape[2] // n_head)  # (B, T, n_head, d)
++         b, n, c = out.shape
++         heads = out.numpy().reshape(b, n_head, n, c // n_head).swapaxes(1, 2)
+
+# %% exercise=8.12 hint="That is the order of columns. The loop goes over rows: order=\"C\"."
 -     flat = x.numpy().ravel(order="C")
 +     flat = x.numpy().ravel(order="F")
 
-# %% exercise=8.11 hint="order=\"A\" keeps the order of columns where the array lies so. Ask for rows: order=\"C\"."
+# %% exercise=8.12 hint="order=\"A\" keeps the order of columns where the array lies so. Ask for rows: order=\"C\"."
 -     flat = x.numpy().ravel(order="C")
 +     flat = x.numpy().ravel(order="A")
 
-# %% exercise=8.11 hint="order=\"K\" gives the numbers as they lie in memory. The loop needs them row by row: order=\"C\"."
+# %% exercise=8.12 hint="order=\"K\" gives the numbers as they lie in memory. The loop needs them row by row: order=\"C\"."
 -     flat = x.numpy().ravel(order="C")
 +     flat = x.numpy().ravel(order="K")
 
-# %% exercise=8.12 hint="You copy an array that is contiguous already. Copy only what does not fit."
+# %% exercise=8.13 hint="You copy an array that is contiguous already. Copy only what does not fit."
 def square_backward(g, x):
     return launch(copy(g), copy(x))
 
-# %% exercise=8.12 hint="Two arrays that are transposed alike need no copy: launch on g.T and x.T, and transpose the result."
+# %% exercise=8.13 hint="Two arrays that are transposed alike need no copy: launch on g.T and x.T, and transpose the result."
 def square_backward(g, x):
     if not x.flags.c_contiguous:
         x = copy(x)
@@ -123,9 +140,20 @@ def square_backward(g, x):
         return launch_number(g[0, 0], x)
     return launch(g if g.flags.c_contiguous else copy(g), x)
 
-# %% exercise=8.12 hint="An expanded gradient is one number: launch_number(g[0, 0], x), and no copy of g."
+# %% exercise=8.13 hint="An expanded gradient is one number: launch_number(g[0, 0], x), and no copy of g."
 def square_backward(g, x):
     if x.flags.f_contiguous and g.flags.f_contiguous:
         return launch(g.T, x.T).T
     one, other = (a if a.flags.c_contiguous else copy(a) for a in (g, x))
     return launch(one, other)
+
+# %% exercise=8.14 hint="D is lost on the way back: where there is one, the gradient of x has a part that went past the state, D times that of y."
+-         skip = np.zeros(A.shape[0], arrays[0].dtype) if D is None else D.numpy()
++         skip = np.zeros(A.shape[0], arrays[0].dtype)
+
+# %% exercise=8.14 hint="Your formula sends D no gradient. The backward operator has made it, as the last of six."
+-         return *grads, dD if ctx.saved_tensors[5] is not None else None
++         return *grads, None
+
+# %% exercise=8.14 hint="What is carried is a result for backward, and has no gradient of its own: ctx.mark_non_differentiable(carried)."
+-         ctx.mark_non_differentiable(carried)
