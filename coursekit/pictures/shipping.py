@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.described import Described, described
-from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, PALE
+from coursekit.pictures.described import Described, described, stepper
+from coursekit.pictures.plots import BLUE, GREY, INK, ORANGE, PALE, RED
 
 
 def draw_compiled(seconds: Mapping[str, float]) -> Described:
@@ -70,37 +70,58 @@ def draw_tag(wheel: str, meanings: Sequence[str]) -> Described:
     return described(figure, f"The name of the wheel, part by part. {said}")
 
 
+NUMBERS, WRITTEN, READING = 8, (0.4, 5.0), 3.6  # of x; from when to when they are written; how long to read
+
+
 def draw_streams() -> Described:
-    """A drawing, no measurement: a kernel on another stream than its input's, first without a wait."""
-    figure, axes = plt.subplots(2, 1, figsize=(7.2, 3.4), sharex=True, layout="constrained")
-    cases = (("another stream, no order", 1.2, ORANGE), ("the other stream waits for an event", 5.2, BLUE))
-    for ax, (title, start, colour) in zip(axes, cases):
+    """A drawing, no measurement: a kernel on another stream than its input's, first without a wait.
+
+    The slider moves the time: which numbers of x are written, and which softmax has read too early.
+    """
+    return stepper([_at_time(now) for now in range(10)], "time", "time at which both streams are looked at")
+
+
+def _at_time(now: float) -> Described:
+    figure, axes = plt.subplots(2, 1, figsize=(7.6, 4.4), sharex=True, layout="constrained")
+    told = []
+    cases = (("another stream, no order", 1.2), ("the other stream waits for an event", 5.2))
+    for ax, (title, start) in zip(axes, cases):
+        waits = start > WRITTEN[1]
         for row, name in enumerate(("PyTorch's current stream", "the default stream")):
             ax.text(-0.1, 1 - row, name, ha="right", va="center", fontsize=9, color=INK)
             ax.plot([0, 10], [1 - row, 1 - row], color=GREY, linewidth=1, zorder=0)
-        _box(ax, 0.4, 4.6, 1, "writes x", PALE)
-        _box(ax, start, 3.6, 0, "softmax reads x", colour)
-        if colour == BLUE:
-            ax.annotate("", (start, 0.25), (5.0, 0.75), arrowprops={"arrowstyle": "->", "color": INK})
+        _box(ax, WRITTEN[0], WRITTEN[1] - WRITTEN[0], 1, "writes x", PALE)
+        _box(ax, start, READING, 0, "softmax reads x", BLUE if waits else ORANGE)
+        if waits:
+            ax.annotate("", (start, 0.25), (WRITTEN[1], 0.75), arrowprops={"arrowstyle": "->", "color": INK})
             ax.text(5.25, 0.5, "record, wait", ha="left", va="center", fontsize=9, color=INK)
-        else:
-            ax.axvspan(start, 5.0, color=ORANGE, alpha=0.15, linewidth=0)
-            ax.text(
-                5.1,
-                0.5,
-                "read while it is being written: a race",
-                ha="left",
-                va="center",
-                fontsize=9,
-                color=INK,
-            )
-        ax.set(xlim=(-2.6, 10), ylim=(-0.5, 1.5), title=title)
+        ax.axvline(now, ymin=0.3, color=INK, linewidth=1.5)
+        written, read, early = numbers_by(now, start)
+        for k in range(NUMBERS):
+            colour = RED if k in early else BLUE if k in read else PALE if k in written else "white"
+            ax.add_patch(Rectangle((0.4 + 0.5 * k, -1.2), 0.45, 0.36, facecolor=colour, edgecolor=GREY))
+        ax.text(-0.1, -1.02, "numbers of x", ha="right", va="center", fontsize=9, color=INK)
+        counted = f"{len(written)} written, {len(read)} read, {len(early)} of them too early"
+        ax.text(4.7, -1.02, counted, ha="left", va="center", fontsize=9, color=RED if early else INK)
+        ax.set(xlim=(-2.9, 10), ylim=(-1.3, 1.5), title=title)
         ax.axis("off")
+        told.append(f"{title}: {counted}")
     return described(
         figure,
         "A drawing. Above: on PyTorch's current stream a kernel writes x; on the default stream softmax "
-        "reads x meanwhile, a race. Below: the other stream waits for an event recorded after the write",
+        "reads x meanwhile, a race. Below: the other stream waits for an event recorded after the write. "
+        f"At time {now:g}, {'; '.join(told)}",
     )
+
+
+def numbers_by(now: float, start: float) -> tuple[list[int], list[int], list[int]]:
+    """The numbers of x that are written by a time, those read from `start` on, those too early."""
+    begin, end = WRITTEN
+    written_at = [begin + (end - begin) * (k + 1) / NUMBERS for k in range(NUMBERS)]
+    read_at = [start + READING * (k + 0.5) / NUMBERS for k in range(NUMBERS)]
+    read = [k for k in range(NUMBERS) if read_at[k] <= now]
+    written = [k for k in range(NUMBERS) if written_at[k] <= now]
+    return written, read, [k for k in read if read_at[k] < written_at[k]]
 
 
 def _box(ax: Any, start: float, wide: float, row: int, text: str, colour: str) -> None:

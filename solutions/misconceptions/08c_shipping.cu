@@ -1,6 +1,6 @@
 // Plausible wrong answers in CUDA C to the exercises of chapter 08c, each with the hint that it earns.
 
-// %% exercise=8.17 hint="You read the gradient as if it were contiguous. It begins at row * row_stride, and its columns are column_stride apart."
+// %% exercise=8.21 hint="You read the gradient as if it were contiguous. It begins at row * row_stride, and its columns are column_stride apart."
 -     grad += blockIdx.x * row_stride;
 +     grad += blockIdx.x * columns;
 
@@ -10,14 +10,14 @@
 -     for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[c] = y[c] * (grad[c * column_stride] - dot);
 +     for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[c] = y[c] * (grad[c] - dot);
 
-// %% exercise=8.17 hint="The sum is missing: every number of a row has a say in the gradient of each, dx = y (g - sum of g y)."
+// %% exercise=8.21 hint="The sum is missing: every number of a row has a say in the gradient of each, dx = y (g - sum of g y)."
 -     dot = block_sum(dot);
 +     dot = 0.0f;
 
-// %% exercise=8.17 hint="Each thread subtracts its own part of the sum. block_sum joins them."
+// %% exercise=8.21 hint="Each thread subtracts its own part of the sum. block_sum joins them."
 -     dot = block_sum(dot);
 
-// %% exercise=8.17 hint="A block has 256 threads, and a row may have more columns: each thread takes every 256th."
+// %% exercise=8.21 hint="A block has 256 threads, and a row may have more columns: each thread takes every 256th."
 -     for (int c = threadIdx.x; c < columns; c += blockDim.x) dot += grad[c * column_stride] * y[c];
 +     int c = threadIdx.x;
 +     if (c < columns) dot += grad[c * column_stride] * y[c];

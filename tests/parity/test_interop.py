@@ -295,50 +295,58 @@ def test_an_exported_program_keeps_an_operator_as_one_node() -> None:
 # Blocks of models
 
 
-def gpt_block(
-    p: dict[str, Any], x: Any, norm: Callable[..., Any], attend: Callable[..., Any], heads: int = 2
-) -> Any:
-    """GPT-2's: attention and a layer of perceptrons, each behind a norm and beside a way past it."""
-    q, k, v = F.linear(norm(x, p["w1"], p["b1"]), p["qkv"]).chunk(3, -1)
-    x = x + F.linear(attend(q, k, v, heads), p["out"])
-    return x + F.linear(F.gelu(F.linear(norm(x, p["w2"], p["b2"]), p["up"])), p["down"])
+@pytest.mark.slow
+def test_a_gpt_block_with_our_operators_is_that_of_transformers(road: str) -> None:
+    transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
+    from transformers.models.gpt2 import modeling_gpt2
 
-
-def test_a_gpt_block_with_our_operators_is_the_original(road: str) -> None:
     torch.manual_seed(0)
-    shapes = {"w1": (8,), "b1": (8,), "w2": (8,), "b2": (8,), "qkv": (24, 8), "out": (8, 8), "up": (32, 8),
-              "down": (8, 32)}  # fmt: skip
-    names, values = [*shapes], [(torch.randn(s) * 0.5).requires_grad_() for s in shapes.values()]
-    x = torch.randn(2, 7, 8, requires_grad=True)
+    config = transformers.GPT2Config(n_embd=12, n_head=3, attn_implementation="eager")
+    block = modeling_gpt2.GPT2Block(config, layer_idx=0).eval()  # no dropout
+    x = torch.randn(2, 7, 12, requires_grad=True)
 
-    def ours(x: Any, *values: Any) -> Any:
-        norm, attend = (lambda *a: first(ops.layer_norm(*a))), (lambda *a: first(ops.causal_attention(*a)))
-        return gpt_block(dict(zip(names, values)), x, norm, attend)
+    def norm(layer: Any, x: Any) -> Any:
+        return first(ops.layer_norm(x, layer.weight, layer.bias, layer.eps))
 
-    def theirs(x: Any, *values: Any) -> Any:
-        return gpt_block(dict(zip(names, values)), x, THEIRS["layer_norm"], attention)
+    def ours(x: Any, *_: Any) -> Any:
+        q, k, v = block.attn.c_attn(norm(block.ln_1, x)).chunk(3, -1)
+        x = x + block.attn.c_proj(first(ops.causal_attention(q, k, v, config.n_head)))
+        return x + block.mlp(norm(block.ln_2, x))
 
-    close(with_gradients(ours, (x, *values)), with_gradients(theirs, (x, *values)), 2e-5)
+    def theirs(x: Any, *_: Any) -> Any:
+        ahead = torch.full((7, 7), -torch.inf).triu(1)[
+            None, None
+        ]  # which the whole model makes for its blocks
+        return first(block(x, attention_mask=ahead))
+
+    args = (x, *moved(block))
+    close(with_gradients(ours, args), with_gradients(theirs, args))
 
 
 @pytest.mark.slow
-def test_a_mamba_block_with_our_scan_is_that_of_transformers(road: str) -> None:
+def test_a_mamba_block_with_our_operators_is_that_of_transformers(road: str) -> None:
     transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
     from transformers.models.mamba import modeling_mamba
 
     torch.manual_seed(0)
     config = transformers.MambaConfig(hidden_size=12, state_size=4, time_step_rank=3, num_hidden_layers=1)
-    mixer = modeling_mamba.MambaMixer(config, layer_idx=0)
+    block = modeling_mamba.MambaBlock(config, layer_idx=0)
+    mixer, eps = block.mixer, block.norm.variance_epsilon
     x = torch.randn(2, 35, 12, requires_grad=True)
-    parameters = dict(mixer.named_parameters())
 
     def ours(x: Any, *_: Any) -> Any:
-        main, gate = mixer.in_proj(x).chunk(2, -1)
+        main, gate = mixer.in_proj(first(ops.rms_norm(x, block.norm.weight, eps))).chunk(2, -1)
         main = F.silu(mixer.conv1d(main.mT)[..., : x.shape[1]]).mT
         step, B, C = mixer.x_proj(main).split([3, 4, 4], -1)
         delta = F.softplus(mixer.dt_proj(step))
         y, _ = ops.selective_scan(main, delta, -mixer.A_log.exp(), B, C, mixer.D)
-        return mixer.out_proj(y * F.silu(gate))
+        return x + mixer.out_proj(y * F.silu(gate))
 
-    args = (x, *parameters.values())
-    close(with_gradients(ours, args), with_gradients(lambda x, *_: mixer(x), args), 2e-5)
+    args = (x, *moved(block))
+    close(with_gradients(ours, args), with_gradients(lambda x, *_: block(x), args))
+
+
+def moved(block: Any) -> list[Any]:
+    """The parameters of a block, each moved a little: none is all zeros or ones, as norms and biases begin."""
+    with torch.no_grad():
+        return [p.add_(0.1 * torch.randn_like(p)) for p in block.parameters()]
