@@ -16,6 +16,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -29,7 +30,12 @@ class Need(NamedTuple):
 
 
 def _program(name: str) -> bool:
-    return shutil.which(name) is not None
+    return shutil.which(name) is not None or shutil.which(name, path=_installed()) is not None
+
+
+def _installed() -> str:
+    """The folder where pip puts programs: on the PATH only where somebody has activated the environment."""
+    return sysconfig.get_path("scripts")
 
 
 NEEDS = {
@@ -68,6 +74,8 @@ def need(*names: str, whole: bool = False) -> None:
     """
     gone = missing(names)
     if gone is None:
+        if "ninja" in names and shutil.which("ninja") is None:
+            os.environ["PATH"] += os.pathsep + _installed()  # PyTorch looks for it there and nowhere else
         return
     shell = _shell()
     if whole:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -157,3 +158,16 @@ def test_every_need_that_a_notebook_names_is_known() -> None:
     for folder in ("chapters", "solutions"):
         for path in sorted((root / folder).glob("*.ipynb")):
             assert {*needs.of_notebook(notebooks.read(path))} <= needs.NEEDS.keys()
+
+
+def test_a_ninja_that_pip_installed_is_found_and_put_where_pytorch_looks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(needs, "_installed", lambda: str(tmp_path))
+    assert needs.missing(["ninja"]) == "ninja (`pip install ninja`)"
+    (tmp_path / "ninja").write_text("#!/bin/sh\n")
+    (tmp_path / "ninja").chmod(0o755)
+    needs.need("ninja")
+    assert shutil.which("ninja") == str(tmp_path / "ninja")

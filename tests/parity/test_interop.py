@@ -347,6 +347,6 @@ def test_a_mamba_block_with_our_operators_is_that_of_transformers(road: str) -> 
 
 
 def moved(block: Any) -> list[Any]:
-    """The parameters of a block, each moved a little: none is all zeros or ones, as norms and biases begin."""
+    """The parameters of a block, each moved: else norms are all ones and biases zeros."""
     with torch.no_grad():
         return [p.add_(0.1 * torch.randn_like(p)) for p in block.parameters()]
