@@ -154,7 +154,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     }  # fmt: skip
     SUITE.results.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     readme = sidebyside.README.read_text(encoding="utf-8")
-    sidebyside.README.write_text(sidebyside.with_table(SUITE, readme, table(rows)), encoding="utf-8")
+    sidebyside.README.write_text(sidebyside.with_table(SUITE.name, readme, table(rows)), encoding="utf-8")
 
 
 if __name__ == "__main__":

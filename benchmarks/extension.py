@@ -1,7 +1,8 @@
 """What it takes to bring a kernel out of a notebook: seconds and bytes of each way, with PyTorch and g++.
 
-    python -m benchmarks.extension             # three rounds, into benchmarks/results/extension.json
+    python -m benchmarks.extension             # three rounds, into results/extension.json and README.md
     python -m benchmarks.extension --rounds 1
+    python -m benchmarks.extension --table     # measures nothing: the recorded figures into README.md
 
 Each way starts in a process and a folder of its own. `inline` is torch.utils.cpp_extension.load_inline on
 the same kernel below each of two headers; `wheel` is minilib/interop/extension from its folder to a file that
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from timing import answer, in_turn, machine, rounded
+
+from benchmarks import sidebyside
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "minilib" / "interop" / "extension"
@@ -137,11 +140,22 @@ def version(command: Path | str, pattern: str) -> str:
 
 
 def main() -> int:
-    import torch
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--table", action="store_true", help="measure nothing: recorded figures to README")
+    given = parser.parse_args()
+    if not given.table:
+        RESULTS.write_text(json.dumps(measured(given.rounds), indent=2) + "\n", encoding="utf-8")
+    made = table(json.loads(RESULTS.read_text(encoding="utf-8")))
+    text = sidebyside.README.read_text(encoding="utf-8")
+    sidebyside.README.write_text(sidebyside.with_table("extension", text, made), encoding="utf-8")
+    print(made)
+    return 0
+
+
+def measured(rounds: int) -> dict[str, Any]:
+    import torch
+
     toolkit = cuda_toolkit()
     found: dict[str, Any] = {
         "machine": machine(),
@@ -157,9 +171,7 @@ def main() -> int:
     if toolkit:
         made = [one_with_nvcc(toolkit) for _ in range(rounds)]
         found["compiled"] = {**made[0], "seconds": median(made), "architectures": [*ARCHITECTURES, "PTX"]}
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(table(found))
-    return 0
+    return found
 
 
 def median(rows: list[Any]) -> float:

@@ -203,19 +203,19 @@ def ratio(each: Row) -> str:
     return f"{each['ratio']:.2f}" + (f" (target {target:g}: missed)" if each["ratio"] > target else "")
 
 
-def marked(suite: Suite, text: str) -> str | None:
-    """What stands between the suite's markers in `text`, or None where it has none."""
-    found = re.search(_markers(suite), text, re.DOTALL)
+def marked(name: str, text: str) -> str | None:
+    """What stands between a benchmark's markers in `text`, or None where it has none."""
+    found = re.search(_markers(name), text, re.DOTALL)
     return found[2] if found else None
 
 
-def with_table(suite: Suite, text: str, made: str) -> str:
-    """`text` with `made` between the suite's markers, if it has them."""
-    return re.sub(_markers(suite), lambda found: f"{found[1]}{made}{found[3]}", text, flags=re.DOTALL)
+def with_table(name: str, text: str, made: str) -> str:
+    """`text` with `made` between the benchmark's markers, if it has them."""
+    return re.sub(_markers(name), lambda found: f"{found[1]}{made}{found[3]}", text, flags=re.DOTALL)
 
 
-def _markers(suite: Suite) -> str:
-    return f"(<!-- bench {suite.name} -->\n)(.*?)(\n?<!-- /bench {suite.name} -->)"
+def _markers(name: str) -> str:
+    return f"(<!-- bench {name} -->\n)(.*?)(\n?<!-- /bench {name} -->)"
 
 
 def recorded(suite: Suite) -> str:
@@ -242,8 +242,8 @@ def write_readme(suite: Suite) -> None:
     """Put the recorded table between the README's markers, or say which markers it needs."""
     text, made = README.read_text(encoding="utf-8"), recorded(suite)
     print(made)
-    README.write_text(with_table(suite, text, made), encoding="utf-8")
-    if marked(suite, text) is None:
+    README.write_text(with_table(suite.name, text, made), encoding="utf-8")
+    if marked(suite.name, text) is None:
         print(
             f"{README}: put <!-- bench {suite.name} --> and <!-- /bench {suite.name} --> there, then --table"
         )

@@ -10,7 +10,7 @@ import launches
 import pytest
 from figures import tells
 
-from benchmarks import busy, gpt, grading, mamba, scalar, scan, sidebyside, tensor
+from benchmarks import busy, extension, gpt, grading, mamba, operators, scalar, scan, sidebyside, tensor
 from coursekit import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -47,12 +47,19 @@ def test_the_line_of_figures_in_the_readme_is_what_was_recorded():
 def test_the_tables_show_what_was_recorded_beside_busy_neighbours():
     rows = json.loads(busy.SUITE.results.read_text())["rows"]
     assert [row["case"] for row in rows] == list(busy.CASES)
-    assert sidebyside.marked(busy.SUITE, TABLES) == busy.table(rows)
+    assert sidebyside.marked(busy.SUITE.name, TABLES) == busy.table(rows)
 
 
 @pytest.mark.parametrize(
-    "suite", [tensor.SUITE, gpt.SUITE, scan.SUITE, mamba.SUITE], ids=lambda suite: suite.name
+    "suite",
+    [tensor.SUITE, gpt.SUITE, scan.SUITE, operators.SUITE, mamba.SUITE],
+    ids=lambda suite: suite.name,
 )
 def test_the_tables_show_what_a_side_by_side_benchmark_has_recorded(suite: sidebyside.Suite):
     recorded = sidebyside.recorded(suite) if suite.results.exists() else None
-    assert sidebyside.marked(suite, TABLES) == recorded
+    assert sidebyside.marked(suite.name, TABLES) == recorded
+
+
+def test_the_table_shows_what_it_took_to_bring_a_kernel_out_of_a_notebook():
+    found = json.loads(extension.RESULTS.read_text(encoding="utf-8"))
+    assert sidebyside.marked("extension", TABLES) == extension.table(found)

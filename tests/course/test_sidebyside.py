@@ -105,7 +105,7 @@ def test_a_whole_run_is_recorded_and_shown_in_the_readme(
     data = json.loads(SUITE.results.read_text())
     assert data["rows"] == ROWS and data["rounds"] == 2 and data["threads"] == sidebyside.THREADS
     assert set(data["versions"]) == {"numpy"} and data["machine"]["cores"] >= 1
-    assert sidebyside.marked(SUITE, readme.read_text()) == sidebyside.table(SUITE, ROWS)
+    assert sidebyside.marked(SUITE.name, readme.read_text()) == sidebyside.table(SUITE, ROWS)
     assert readme.read_text().startswith("before\n<!--") and readme.read_text().endswith("-->\nafter\n")
     again = readme.read_text()
     sidebyside.main(SUITE, ["--table"])

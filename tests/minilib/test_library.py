@@ -38,6 +38,25 @@ def made(name: str = "test::scale") -> Any:
     return library.custom_op(name, scale, mutates_args=())
 
 
+# The shortest way to an operator
+
+
+def test_an_operator_is_defined_checked_and_taken_back() -> None:
+    op = made()
+    with pytest.raises(library.OpCheckError, match="fake"):
+        library.opcheck(op, (t.randn(2, 3),))
+    op.register_fake(lambda x, by=2.0: x.new_empty(x.shape))
+
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.by = inputs[1]
+
+    op.register_autograd(lambda ctx, g: (g * ctx.by, None), setup_context=keep)
+    x = t.randn(3, 2, requires_grad=True)
+    op(x.transpose(0, 1), 3.0).sum().backward()
+    assert (x.grad.numpy() == 3).all()
+    assert set(library.opcheck(op, (x.transpose(0, 1),)).values()) == {"SUCCESS"}
+
+
 # The check
 
 

@@ -285,6 +285,14 @@ def test_a_compiled_graph_holds_the_operators(backend: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_each_operator_compiles_with_its_backward(name: str) -> None:
+    args = arguments(name, torch)
+    compiled = torch.compile(getattr(ops, name), fullgraph=True, backend="aot_eager")
+    close(with_gradients(compiled, args), with_gradients(getattr(ops, name), args))
+
+
+@pytest.mark.slow
 def test_an_exported_program_keeps_an_operator_as_one_node() -> None:
     program = torch.export.export(Layers(), (torch.randn(3, 5), torch.randn(5)))
     targets = [node.target for node in program.graph.nodes]
