@@ -1,10 +1,36 @@
-"""What the cell below a "Your turn" of chapter 01 says: right, or which mistake it is."""
+"""What the cell below a "Your turn" of chapters 00 and 01 says: right, or which mistake it is."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from coursekit.given import parts
+
+
+def judge_slope(slope: Any) -> None:
+    """Say what is wrong with chapter 00's `slope`, which is asked for two lines."""
+    for line, expected in (((0, 0, 2, 6), 3.0), ((1, 5, 3, 1), -2.0)):
+        try:
+            got = slope(*line)
+        except Exception as error:
+            print(f"not yet: it stops with {type(error).__name__}: {error}")
+            return
+        if got != expected:
+            x0, y0, x1, y1 = line
+            asked = f"from ({x0}, {y0}) to ({x1}, {y1}) the slope is {expected:g}"
+            print(f"not yet: {asked}, and yours is {got}. {_of_a_slope(got, expected)}")
+            return
+    print("right: well done")
+
+
+def _of_a_slope(got: Any, expected: float) -> str:
+    if got is None:
+        return "Something is worked out and thrown away: `return` hands it over"
+    if got == 1 / expected:
+        return "It is upside down: you divide the run by the rise"
+    if got == -expected:
+        return "One of the two differences is taken the other way round: the second point comes first in both"
+    return "Which difference is the rise, and which the run?"
 
 
 def judge_plus(names: dict[str, Any]) -> None:
