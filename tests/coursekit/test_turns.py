@@ -1,0 +1,197 @@
+"""What the cells below a "Your turn" say of right answers and of mistakes."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+import pytest
+
+from coursekit import turns
+from minilib import tensor
+from minilib.reference import Value
+
+
+@pytest.mark.parametrize(
+    ("slope", "said"),
+    [
+        (lambda x0, y0, x1, y1: (y1 - y0) / (x1 - x0), "right"),
+        (lambda x0, y0, x1, y1: (x1 - x0) / (y1 - y0), "yours is 0.3333333333333333. It is upside down"),
+        (lambda x0, y0, x1, y1: (y1 - y0) / (x0 - x1), "other way round"),
+        (lambda x0, y0, x1, y1: None, "`return` hands it over"),
+        (lambda x0, y0, x1, y1: y1 - y0, "the slope is 3, and yours is 6. Which difference is the rise"),
+        (lambda x0, y0, x1, y1: abs(y1 - y0) / (x1 - x0), "the slope is -2, and yours is 2.0"),
+        (lambda x0, y0, x1, y1: 1 / 0, "stops with ZeroDivisionError"),
+    ],
+)
+def test_a_slope(slope: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_slope(slope)
+    assert said in capsys.readouterr().out
+
+
+def plus(derivatives: Any) -> Any:
+    return lambda a, b: Value(a.data + b.data, "+", (a, b), derivatives(a, b))
+
+
+@pytest.mark.parametrize(
+    ("plus", "said"),
+    [
+        (plus(lambda a, b: (1.0, 1.0)), "right: Value has your +, and 2 + (-3) is -1"),
+        (plus(lambda a, b: (b.data, a.data)), "the derivatives of a product"),
+        (plus(lambda a, b: (2.0, 1.0)), "are not (2.0, 1.0)"),
+        (lambda a, b: None, "not written yet"),
+        (lambda a, b: Value(a.data - b.data), "yours is 5.0"),
+        (lambda a, b: Value(a.data + b.data, "+", (a,), (1.0,)), "yours remembers 1"),
+        (lambda a, b: a.dat + b.data, "stops with AttributeError"),
+    ],
+)
+def test_a_plus(
+    plus: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Value, "__add__", plus)
+    turns.judge_plus({"Value": Value})
+    assert said in capsys.readouterr().out
+
+
+def in_order(value: Any) -> list[Any]:
+    """Inputs before what is made of them."""
+    found: dict[int, Any] = {}
+
+    def visit(one: Any) -> None:
+        if id(one) not in found:
+            for i in one.inputs:
+                visit(i)
+            found[id(one)] = one
+
+    visit(value)
+    return list(found.values())
+
+
+def speak(value: Any) -> None:
+    for i, derivative in zip(value.inputs, value.derivatives):
+        i.grad += derivative * value.grad
+
+
+def right(self: Any) -> None:
+    order = in_order(self)
+    for value in order:
+        value.grad = value.grad if not value.inputs else 0.0
+    self.grad = 1.0
+    for value in reversed(order):
+        speak(value)
+
+
+def never_afresh(self: Any) -> None:
+    self.grad = 1.0
+    for value in reversed(in_order(self)):
+        speak(value)
+
+
+def all_afresh(self: Any) -> None:
+    for value in in_order(self):
+        value.grad = 0.0
+    right(self)
+
+
+def each_path(self: Any, share: float = 1.0) -> None:
+    self.grad += share
+    for i, derivative in zip(self.inputs, self.derivatives):
+        each_path(i, derivative * share)
+
+
+def as_met(self: Any) -> None:
+    self.grad = 1.0
+    queue = [self]
+    for value in queue:
+        speak(value)
+        queue += value.inputs
+
+
+def once_as_met(self: Any) -> None:
+    self.grad = 1.0
+    queue = [self]
+    for value in queue:
+        speak(value)
+        queue += [i for i in value.inputs if all(i is not one for one in queue)]
+
+
+def overwrites(self: Any) -> None:
+    self.grad = 1.0
+    for value in reversed(in_order(self)):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad = derivative * value.grad
+
+
+def nothing(self: Any) -> None:
+    self.grad = 1.0
+
+
+@pytest.mark.parametrize(
+    ("backward", "said"),
+    [
+        (right, "called twice it gives 160, twice 80"),
+        (all_afresh, "called twice it gives 80 again"),
+        (never_afresh, "called twice it gives 272"),
+        (each_path, "walks each path by itself"),
+        (as_met, "112: b spoke twice"),
+        (once_as_met, "48: b spoke before c"),
+        (overwrites, "16: right order, but each value overwrites"),
+        (nothing, "nobody has passed it on"),
+        (lambda self: None, "not written yet"),
+        (lambda self: self.gard, "stops with AttributeError"),
+    ],
+)
+def test_a_backward(
+    backward: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Value, "backward", backward)
+    turns.judge_backward({"Value": Value})
+    assert said in capsys.readouterr().out
+
+
+# The engine of chapter 02b: the right one, and one that breaks each of its rules
+
+WALK = """
+def walk(root, seed):
+    grads, queue = {root: seed}, [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        shares = f.backward(grads.pop(f))
+        f.saved = FREED
+        for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+            if dx is None or not node.requires_grad:
+                continue
+            if dx.shape != node.shape:
+                dx = sum_to(dx, node.shape)
+            if node in grads:
+                grads[node] = grads[node] + dx
+            else:
+                grads[node] = dx
+                if isinstance(node, Function):
+                    heappush(queue, (-node.serial, node))
+    return grads
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "right: newest first, added, summed, let go"),
+        ("return grads", "pass", "not written yet"),
+        ("return grads", "return list(grads)", "return a dictionary"),
+        ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
+        ("grads[node] + dx", "dx", "Shares add up"),
+        ("(-node.serial, node)", "(node.serial, node)", "spoke before all that used it, then again"),
+        ("grads[node] = grads[node] + dx", "grads[node] += dx", "one of them wrote into it"),
+        ("sum_to(dx, node.shape)", "dx", "has shape (2, 3)"),
+        (" or not node.requires_grad", "", "data without requires_grad were told"),
+        ("grads.pop(f)", "grads[f]", "pop it as they speak"),
+        ("        f.saved = FREED\n", "", "nobody lets go"),
+    ],
+)
+def test_an_engine(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {name: getattr(tensor, name) for name in ("FREED", "Function", "sum_to")}
+    names |= {"heappop": heappop, "heappush": heappush}
+    exec(WALK.replace(old, new) if old else WALK, names)
+    turns.judge_engine(names)
+    assert said in capsys.readouterr().out
