@@ -6,10 +6,11 @@
   from notebook to notebook stands its page in Colab, where the link itself leads nowhere;
 - the titles of the lessons: the links between a lesson, its exercises and the next lesson. A lesson ends with
   the cell `next`; exercises have the cell `back` below their opening, and end with `next` too. All folders of
-  the course lie side by side, here as in `work/`, so that the same links hold in both.
+  the course lie side by side, here as in `work/`, so that the same links hold in both;
+- how long a lesson takes, where it says `**Time**: 5 minutes to read and run`: a minute for 180 words or
+  8 lines of code, two for a displayed equation or a "Your turn", one for a prediction; then its exercises.
 
-Nothing else in these files changes, and exercises/ is made anew from solutions/. How many minutes a lesson
-takes is only compared with the rule, a minute for 180 words or 8 lines of code: a lesson may round an hour.
+Nothing else in these files changes, and exercises/ is made anew from solutions/.
 """
 
 from __future__ import annotations
@@ -80,10 +81,6 @@ def run(course: Course, args: argparse.Namespace) -> int:
     if course.settings().get("repository"):
         tag = _tag(course)
         print(f"badges and first cells name the tag {tag}: push it (`git tag {tag}`), else they find nothing")
-    for path in notebooks_in(course.chapters):
-        by_rule, said = minutes(course, path), told(cells(path, read(path)))
-        if said != by_rule:
-            print(f"{path.stem}: by the rule {by_rule} minutes; it tells {said or 'nothing'}")
     return code
 
 
@@ -111,7 +108,8 @@ def made(course: Course, repository: str | None = None) -> dict[Path, str]:
         practice = [f"**Now yours**: [the exercises](../{exercise})"] if number in solutions else []
         onward = [f"**Next chapter**: [{titles[after]}]({after.name})"] if after else []
         links = {NEXT: practice + onward}
-        texts[lesson] = _stamped(lesson, links, address, f"chapters/{lesson.name}")
+        time = minutes(course, lesson)
+        texts[lesson] = _stamped(lesson, links, address, f"chapters/{lesson.name}", time=time)
         if number in solutions:
             back = [f"**The chapter**: [{titles[lesson]}](../chapters/{lesson.name})"]
             onward = [f"**Next chapter**: [{titles[after]}](../chapters/{after.name})"] if after else []
@@ -122,7 +120,13 @@ def made(course: Course, repository: str | None = None) -> dict[Path, str]:
 
 
 def _stamped(
-    path: Path, links: Mapping[str, list[str]], address: Address, name: str, *, add_places: bool = False
+    path: Path,
+    links: Mapping[str, list[str]],
+    address: Address,
+    name: str,
+    *,
+    add_places: bool = False,
+    time: Minutes | None = None,
 ) -> str:
     """The text of the notebook at `path`, which learners know as `name`, or its old one where it says all."""
     notebook = read(path)
@@ -143,6 +147,7 @@ def _stamped(
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = address.with_colab(cell.source, name)
+            cell.source = _TOLD.sub(str(time), cell.source) if time else cell.source
     return read_text(path) if _sources(notebook) == before else as_text(notebook)
 
 
@@ -278,9 +283,11 @@ NOT_PROSE = [
     r"\$[^$]*\$",
     r"<[^>]*>",
 ]
-_TOLD = re.compile(
-    r"\*\*Time\*\*: (\d+) minutes to read and run"
-    r"(?:; the exercises take (\d+) more(?:, (?:a|the) stretch (\d+))?)?"
+_TOLD = re.compile(  # wherever its lines end
+    (
+        r"\*\*Time\*\*: \d+ minutes to read and run"
+        r"(?:; the exercises take \d+ more(?:, (?:a|the) stretch \d+)?)?"
+    ).replace(" ", r"\s+")
 )
 _EXERCISE = re.compile(r"(?m)^### \d+\.\d+ .*\((warm-up|core|stretch), (\d+) minutes")
 
@@ -294,7 +301,10 @@ class Minutes:
     stretch: int = 0
 
     def __str__(self) -> str:
-        return f"{self.lesson} + {self.exercises} + {self.stretch}"
+        text = f"**Time**: {self.lesson} minutes to read and run"
+        if self.exercises:
+            text += f"; the exercises take {self.exercises} more"
+        return text + (f", a stretch {self.stretch}" if self.stretch else "")
 
 
 def minutes(course: Course, lesson: Path) -> Minutes:
@@ -302,20 +312,18 @@ def minutes(course: Course, lesson: Path) -> Minutes:
     found = cells(lesson, read(lesson))
     own = {"warm-up": 0, "core": 0, "stretch": 0}
     for path in course.solutions.glob(f"{chapter_number(lesson)}_*.ipynb"):
-        prose = "\n\n".join(c.source for c in cells(path, read(path)) if not c.is_code)
-        for tier, count in _EXERCISE.findall(prose):
+        for tier, count in _EXERCISE.findall(prose(cells(path, read(path)))):
             own[tier] += int(count)
-    reading = words(found) / WORDS + lines(found) / LINES
+    reading = words(found) / WORDS + lines(found) / LINES + pauses(found)
     return Minutes(rounded(reading), rounded(own["warm-up"] + own["core"]), rounded(own["stretch"]))
 
 
-def told(found: list[Cell]) -> Minutes | None:
-    """What a lesson says itself."""
-    for cell in found:
-        said = None if cell.is_code else _TOLD.search(" ".join(cell.source.split()))
-        if said:
-            return Minutes(*(int(number or 0) for number in said.groups()))
-    return None
+def pauses(found: list[Cell]) -> int:
+    """Minutes in which nothing is read: a displayed equation, "Your turn", a prediction."""
+    equations = re.findall(r"\$\$.+?\$\$", prose(found), flags=re.DOTALL)
+    turns = re.findall(r"\*\*Your turn", prose(found))
+    predictions = [cell for cell in found if "predict" in cell.node.metadata.get("tags", [])]
+    return 2 * (len(equations) + len(turns)) + len(predictions)
 
 
 def rounded(count: float) -> int:
@@ -324,10 +332,14 @@ def rounded(count: float) -> int:
 
 def words(found: list[Cell]) -> int:
     """Words of prose: without formulas, tables, headings, closed answers and the links at the end."""
-    prose = "\n\n".join(cell.source for cell in found if not cell.is_code and cell.node.id != "next")
+    text = prose(found)
     for pattern in NOT_PROSE:
-        prose = re.sub(pattern, " ", prose, flags=re.DOTALL)
-    return len(re.findall(r"[A-Za-z][\w'-]*", prose))
+        text = re.sub(pattern, " ", text, flags=re.DOTALL)
+    return len(re.findall(r"[A-Za-z][\w'-]*", text))
+
+
+def prose(found: list[Cell]) -> str:
+    return "\n\n".join(cell.source for cell in found if not cell.is_code and cell.node.id != NEXT)
 
 
 def lines(found: list[Cell]) -> int:

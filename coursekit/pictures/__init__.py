@@ -76,7 +76,7 @@ from coursekit.pictures.plots import (
 )
 from coursekit.pictures.products import draw_columns, draw_limits, draw_registers
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
-from coursekit.pictures.scalars import Film, draw_film, draw_speakers, judge_backward, judge_plus
+from coursekit.pictures.scalars import Film, draw_film, draw_speakers
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
 from coursekit.pictures.shapes import (
     draw_ribbon,

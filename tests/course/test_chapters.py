@@ -55,11 +55,10 @@ def test_a_part_has_words_enough(chapter):
     assert words >= 800 or chapter[0].notebook.stem == "00_start_here"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.stem >= "05"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CHAPTERS[1:], ids=lambda path: path.stem)
 def test_a_lesson_tells_honest_minutes(path):
-    told = stamp.told(notebooks.cells(path, notebooks.read(path)))
-    assert told == stamp.minutes(find_course(ROOT), path)
+    told = " ".join(stamp.prose(notebooks.cells(path, notebooks.read(path))).split())
+    assert str(stamp.minutes(find_course(ROOT), path)) in told
 
 
 def test_cells_were_run_in_order_without_an_error(chapter):

@@ -263,11 +263,28 @@ def test_links_follow_the_titles_and_stand_once(course: Course) -> None:
     assert "02_arrays" not in chapter(course)
 
 
-def test_minutes_that_the_rule_does_not_give_are_said(
-    course: Course, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notebook = notebooks.read(course.chapters / "01_scalar.ipynb")
-    notebook.cells.append(new_markdown_cell("word " * 1000 + "**Time**: 5 minutes to read and run."))
-    notebooks.write(course.chapters / "01_scalar.ipynb", notebook)
+def test_minutes_are_counted_and_written_where_they_are_told(course: Course) -> None:
+    path = course.chapters / "01_scalar.ipynb"
+    notebook = notebooks.read(path)
+    told = "**Time**: 5 minutes\nto read and run; the exercises take 1 more. A break is before the end."
+    notebook.cells.append(new_markdown_cell("word " * 800 + told))
+    notebook.cells.append(new_markdown_cell("$$x$$ **Your turn**: try it."))
+    notebooks.write(path, notebook)
     assert stamp.run(course, options()) == 0
-    assert "01_scalar: by the rule 10 + 0 + 0 minutes; it tells 5 + 0 + 0" in capsys.readouterr().out
+    # 814 words are 4.5 minutes, an equation and a turn 4
+    assert "**Time**: 10 minutes to read and run. A break is before the end." in chapter(course)
+    assert stamp.run(course, options(check=True)) == 0
+
+
+def test_the_exercises_minutes_are_added_up_by_tier(course: Course) -> None:
+    path = course.chapters / "01_scalar.ipynb"
+    notebook = notebooks.read(path)
+    notebook.cells.append(new_markdown_cell("**Time**: 5 minutes to read and run. More."))
+    notebooks.write(path, notebook)
+    tiers = ("warm-up, 3", "core, 9", "stretch, 15")
+    tasks = "\n\n".join(f"### 1.{k} A task ({tier} minutes)" for k, tier in enumerate(tiers, 1))
+    cells = [new_markdown_cell(f"# Exercises\n\n{stamp.OPEN}\n{stamp.CLOSE}"), new_markdown_cell(tasks)]
+    notebooks.write(course.solutions / "01_scalar.ipynb", new_notebook(cells=[*cells, new_code_cell("1")]))
+    stamp.made(course)
+    text = str(stamp.minutes(course, path))
+    assert text == "**Time**: 5 minutes to read and run; the exercises take 15 more, a stretch 15"
