@@ -1,16 +1,15 @@
-"""Chapter 02a: memory as a ribbon that can be read by many notes, and what "Your turn" is told."""
+"""Chapter 02a: memory as a ribbon that can be read by many notes, and what a change of shape does."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from coursekit.given import parts
 from coursekit.pictures.described import Described, described, moving
 from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, ORANGE, PALE, SAND
 
@@ -83,7 +82,7 @@ _RIBBON = """(id, cells, notes, [blue, orange]) => {
   let tableCells = [];
   const ribbonCells = [...Array(cells).keys()].map((k) => {
     const cell = make("span", k, cellStyle + blue + `; background: ${tint(blue, 10)}`);
-    cell.onmouseenter = () => light(k);
+    cell.onmouseenter = cell.onclick = () => light(k);
     cell.onmouseleave = () => light();
     ribbon.append(cell);
     return cell;
@@ -145,7 +144,7 @@ _RIBBON = """(id, cells, notes, [blue, orange]) => {
         outside += !inside;
         const cell = make("span", inside ? address : "!", cellStyle + orange);
         Object.assign(cell.dataset, { i, j });
-        cell.onmouseenter = () => light(inside ? address : undefined, cell);
+        cell.onmouseenter = cell.onclick = () => light(inside ? address : undefined, cell);
         cell.onmouseleave = () => light();
         line.append(cell);
         tableCells.push({ cell, address });
@@ -161,13 +160,8 @@ _RIBBON = """(id, cells, notes, [blue, orange]) => {
         && tableCells.every(({ cell, address }) => address == rule(+cell.dataset.i, +cell.dataset.j));
       if (fits) found.add(k);
     });
-    score.replaceChildren(make("span", `Make these: `), ...goals.map(([name], k) => {
-      const done = found.has(k);
-      const text = done ? `\\u2713 ${name}` : name;
-      const goal = make("span", text, "margin-right: 14px; display: inline-block");
-      if (done) goal.style.color = blue;
-      return goal;
-    }));
+    score.replaceChildren("Five tables to make, by the numbers above:", ...goals.map(([name], k) =>
+      make("div", `${found.has(k) ? "\\u2713" : "\\u25cb"} ${name}`, found.has(k) ? `color: ${blue}` : "")));
   }
   box.append(ribbon, fields, table, said, score);
   place.replaceChildren(box);
@@ -219,162 +213,3 @@ def draw_tables(tables: Mapping[str, Any]) -> Described:
     axes[0].set_ylabel("results", fontsize=8)
     shapes = ", ".join(f"{name} {table.shape[0]} by {table.shape[1]}" for name, table in tables.items())
     return described(figure, f"Tables of ones and zeros: {shapes}.", dpi=80)
-
-
-# Your turn
-
-
-def judge_note(mine: Any, memory: Any, right: Any) -> None:
-    """Say what `mine`, (shape, strides in bytes), makes of `memory`, beside the table that is asked for."""
-    if mine is ...:
-        print("not filled in yet: the lesson goes on without it")
-        return
-    try:
-        shape, strides = (tuple(int(n) for n in part) for part in mine)
-    except (TypeError, ValueError):
-        print("not yet: two tuples, (shape, strides), each with a number for each axis")
-        return
-    if shape != right.shape or len(strides) != len(shape):
-        print(f"not yet: the table has the shape {right.shape}, and a stride for each axis")
-        return
-    size = memory.itemsize
-    if any(stride % size for stride in strides) or max(map(abs, strides), default=0) < size:
-        print(f"not yet: strides count bytes, and each number has {size}")
-        return
-    last = sum((n - 1) * stride for n, stride in zip(shape, strides))
-    if min(strides) < 0 or last >= memory.nbytes:
-        print("not yet: this walks out of the memory")
-        return
-    found = np.lib.stride_tricks.as_strided(memory, shape, strides)
-    print("right" if np.array_equal(found, right) else f"not yet: this reads {found.tolist()}")
-
-
-def judge_sum_to(names: dict[str, Any]) -> None:
-    """Say which mistake the notebook's `sum_to` makes; one that is not right is replaced."""
-    said = _sum_to(names["sum_to"])
-    if said is None:
-        print("right: column, row, both at once, and a single number")
-        return
-    print(said)
-    for part in parts(["reference"], only=["sum_to"]):
-        part.run(names)
-    _tell_lent("sum_to of minilib/reference.py")
-
-
-def _sum_to(sum_to: Callable[..., Any]) -> str | None:
-    table = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
-    cases: Sequence[tuple[Any, tuple[int, ...], str]] = (
-        (table, (2, 1), "a column of 2, repeated to the right"),
-        (table, (3,), "a row of 3, repeated downwards"),
-        (table, (1, 3), "a row of shape (1, 3), repeated downwards"),
-        (np.stack([table, 100 * table]), (2, 1), "a column, repeated to the right and along a new axis"),
-        (table, (), "a single number, repeated everywhere"),
-        (table, (2, 3), "what was not repeated at all"),
-    )
-    for grad, shape, what in cases:
-        want = _collected(grad, shape)
-        found, trouble = _tried(sum_to, grad.copy(), shape)
-        if trouble:
-            return trouble
-        found = np.asarray(found)
-        if found.shape != shape:
-            return f"not yet: {what}: the shape should be {shape} again, and yours is {found.shape}"
-        if not np.allclose(found, want):
-            if np.allclose(found * (grad.size / max(want.size, 1)), want):
-                return f"not yet: {what}: shares add up, and you took their mean"
-            return f"not yet: {what}: it should collect {want.tolist()}, and yours has {found.tolist()}"
-    square = np.arange(9.0).reshape(3, 3)
-    if not np.allclose(sum_to(square, (3,)), square.sum(axis=0)):
-        return "not yet: a row of 3 in a square table: which axis is new? Shapes are compared from the right"
-    return None
-
-
-def _collected(grad: Any, shape: tuple[int, ...]) -> Any:
-    """The same by another way: every number says which place it was repeated from."""
-    size = int(np.prod(shape, dtype=int))
-    places = np.broadcast_to(np.arange(size).reshape(shape), grad.shape)
-    return np.bincount(places.ravel(), grad.ravel(), minlength=size).reshape(shape)
-
-
-def judge_scatter(names: dict[str, Any]) -> None:
-    """Say which mistake the notebook's `scatter_add` makes; one that is not right is replaced."""
-    said = _scatter(names["scatter_add"])
-    if said is None:
-        print("right: every share arrived, and what was never picked has 0")
-        return
-    print(said)
-
-    def scatter_add(shape: Any, index: Any, grad: Any) -> Any:
-        from minilib.operations import add_at
-
-        return add_at(shape, lambda x: x[index], grad)
-
-    names["scatter_add"] = scatter_add
-    _tell_lent("add_at of minilib/operations.py")
-
-
-def _scatter(scatter_add: Callable[..., Any]) -> str | None:
-    index, grad = np.array([0, 2, 2, 1, 2]), np.arange(1.0, 11).reshape(5, 2)
-    want = np.array([[1.0, 2.0], [7.0, 8.0], [17.0, 20.0], [0.0, 0.0]])
-    found, trouble = _tried(scatter_add, (4, 2), index, grad.copy())
-    if trouble:
-        return trouble
-    found = np.asarray(found)
-    if found.shape != (4, 2):
-        return f"not yet: the gradient of a table of shape (4, 2) has that shape, and yours has {found.shape}"
-    if np.allclose(found[2], grad[4]):
-        return "not yet: row 2 was picked three times, and only its last share arrived"
-    if np.allclose(found[2], want[2] / 3):
-        return "not yet: shares add up, and you took their mean"
-    if not np.allclose(found, want):
-        return f"not yet: the four rows should be {want.tolist()}, and yours are {found.tolist()}"
-    nothing, _ = _tried(scatter_add, (4, 2), index[:0], grad[:0])
-    if nothing is None or not np.array_equal(nothing, np.zeros((4, 2))):
-        return "not yet: where nothing was picked, the gradient is 0 everywhere"
-    return None
-
-
-def judge_matmul(names: dict[str, Any]) -> None:
-    """Say which mistake the notebook's `MatMul.backward` makes; one that is not right is replaced."""
-    said = _matmul(names["MatMul"])
-    if said is None:
-        print("right: both agree with the nudge, for wide, tall and square matrices")
-        return
-    print(said)
-    names["MatMul"].backward = lambda self, grad: (grad @ self.saved[1].T, self.saved[0].T @ grad)
-    _tell_lent("course's own")
-
-
-def _matmul(MatMul: Callable[[], Any]) -> str | None:
-    rng = np.random.default_rng(0)
-    for n, k, m in ((2, 3, 4), (1, 4, 2), (3, 3, 3)):
-        x, y, grad = rng.normal(size=(n, k)), rng.normal(size=(k, m)), rng.normal(size=(n, m))
-        f = MatMul()
-        f.forward(x, y)
-        found, trouble = _tried(f.backward, grad.copy())
-        if trouble:
-            return trouble
-        if not isinstance(found, tuple) or len(found) != 2:
-            return "not yet: two inputs, so two gradients: return that of x, and that of y"
-        want = np.einsum("il,jl->ij", grad, y), np.einsum("ij,il->jl", x, grad)
-        for name, mine, right in zip("xy", found, want):
-            mine = np.asarray(mine)
-            if mine.shape != right.shape:
-                return f"not yet: {name} has the shape {right.shape}, and its gradient in yours {mine.shape}"
-            if not np.allclose(mine, right):
-                hint = "; in a square matrix every order fits, so shapes do not help" if n == m else ""
-                return f"not yet: the gradient of {name} disagrees with the nudge{hint}"
-    return None
-
-
-def _tried(f: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
-    """What `f` returns, or what to say instead."""
-    try:
-        found = f(*arguments)
-    except Exception as error:
-        return None, f"not yet: it stops with {type(error).__name__}: {error}"
-    return found, "not written yet" if found is None else None
-
-
-def _tell_lent(name: str) -> None:
-    print(f"(the lesson goes on with the {name}; change yours, run both again)")
