@@ -130,7 +130,7 @@ def _twice(names: dict[str, Any]) -> str:
 
 
 def _lend(members: list[str], name: str, names: dict[str, Any]) -> None:
-    """Put the course's own into the notebook's class."""
+    """Put the course's own among the notebook's names."""
     for part in parts(["reference"], only=members, known=names):
         part.run(names)
     print(f"(the lesson goes on with the {name} of minilib/reference.py; change yours, run both again)")
@@ -171,9 +171,7 @@ def judge_sum_to(names: dict[str, Any]) -> None:
         print("right: column, row, both at once, and a single number")
         return
     print(said)
-    for part in parts(["reference"], only=["sum_to"]):
-        part.run(names)
-    _tell_lent("sum_to of minilib/reference.py")
+    _lend(["sum_to"], "sum_to", names)
 
 
 def _sum_to(sum_to: Callable[..., Any]) -> str | None:

@@ -12,7 +12,6 @@ from coursekit.pictures.arrays import (
     draw_products,
     draw_scattered,
     draw_sums,
-    draw_views,
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
 from coursekit.pictures.compiled import compiled
