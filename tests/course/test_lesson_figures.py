@@ -107,7 +107,9 @@ def test_02a_trains_to_the_losses_of_01_where_add_sums_and_to_others_where_it_do
     found = re.findall(pattern, Lesson("02a").printed)
     hasty, summed = dict(found[:4]), dict(found[4:])
     assert hasty.keys() == summed.keys() == {"0", "1", "9", "99"}
-    assert {step: f"{float(loss):.6f}" for step, loss in summed.items()} == {step: one[step] for step in summed}
+    assert {step: f"{float(loss):.6f}" for step, loss in summed.items()} == {
+        step: one[step] for step in summed
+    }
     assert tells(Lesson("02a").prose, *(one[step] for step in summed))
     assert float(hasty["99"]) < float(summed["99"]) and hasty["0"] == summed["0"]
     right = re.findall(r"(\d+)% right", Lesson("02a").results)

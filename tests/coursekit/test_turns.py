@@ -159,3 +159,77 @@ def test_a_note_is_read_where_it_stays_inside(note: Any, right: bool, capsys: An
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     turns.judge_note(note, x, x.diagonal())
     assert capsys.readouterr().out.startswith("right") == right
+
+
+def walk(steps: Any, grad: Any) -> Any:
+    if not steps:
+        return []
+    grad, *others = steps[-1].backward(grad)
+    return [*walk(steps[:-1], grad), *others]
+
+
+def forwards(steps: Any, grad: Any) -> Any:
+    for f in steps:
+        grad, *_ = f.backward(grad)
+    return []
+
+
+def same_for_all(steps: Any, grad: Any) -> Any:
+    return [one for f in reversed(steps) for one in f.backward(grad)[1:]]
+
+
+def last_first(steps: Any, grad: Any) -> Any:
+    return walk(steps, grad)[::-1]
+
+
+def first_gradient(steps: Any, grad: Any) -> Any:
+    walk(steps, grad)
+    return [grad]
+
+
+def test_a_walk_is_right_in_any_form_and_each_mistake_is_named(capsys: Any) -> None:
+    names: dict[str, Any] = {"backward": walk}
+    turns.judge_walk(names)
+    assert capsys.readouterr().out.startswith("right") and names["backward"] is walk
+    found = set()
+    for wrong in (nothing, forwards, same_for_all, last_first, first_gradient):
+        names = {"backward": wrong}
+        found.add(said(turns.judge_walk, names, capsys))
+        turns.judge_walk(names)
+        assert capsys.readouterr().out.startswith("right")
+    assert len(found) == 5
+
+
+class HastyAdd:
+    def forward(self, x: Any, y: Any) -> Any:
+        return x + y
+
+    def backward(self, grad: Any) -> Any:
+        return grad, grad
+
+
+class MeanAdd(HastyAdd):
+    def forward(self, x: Any, y: Any) -> Any:
+        self.shapes = x.shape, y.shape
+        return x + y
+
+    def backward(self, grad: Any) -> Any:
+        return tuple(mean_in_one_go(grad, shape) for shape in self.shapes)
+
+
+class SumAdd(MeanAdd):
+    def backward(self, grad: Any) -> Any:
+        return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
+
+
+def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
+    found = set()
+    for wrong in (HastyAdd, MeanAdd):
+        names: dict[str, Any] = {"Add": wrong, "sum_to": sum_in_one_go}
+        found.add(said(turns.judge_add, names, capsys))
+        turns.judge_add(names)
+        assert capsys.readouterr().out.startswith("right")
+    assert len(found) == 2
+    names = {"Add": SumAdd}
+    turns.judge_add(names)
+    assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd
