@@ -376,3 +376,230 @@ def _add(Add: Callable[[], Any]) -> str | None:
             if not np.allclose(mine, _collected(grad, shape)):
                 return f"not yet: {one} + {two}: the gradient for {shape} is not the sum of its shares"
     return None
+
+
+# Chapter 02b
+
+HEARS_FROM = {"e": (), "tanh": ("e",), "d": ("tanh",), "c": ("d",), "b": ("c", "d", "e")}  # who uses it
+
+
+def judge_order(mine: Any) -> None:
+    """Say who speaks too early in `mine`, names of the five operations of e = tanh(b + b a) b."""
+    if mine is ...:
+        print("not filled in yet: the lesson goes on without it")
+        return
+    names = [str(name) for name in mine]
+    for k, name in enumerate(names):
+        if name not in HEARS_FROM:
+            print(f"not yet: {name!r} is none of the five operations, {', '.join(HEARS_FROM)}")
+            return
+        early = [user for user in HEARS_FROM[name] if user not in names[:k]]
+        if early:
+            print(f"not yet: when {name} speaks, it has not heard from {' and '.join(early)}")
+            return
+    missing = [name for name in HEARS_FROM if name not in names]
+    print(
+        f"not yet: {', '.join(missing)} has not spoken" if missing else "right, and there is no other order"
+    )
+
+
+def judge_engine(names: dict[str, Any]) -> None:
+    """Say which mistake the notebook's `propagate` makes; one that is not right is replaced."""
+    said = _engine(names["propagate"])
+    if said is None:
+        print("right: six graphs agree with the nudge, and the memory falls on the way back")
+        return
+    print(said)
+    _lend(["propagate"], "propagate", names)
+
+
+def _engine(propagate: Callable[..., Any]) -> str | None:
+    for what, build, shapes, wanted in _graphs():
+        said = _one_graph(propagate, what, build, shapes, wanted)
+        if said:
+            return f"not yet: {what}: {said}"
+    return _once_each(propagate) or _bytes(propagate)
+
+
+Graph = tuple[str, Callable[..., Any], Sequence[tuple[int, ...]], Sequence[bool]]
+
+
+def _graphs() -> list[Graph]:
+    from minilib import tensor as library
+
+    def diamond(a: Any) -> Any:
+        b = a * a
+        return (b + b * a).tanh() * b
+
+    def chosen(a: Any, b: Any) -> Any:
+        return library.where(library.tensor([True, False, True]), a, b)
+
+    return [
+        ("a chain", lambda a: a.exp().tanh(), [(3,)], [True]),
+        ("a result that three others use", diamond, [(3,)], [True]),
+        ("a b + (a + b), where two get one array", lambda a, b: a * b + (a + b), [(3,), (3,)], [True, True]),
+        ("a row in a table", lambda a, b: a * b + b, [(4, 1), (3,)], [True, True]),
+        ("data that wants no gradient", lambda a, b: (a * b).exp() * b, [(3,), (3,)], [True, False]),
+        ("an operation that answers None", chosen, [(3,), (3,)], [True, True]),
+    ]
+
+
+def _one_graph(
+    propagate: Callable[..., Any],
+    what: str,
+    build: Callable[..., Any],
+    shapes: Sequence[tuple[int, ...]],
+    wanted: Sequence[bool],
+) -> str | None:
+    from minilib.tensor import Tensor
+
+    rng = np.random.default_rng(0)
+    arrays = [rng.uniform(0.5, 1.5, shape) for shape in shapes]
+    leaves = [Tensor(array, requires_grad=asked) for array, asked in zip(arrays, wanted)]
+    out = build(*leaves)
+    seed = rng.uniform(0.5, 1.5, out.shape)
+    before = seed.copy()
+    found, trouble = _tried(propagate, out.function, seed)
+    if trouble:
+        return trouble.removeprefix("not yet: ")
+    if not isinstance(found, dict):
+        return f"it should return a dictionary, and returns {type(found).__name__}"
+    if not np.array_equal(seed, before):
+        return "the array that you were given has been written into"
+    if any(leaf in found for leaf, asked in zip(leaves, wanted) if not asked):
+        return "it is in the dictionary all the same"
+    for k, (leaf, asked) in enumerate(zip(leaves, wanted)):
+        if not asked:
+            continue
+        if leaf not in found:
+            return f"leaf {k} is not in the dictionary"
+        mine = np.asarray(found[leaf])
+        if mine.shape != leaf.shape:
+            return f"leaf {k} has the shape {leaf.shape}, and its gradient {mine.shape}"
+        right = _nudged(lambda: float((build(*map(Tensor, arrays)).data * before).sum()), arrays[k])
+        if not np.allclose(mine, right, atol=1e-5):
+            return (
+                f"leaf {k} should have {np.round(right, 3).tolist()}, yours has {np.round(mine, 3).tolist()}"
+            )
+    return None
+
+
+def _nudged(f: Callable[[], float], array: Any) -> Any:
+    from minilib.tensor import quotient
+
+    found = np.empty_like(array)
+    for index in np.ndindex(array.shape):
+        found[index] = quotient(f, array, index, 1e-6)
+    return found
+
+
+def _once_each(propagate: Callable[..., Any]) -> str | None:
+    """12 squarings, with 4,096 paths, and a chain that is too deep to call oneself."""
+    from minilib.tensor import Function, Tensor, apply
+
+    asked = 0
+
+    class Square(Function):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x * y
+
+        def backward(self, grad: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return grad, grad
+
+    x = y = Tensor(np.ones(2), requires_grad=True)
+    for _ in range(12):
+        y = apply(Square(), y, y)
+    _, trouble = _tried(propagate, y.function, np.ones(2))
+    if trouble:
+        return trouble
+    if asked != 12:
+        return f"not yet: 12 operations were asked {asked:,} times: each speaks once, when it has heard all"
+    for _ in range(3000):
+        x = -x
+    _, trouble = _tried(propagate, x.function, np.ones(2))
+    return trouble
+
+
+def _bytes(propagate: Callable[..., Any]) -> str | None:
+    import tracemalloc
+
+    from minilib.tensor import Function, Tensor, apply
+
+    marks: list[int] = []
+
+    class Look(Function):
+        view = True
+
+        def forward(self, x: Any) -> Any:
+            return x.view()
+
+        def backward(self, grad: Any) -> Any:
+            marks.append(tracemalloc.get_traced_memory()[0])
+            return grad
+
+    traced = tracemalloc.is_tracing()
+    if not traced:
+        tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        y = x = Tensor(np.zeros(50_000), requires_grad=True)
+        for _ in range(20):
+            y = apply(Look(), y.tanh())
+        root = y.function
+        del y
+        propagate(root, np.ones(50_000))
+    finally:
+        if not traced:
+            tracemalloc.stop()
+    first, last = (mark - before - x.data.nbytes for mark in (marks[0], marks[-1]))
+    if last > 0.4 * first:
+        return (
+            f"not yet: the gradients are right, but of {first / 1e6:.1f} MB {last / 1e6:.1f} are still in "
+            "use at the end of the way back: let go of what was saved while you walk"
+        )
+    return None
+
+
+def judge_backward_of_leaves(names: dict[str, Any]) -> None:
+    """Say which mistake the notebook's `backward` makes; one that is not right is replaced."""
+    from minilib.tensor import Tensor
+
+    said = _leaves(names["backward"])
+    if said is None:
+        print("right: leaves add up, and each has an array of its own")
+        return
+    print(said)
+
+    def backward(loss: Any) -> None:
+        for leaf, array in names["propagate"](loss.function, np.ones_like(loss.data)).items():
+            leaf.grad = Tensor(array.copy() if leaf.grad is None else leaf.grad.data + array)
+
+    names["backward"] = backward
+    _tell_lent("course's own")
+
+
+def _leaves(backward: Callable[..., Any]) -> str | None:
+    from minilib.tensor import Tensor
+
+    a, b = (Tensor(np.arange(1.0, 4), requires_grad=True) for _ in range(2))
+    for times in (1, 2, 3):
+        try:
+            backward((a + b + a * 2).sum())
+        except Exception as error:
+            return f"not yet: it stops with {type(error).__name__}: {error}"
+        if a.grad is None or b.grad is None:
+            return "not written yet" if a.grad is b.grad else "not yet: one of two leaves has no grad"
+        for leaf, slope in ((a, 3.0), (b, 1.0)):
+            if not isinstance(leaf.grad, Tensor):
+                return f"not yet: grad should be a Tensor, and is {type(leaf.grad).__name__}"
+            if not np.allclose(leaf.grad.data, times * slope):
+                found = leaf.grad.data.tolist()
+                return f"not yet: {times} calls with the slope {slope:g} should add up, and yours is {found}"
+    c, d = (Tensor(np.ones(2), requires_grad=True) for _ in range(2))
+    backward((c + d).sum())
+    backward((c + d).sum())
+    if not np.allclose([c.grad.data, d.grad.data], 2.0):  # type: ignore[union-attr]
+        return "not yet: two leaves share one array, and each call adds to it twice"
+    return None
