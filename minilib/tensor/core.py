@@ -1,7 +1,6 @@
 """Arrays that know their gradient.
 
-Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
-`make promote`.
+Taught in solutions/02b_engine.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations
