@@ -566,7 +566,7 @@ def judge_backward_of_leaves(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `backward` makes; one that is not right is replaced."""
     from minilib.tensor import Tensor
 
-    said = _leaves(names["backward"], names)
+    said = _leaves(names["backward"])
     if said is None:
         print("right: leaves add up, and each has an array of its own")
         return
@@ -580,7 +580,7 @@ def judge_backward_of_leaves(names: dict[str, Any]) -> None:
     _tell_lent("course's own")
 
 
-def _leaves(backward: Callable[..., Any], names: dict[str, Any]) -> str | None:
+def _leaves(backward: Callable[..., Any]) -> str | None:
     from minilib.tensor import Tensor
 
     a, b = (Tensor(np.arange(1.0, 4), requires_grad=True) for _ in range(2))
@@ -598,13 +598,8 @@ def _leaves(backward: Callable[..., Any], names: dict[str, Any]) -> str | None:
                 found = leaf.grad.data.tolist()
                 return f"not yet: {times} calls with the slope {slope:g} should add up, and yours is {found}"
     c, d = (Tensor(np.ones(2), requires_grad=True) for _ in range(2))
-    shared, engine = np.ones(2), names["propagate"]
-    names["propagate"] = lambda root, seed: {c: shared, d: shared}  # as an engine may that copies nothing
-    try:
-        backward((c + d).sum())
-        backward((c * 1).sum())
-    finally:
-        names["propagate"] = engine
-    if c.grad is not None and d.grad is not None and not np.allclose([c.grad.data, d.grad.data], 2.0):
-        return "not yet: two leaves share one array, and what is added to one is added to the other"
+    backward((c + d).sum())
+    backward((c + d).sum())
+    if not np.allclose([c.grad.data, d.grad.data], 2.0):  # type: ignore[union-attr]
+        return "not yet: two leaves share one array, and each call adds to it twice"
     return None

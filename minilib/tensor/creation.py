@@ -1,4 +1,7 @@
-"""Making tensors: constants, ranges, random numbers."""
+"""Making tensors: constants, ranges, random numbers.
+
+Taught in chapters/02b_engine.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Generators of random numbers.
 
-Taught in solutions/02b_engine.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
+`make promote`.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from coursekit.make import stamp
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 PICTURES = {"image/png", "image/svg+xml"}
-# Lessons that are longer than new ones may be, at most 25 lines in a cell, 60 cells of code; or shorter.
-LONGEST = {"03d_training": 26}
+# Lessons that are longer than new ones may be: at most 25 lines in a cell, 60 cells of code.
+LONGEST = {"02b_engine": 35, "03d_training": 26}
 CELLS = {
     "01_scalar": 36,
-    "02a_arrays": 47, "02b_engine": 40,
+    "02a_arrays": 47, "02b_engine": 70,
     "03a_losses": 87, "03b_modules": 99, "03c_optimisers": 81, "03d_training": 89,
 }  # fmt: skip
 

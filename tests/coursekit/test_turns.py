@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 import pytest
 
 from coursekit import turns
-from minilib.tensor import Function, Tensor
 
 GRAD = np.arange(24.0).reshape(2, 3, 4)
 
@@ -235,110 +233,3 @@ def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
     names = {"Add": SumAdd}
     turns.judge_add(names)
     assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd
-
-
-def engine(
-    add: str = "grads[node] + dx", to: str = "sum_to(dx, node.shape)", more: str = "f.saved = ()"
-) -> Any:
-    """An engine, as source with holes: how it adds, how it brings to the shape, what it does besides."""
-    source = f"""
-def propagate(root, seed):
-    grads, queue = {{root: seed}}, [(-root.serial, root)]
-    while queue:
-        f = heappop(queue)[1]
-        dxs = f.backward(grads.pop(f))
-        {more}
-        for node, dx in zip(f.inputs, dxs if isinstance(dxs, tuple) else (dxs,)):
-            if dx is None or not node.requires_grad:
-                continue
-            dx = {to}
-            if node not in grads and isinstance(node, Function):
-                heappush(queue, (-node.serial, node))
-            grads[node] = {add} if node in grads else dx
-    return grads
-"""
-    names = {
-        "heappop": heappop,
-        "heappush": heappush,
-        "Function": Function,
-        "sum_to": sum_in_one_go,
-        "np": np,
-    }
-    exec(source, names)
-    return names["propagate"]
-
-
-def calls_itself(root: Any, seed: Any) -> Any:
-    """Right numbers, path by path."""
-    found: dict[Any, Any] = {}
-    dxs = root.backward(seed)
-    for node, dx in zip(root.inputs, dxs if isinstance(dxs, tuple) else (dxs,)):
-        if dx is not None and node.requires_grad:
-            dx = sum_in_one_go(dx, node.shape)
-            below = calls_itself(node, dx) if isinstance(node, Function) else {node: dx}
-            for leaf, share in below.items():
-                found[leaf] = found[leaf] + share if leaf in found else share
-    return found
-
-
-def test_an_engine_is_judged_by_what_it_does(capsys: Any) -> None:
-    mine = engine()
-    names: dict[str, Any] = {"propagate": mine}
-    turns.judge_engine(names)
-    assert capsys.readouterr().out.startswith("right") and names["propagate"] is mine
-    wrong = (
-        nothing,
-        engine(
-            add="np.add(grads[node], dx, out=grads[node])",
-            to="dx if dx.shape == node.shape else sum_to(dx, node.shape)",
-        ),
-        engine(add="dx"),
-        engine(to="dx"),
-        engine(more="pass"),
-        calls_itself,
-    )
-    found = {said(turns.judge_engine, {"propagate": one, "sum_to": sum_in_one_go}, capsys) for one in wrong}
-    assert len(found) == len(wrong)
-
-
-def filling(sentence: str) -> Any:
-    names: dict[str, Any] = {"propagate": engine(), "Tensor": Tensor, "np": np}
-    exec(
-        "def backward(loss):\n"
-        "    for leaf, array in propagate(loss.function, np.ones_like(loss.data)).items():\n"
-        f"        {sentence}\n",
-        names,
-    )
-    return names
-
-
-def test_leaves_add_up_in_arrays_of_their_own(capsys: Any) -> None:
-    right = "leaf.grad = Tensor(array if leaf.grad is None else leaf.grad.data + array)"
-    names = filling(right)
-    mine = names["backward"]
-    turns.judge_backward_of_leaves(names)
-    assert capsys.readouterr().out.startswith("right") and names["backward"] is mine
-    shared = "if leaf.grad is None: leaf.grad = Tensor(array)\n        else: leaf.grad.data += array"
-    found = set()
-    for wrong in ("pass", "leaf.grad = array", "leaf.grad = Tensor(array)", shared):
-        names = filling(wrong)
-        found.add(said(turns.judge_backward_of_leaves, names, capsys))
-        turns.judge_backward_of_leaves(names)
-        assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 4
-
-
-@pytest.mark.parametrize(
-    ("order", "right"),
-    [
-        (["e", "tanh", "d", "c", "b"], True),
-        (["e", "tanh", "d", "b", "c"], False),
-        (["e", "d", "tanh", "c", "b"], False),
-        (["e", "tanh", "d", "c"], False),
-        (["e", "tanh", "d", "c", "b", "a"], False),
-        (..., False),
-    ],
-)
-def test_the_order_is_checked_by_who_has_heard_from_whom(order: Any, right: bool, capsys: Any) -> None:
-    turns.judge_order(order)
-    assert capsys.readouterr().out.startswith("right") == right

@@ -25,8 +25,6 @@ from hypothesis import Phase, given, settings
 from tensor_cases import CASES, Case
 
 import minilib.tensor as lib
-from minilib import reference
-from minilib.engine import propagate
 from minilib.tensor import (
     DEVICES,
     Device,
@@ -1352,21 +1350,3 @@ def test_no_operation_calls_numpy_itself() -> None:
                         and item.attr not in ("int64", "float32", "float64")
                     ]
     assert found == []
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_engine_gives_what_the_simple_one_gives(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    shapes = (3,), (2, 1), (2, 3), (3,)
-    leaves = [lib.Tensor(rng.uniform(0.5, 1.5, s), requires_grad=k < 3) for k, s in enumerate(shapes)]
-    values = list(leaves)
-    for _ in range(20):
-        one, other = (values[k] for k in rng.integers(0, len(values), 2))
-        choices = one * other, one + other, (one - other).tanh(), lib.where(one > other, one, other)
-        values.append(choices[rng.integers(4)])
-    root = sum(value.sum() for value in values).function
-    found = propagate(root, np.ones(()), retain_graph=True)
-    simple = reference.propagate(root, np.ones(()))
-    assert simple.keys() == found.keys() == set(leaves[:3])
-    for leaf, (array, _) in found.items():
-        np.testing.assert_allclose(simple[leaf], array)
