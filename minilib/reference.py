@@ -8,13 +8,12 @@ solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
 from __future__ import annotations
 
 import math
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from minilib.engine import Array, Function, Node, Shape
+from minilib.engine import Array, Shape
 from minilib.functional.scan import scan_loop
 
 # Scalars: a number that knows its derivative
@@ -152,29 +151,6 @@ def sum_to(array: Array, shape: Shape) -> Array:
     repeated = tuple(extra + i for i, n in enumerate(shape) if n == 1 and array.shape[extra + i] != 1)
     summed = array.sum(axis=(*range(extra), *repeated), keepdims=True)
     return summed.reshape(shape)
-
-
-# The engine
-
-
-def propagate(root: Function, seed: Array) -> dict[Node, Array]:
-    """The gradient of each leaf below `root`, whose result has the gradient `seed`; frees what was saved."""
-    grads: dict[Node, Array] = {root: seed}
-    queue = [(-root.serial, root)]  # a heap gives the smallest: minus serial
-    while queue:
-        f = heappop(queue)[1]  # the newest: all that use its result have spoken
-        grad_inputs = f.backward(grads.pop(f))
-        f.saved = ()
-        for node, dx in zip(f.inputs, grad_inputs if isinstance(grad_inputs, tuple) else (grad_inputs,)):
-            if dx is None or not node.requires_grad:
-                continue
-            dx = sum_to(dx, node.shape)
-            if node in grads:
-                dx = grads[node] + dx  # not +=: backward may have returned somebody else's array
-            elif isinstance(node, Function):
-                heappush(queue, (-node.serial, node))
-            grads[node] = dx
-    return grads
 
 
 # The selective scan, of one sample

@@ -9,7 +9,6 @@ Nothing but notebooks imports it. It needs matplotlib, and takes what a lesson h
 from coursekit.pictures.arrays import (
     draw_broadcast,
     draw_heap,
-    draw_mountains,
     draw_products,
     draw_scattered,
     draw_sums,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -11,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, PALE, SAND
 
 DARK = "#56616c"
@@ -145,68 +143,3 @@ def _steps(root: Any) -> Iterator[tuple[Any, list[Any]]]:
             if hasattr(node, "forward") and node not in met:  # an operation, not a leaf
                 met.add(node)
                 heappush(queue, (-node.serial, node))
-
-
-# The memory mountain
-
-LAYERS, EVERY = 50, (1, 2, 4, 7, 10, 25, 50)
-
-
-def draw_mountains() -> Described:
-    """The memory in use on the way through 50 layers and back, with a checkpoint after every so many of them.
-
-    It is measured now; the gradients of the weights are left out.
-    """
-    curves = {every: _climb(every) for every in EVERY}
-    top = max(map(max, curves.values()))
-    frames = [_mountain(every, marks, top) for every, marks in curves.items()]
-    return stepper(frames, "fewer checkpoints", "how many layers lie between two checkpoints", frames[3])
-
-
-def _climb(every: int) -> list[float]:
-    """Megabytes in use after each layer: forward without a graph, then each stretch with one, and back."""
-    from minilib.tensor import Tensor, no_grad
-
-    weights = [Tensor(np.full((64, 64), 0.02, np.float32)) for _ in range(LAYERS)]
-    marks: list[float] = []
-
-    def through(h: Any, start: int) -> Any:
-        for w in weights[start : start + every]:
-            h = (h @ w).relu()
-            look()
-            if h.requires_grad:
-                h.register_hook(lambda gradient: look())
-        return h
-
-    def look() -> None:
-        marks.append((tracemalloc.get_traced_memory()[0] - before) / 1e6)
-
-    starts = range(0, LAYERS, every)
-    traced = tracemalloc.is_tracing()
-    if not traced:
-        tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    kept = [Tensor(np.ones((2048, 64), np.float32))]
-    with no_grad():
-        for start in starts:
-            kept.append(through(kept[-1], start))
-    gradient = Tensor(np.ones_like(kept.pop().data))
-    for start in reversed(starts):
-        h = Tensor(kept.pop().data, requires_grad=True)
-        through(h, start).backward(gradient)
-        assert h.grad is not None
-        gradient = h.grad
-    if not traced:
-        tracemalloc.stop()
-    return marks
-
-
-def _mountain(every: int, marks: Sequence[float], top: float) -> Described:
-    figure, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
-    ax.plot(marks, color=BLUE)
-    ax.axvline(LAYERS - 0.5, color=GREY, lw=1, ls=":")
-    ax.set(ylim=(0, 1.1 * top), xlabel="layers passed (dotted: the way back begins)", ylabel="MB")
-    layers = "after each layer" if every == 1 else f"after every {every} layers"
-    said = f"a checkpoint {layers}: {max(marks):.1f} MB at the highest"
-    ax.set_title(said, fontsize=10)
-    return described(figure, said, dpi=80)
