@@ -1,4 +1,4 @@
-"""What the cell below a "Your turn" says: right, or which mistake it is."""
+"""What the cell below a "Your turn" of chapters 00 to 02 says: right, or which mistake it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,31 @@ import numpy as np
 
 from coursekit.given import parts
 
-# Chapter 01
+
+def judge_slope(slope: Any) -> None:
+    """Say what is wrong with chapter 00's `slope`, which is asked for two lines."""
+    for line, expected in (((0, 0, 2, 6), 3.0), ((1, 5, 3, 1), -2.0)):
+        try:
+            got = slope(*line)
+        except Exception as error:
+            print(f"not yet: it stops with {type(error).__name__}: {error}")
+            return
+        if got != expected:
+            x0, y0, x1, y1 = line
+            asked = f"from ({x0}, {y0}) to ({x1}, {y1}) the slope is {expected:g}"
+            print(f"not yet: {asked}, and yours is {got}. {_of_a_slope(got, expected)}")
+            return
+    print("right: well done")
+
+
+def _of_a_slope(got: Any, expected: float) -> str:
+    if got is None:
+        return "Something is worked out and thrown away: `return` hands it over"
+    if got == 1 / expected:
+        return "It is upside down: you divide the run by the rise"
+    if got == -expected:
+        return "One of the two differences is taken the other way round: the second point comes first in both"
+    return "Which difference is the rise, and which the run?"
 
 
 def judge_plus(names: dict[str, Any]) -> None:
@@ -129,8 +153,77 @@ def _twice(names: dict[str, Any]) -> str:
     return found
 
 
+def judge_engine(names: dict[str, Any]) -> None:
+    """Say which rule the notebook's engine, `walk`, breaks; one that is not right is lent another."""
+    said = _engine(names["walk"])
+    print("right: newest first, added, summed, let go" if said is None else said)
+    if said is not None:
+        _lend(["walk"], "walk", names)
+
+
+def _engine(walk: Any) -> str | None:
+    from minilib.tensor import FREED, Function, apply, tensor
+
+    class Square(Function):
+        spoken = 0
+
+        def forward(self, x: Any) -> Any:
+            self.x = x
+            return x * x
+
+        def backward(self, grad: Any) -> Any:
+            self.spoken += 1
+            return 2 * self.x * grad
+
+    a, b = tensor([1.0, 2.0, 3.0], requires_grad=True), tensor([1.0, 1.0, 1.0], requires_grad=True)
+    data = tensor([2.0, 2.0, 2.0])
+    seed = np.ones(3)
+    try:
+        found = walk((a * a).function, seed)
+    except Exception as error:
+        return f"not yet: it stops with {type(error).__name__}: {error}"
+    if found is None:
+        return "not written yet"
+    if not isinstance(found, dict) or a not in found:
+        return "not yet: it should return a dictionary, in which each leaf finds its gradient"
+    if found[a].tolist() == [1.0, 2.0, 3.0]:
+        return "not yet. a * a tells a its share twice, and the second replaces the first. Shares add up"
+    if found[a].tolist() != [2.0, 4.0, 6.0]:
+        return f"not yet: the slope of a**2 is 2 a, at 1, 2 and 3; yours is {found[a]}"
+    try:
+        asked = Square()
+        square: Any = apply(asked, a)
+        late = walk((square * a + square).function, seed)[a].tolist()
+        total, product = a + b, a * b
+        shared = walk((product + total).function, seed)
+        row = walk((tensor([[1.0], [2.0]]) * a).function, np.ones((2, 3)))[a]
+        told = walk((a + data).function, seed)
+        square = deep = a * a
+        for _ in range(3000):
+            deep = -deep
+        in_the_end = walk(deep.function, seed)
+    except Exception as error:
+        return f"not yet: a**2 is right, and then it stops with {type(error).__name__}: {error}"
+    if asked.spoken > 1:
+        return "not yet: in a**3 + a**2 the square spoke before all that used it, then again. Newest first"
+    if late != [5.0, 16.0, 33.0]:
+        return f"not yet: the slope of a**3 + a**2 at 1, 2, 3 is 5, 16, 33; yours is {late}. Newest first"
+    to_a, to_b = shared[a].tolist(), shared[b].tolist()
+    if (to_a, to_b) != ([2.0, 2.0, 2.0], [2.0, 3.0, 4.0]) or seed.tolist() != [1.0, 1.0, 1.0]:
+        return "not yet: in ab + (a + b) an array was handed to two, and one of them wrote into it"
+    if row.shape != a.shape:
+        return f"not yet: a was repeated in two rows, and yours has shape {row.shape}: sum_to(share, shape)"
+    if data in told:
+        return "not yet: data without requires_grad were told something as well"
+    if set(in_the_end) != {a}:
+        return "not yet: what operations were told stays in the dictionary. pop it as they speak"
+    if square.function.saved is not FREED:
+        return "all numbers are right. But nobody lets go: f.saved = FREED, once f has spoken"
+    return None
+
+
 def _lend(members: list[str], name: str, names: dict[str, Any]) -> None:
-    """Put the course's own among the notebook's names."""
+    """Put the course's own into the notebook."""
     for part in parts(["reference"], only=members, known=names):
         part.run(names)
     print(f"(the lesson goes on with the {name} of minilib/reference.py; change yours, run both again)")

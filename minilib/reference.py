@@ -1,19 +1,20 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
-Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, chapters/03a_losses.ipynb,
-chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb, chapters/07b_scan.ipynb and
-solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
+Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
+chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb,
+chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
 
 import math
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from minilib.engine import Array, Shape
+from minilib.engine import FREED, Array, Function, Node, Shape
 from minilib.functional.scan import scan_loop
 
 # Scalars: a number that knows its derivative
@@ -140,6 +141,31 @@ def chain_attention(q: Any, k: Any, v: Any, mask: Any) -> Any:
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 + mask  # (..., T, S)
     exps = (scores - scores.amax(-1, keepdim=True).detach()).exp()
     return (exps / exps.sum(-1, keepdim=True)) @ v
+
+
+# The engine: newest first
+
+
+def walk(root: Function, seed: Array) -> dict[Node, Array]:
+    """The gradients of all leaves below the operation `root`, whose result has the gradient `seed`."""
+    grads: dict[Node, Array] = {root: seed}
+    queue = [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]  # the newest: all that use its result have spoken
+        shares = f.backward(grads.pop(f))
+        f.saved = FREED
+        for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+            if dx is None or not node.requires_grad:
+                continue
+            if dx.shape != node.shape:
+                dx = sum_to(dx, node.shape)
+            if node in grads:
+                grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
+            else:
+                grads[node] = dx
+                if isinstance(node, Function):
+                    heappush(queue, (-node.serial, node))
+    return grads
 
 
 # Gradients: what broadcasting had repeated

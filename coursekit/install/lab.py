@@ -19,7 +19,10 @@ START = "chapters/00_start_here.ipynb"
 # Else a kernel warns that others on the machine could read along.
 ENCRYPTED = "--KernelManager.transport_encryption=auto"
 # JupyterLab asks at its first start whether it may fetch news. The course starts offline, without a question.
-_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+_SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -50,6 +50,7 @@ from coursekit.pictures.mamba import (
 )
 from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
 from coursekit.pictures.memory import draw_echo, draw_price, draw_reach
+from coursekit.pictures.mountains import draw_mountains
 from coursekit.pictures.networks import (
     draw_confusion,
     draw_digits,

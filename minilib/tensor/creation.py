@@ -1,7 +1,4 @@
-"""Making tensors: constants, ranges, random numbers.
-
-Taught in chapters/02b_engine.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Making tensors: constants, ranges, random numbers."""
 
 from __future__ import annotations
 

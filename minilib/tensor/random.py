@@ -1,8 +1,4 @@
-"""Generators of random numbers.
-
-Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
-`make promote`.
-"""
+"""Generators of random numbers."""
 
 from __future__ import annotations
 

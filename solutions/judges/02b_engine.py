@@ -1,9 +1,7 @@
-"""Where many answers are right: a state of any form, and fewer bytes than the reference keeps."""
+"""Where many answers are right: gradients in hand, bytes that a graph keeps."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from coursekit.grading.compare import difference
@@ -11,25 +9,19 @@ from coursekit.grading.plain import plain
 
 BESIDE = 4096  # bytes that live besides, such as those of names
 
-# 2.11: where a generator stands
+# 2.11: gradients that wait
+
+A_FEW = 3
 
 
-def judge_state_hidden(name: str, expected: Any, got: Any) -> str | None:
-    """All numbers of NumPy's state, in any form: what is kept elsewhere is lost with the process."""
-    if name != "state":
+def judge_engine_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """A gradient or two more than the reference holds do no harm; those of all operations do."""
+    right, answer = plain(expected), plain(got)
+    if name != "gradients held at a time" or not isinstance(answer, int):
         return difference(expected, got, 1e-9)
-    text = json.dumps(got)
-    if all(str(number) in text for number in _numbers(plain(expected))):
+    if answer <= A_FEW:
         return None
-    return "does not hold all of the generator's state"
-
-
-def _numbers(state: Any) -> Iterator[int]:
-    for value in state.values() if isinstance(state, dict) else (state,):
-        if isinstance(value, dict):
-            yield from _numbers(value)
-        elif isinstance(value, int):
-            yield value
+    return f"{min(answer, 1000)} gradients are held at a time in a chain, where {right} will do"
 
 
 # 2.18: bytes kept, and runs of the function

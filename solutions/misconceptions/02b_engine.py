@@ -53,38 +53,45 @@ def longest_queue(root):
 -         for node in heappop(queue)[1].inputs:
 +         for node in f.inputs:
 
-# %% exercise=2.11 hint="You keep a part of the state. The generator also holds back half of a number that it has drawn: keep the whole dictionary."
-@add_to(Generator)
-def get_state(self):
-    return dict(self.numbers.bit_generator.state["state"])
+# %% exercise=2.11 hint="`+=` writes into the array that was told first, which may belong to somebody else too. Make a new array for the sum."
+-                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
++                 grads[node] += dx
 
+# %% exercise=2.11 hint="What is told a second time replaces what was told before. Shares add up."
+-                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
++                 grads[node] = dx
 
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers.bit_generator.state = {
-        "bit_generator": "PCG64",
-        "state": state,
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
+# %% exercise=2.11 hint="An operation speaks before others have told it their shares. The newest goes first: heappop gives the smallest, so -serial goes into the heap."
+-     queue = [(-root.serial, root)]
++     queue = [(root.serial, root)]
 
-# %% exercise=2.11 hint="set_state starts afresh. It should go on where get_state was called, after what had been drawn by then."
--     self.numbers.bit_generator.state = state
-+     self.manual_seed(0)
+-                     heappush(queue, (-node.serial, node))
++                     heappush(queue, (node.serial, node))
 
-# %% exercise=2.11 hint="You hand out the generator itself, which goes on drawing. A state is plain data that stays as it is."
--     return dict(self.numbers.bit_generator.state)
-+     return {"generator": self.numbers}
+# %% exercise=2.11 hint="An operation speaks before others have told it their shares. The newest goes first: heappop gives the smallest, so -serial goes into the heap."
+-         f = heappop(queue)[1]  # the newest: all that use its result have spoken
++         f = queue.pop(0)[1]
 
--     self.numbers.bit_generator.state = state
-+     self.numbers = state["generator"]
+-                     heappush(queue, (-node.serial, node))
++                     queue.append((-node.serial, node))
 
-# %% exercise=2.11 hint="bit_generator is NumPy's own object, which goes on drawing. The dictionary that JSON can hold is its attribute state."
--     return dict(self.numbers.bit_generator.state)
-+     return self.numbers.bit_generator
+# %% exercise=2.11 hint="A gradient keeps the shape of the result, though its input was smaller and was repeated. Sum it to the shape of the input."
+-             if dx.shape != node.shape:
+-                 dx = sum_to(dx, node.shape)
 
--     self.numbers.bit_generator.state = state
-+     self.numbers = np.random.Generator(state)
+# %% exercise=2.11 hint="All gradients are right, but operations hold on to what they saved: set `f.saved = FREED` once f has spoken."
+-         f.saved = FREED
+
+# %% exercise=2.11 hint="The gradients of operations stay in your dictionary after they were used. Take them out (pop) as their operations speak."
+-         shares = f.backward(grads.pop(f))
++         shares = f.backward(grads[f])
+
+-     return grads
++     return {node: dx for node, dx in grads.items() if not isinstance(node, Function)}
+
+# %% exercise=2.11 hint="Data that want no gradient have got one, too: look at requires_grad before you note a share."
+-             if dx is None or not node.requires_grad:
++             if dx is None:
 
 # %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
 def quotient(f, array, index, eps):

@@ -18,18 +18,29 @@ def longest_queue(root):
 
 
 # %% exercise=2.11
-import copy
-
-
-@add_to(Generator)
-def get_state(self):
-    return copy.deepcopy(self.numbers.bit_generator.state)
-
-
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers = np.random.default_rng()
-    self.numbers.bit_generator.state = state
+def walk(root, seed):
+    order, met, stack = [], {root}, [root]
+    while stack:
+        f = stack.pop()
+        order.append(f)
+        for node in f.inputs:
+            if isinstance(node, Function) and node not in met:
+                met.add(node)
+                stack.append(node)
+    order.sort(key=lambda f: f.serial, reverse=True)
+    told = {root: seed.copy()}
+    for f in order:
+        if f not in told:
+            continue
+        shares = f.backward(told.pop(f))
+        f.saved = FREED
+        if not isinstance(shares, tuple):
+            shares = (shares,)
+        for node, share in zip(f.inputs, shares):
+            if share is not None and node.requires_grad:
+                share = sum_to(share, node.shape)
+                told[node] = share.copy() if node not in told else told[node] + share
+    return told
 
 
 # %% exercise=2.12

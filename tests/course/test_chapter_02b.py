@@ -29,20 +29,25 @@ def walk_owned(root, seed):
 """,
     ),
     (
-        "2.11",  # a state that means nothing in another process
+        "2.11",
         """
-KEPT = []
+way_back = propagate
 
 
-@add_to(Generator)
-def get_state(self):
-    KEPT.append(dict(self.numbers.bit_generator.state))
-    return {"place": len(KEPT) - 1}
-
-
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers.bit_generator.state = KEPT[state["place"]]
+def walk(root, seed):
+    return {node: array for node, (array, _) in way_back(root, seed.copy()).items()}
+""",
+    ),
+    (
+        "2.11",
+        """
+def walk(root, seed):
+    grads, owned, queue = {root: seed}, set(), [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        accumulate(f, f.backward(grads.pop(f)), grads, owned, queue)
+        f.saved = FREED
+    return grads
 """,
     ),
 ]
@@ -52,17 +57,6 @@ def set_state(self, state):
 def test_the_given_engine_does_not_do_the_exercise():
     assert TestExercises.exercises.points(GIVEN) == [0] * len(GIVEN)
 
-
-STATE_AS_TEXT = """
-@add_to(Generator)
-def get_state(self):
-    return json.dumps(self.numbers.bit_generator.state)
-
-
-@add_to(Generator)
-def set_state(self, state):
-    self.numbers.bit_generator.state = json.loads(state)
-"""
 
 KEPT_OUTSIDE_OF_THE_GRAPH = """
 KEPT = []
@@ -90,9 +84,8 @@ def checkpoint(func, *inputs):
 
 
 @pytest.mark.thorough
-def test_a_state_may_have_any_form_and_memory_counts_wherever_it_is_kept():
-    answers = [("2.11", STATE_AS_TEXT), ("2.18", KEPT_OUTSIDE_OF_THE_GRAPH)]
-    assert TestExercises.exercises.points(answers) == [2, 2]
+def test_memory_counts_wherever_it_is_kept():
+    assert TestExercises.exercises.points([("2.18", KEPT_OUTSIDE_OF_THE_GRAPH)]) == [2]
 
 
 class TestExercises(ExerciseTests):

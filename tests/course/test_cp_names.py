@@ -98,8 +98,8 @@ def ours(path: str) -> bool:
     return True
 
 
-# For a GPU alone: warplens.through_cupy and its tests use them of the real CuPy.
-ONLY_CUPYS = {"RawModule", "cuda.UnownedMemory"}
+# For a GPU alone: warplens.through_cupy, minilib.interop.torch and their tests use them of the real CuPy.
+ONLY_CUPYS = {"RawModule", "cuda.ExternalStream", "cuda.UnownedMemory", "from_dlpack"}
 
 
 @pytest.mark.slow

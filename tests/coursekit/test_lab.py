@@ -352,7 +352,7 @@ def test_prepare_and_update_open_nothing(course: Course, opened: list[tuple[Path
 def test_settings_of_the_learner_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "settings" / "overrides.json"
     lab.write_settings(path)
-    assert "fetchNews" in path.read_text()
+    assert "fetchNews" in path.read_text() and "Markdown Preview" in path.read_text()
     path.write_text(json.dumps({}))
     lab.write_settings(path)
     assert path.read_text() == "{}"

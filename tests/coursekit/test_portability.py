@@ -17,7 +17,7 @@ import pytest
 from coursekit import notebooks
 from coursekit.course import Course
 from coursekit.make import exercises, promote
-from coursekit.needs import CELL_TAG
+from coursekit.needs import CELL_TAG, of_notebook
 from coursekit.notebooks import cuda_line
 
 ROOT = Path(__file__).parents[2]
@@ -96,12 +96,13 @@ def test_every_import_of_a_notebook_is_in_its_extra() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needs = [*project["dependencies"], *project["optional-dependencies"]["notebooks"]]
-    packages = {need.partition(">")[0].partition("=")[0] for need in needs}
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["notebooks"]]
+    packages = {need.partition(">")[0].partition("=")[0] for need in wanted}
     known = {IN_THE_EXTRA.get(name, name) for name in packages} | {"IPython"}  # by way of ipykernel
     own = {"minilib", "coursekit", "warplens"}
     for path in [*(ROOT / "chapters").glob("*.ipynb"), *(ROOT / "exercises").glob("*.ipynb")]:
-        assert imports_of(path) - set(sys.stdlib_module_names) - own <= known, path.name
+        asked = set(of_notebook(notebooks.read(path)))  # what its first cell asks the reader for
+        assert imports_of(path) - set(sys.stdlib_module_names) - own - asked <= known, path.name
 
 
 def imports_of(path: Path) -> set[str]:

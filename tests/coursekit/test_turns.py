@@ -1,235 +1,197 @@
-"""What the cell below a "Your turn" says of right answers and of wrong ones, and what it lends."""
+"""What the cells below a "Your turn" say of right answers and of mistakes."""
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any
 
-import numpy as np
 import pytest
 
 from coursekit import turns
-
-GRAD = np.arange(24.0).reshape(2, 3, 4)
-
-
-def sum_in_one_go(grad: Any, shape: Any) -> Any:
-    padded = (1,) * (grad.ndim - len(shape)) + tuple(shape)
-    axes = tuple(axis for axis, n in enumerate(padded) if n == 1)
-    return grad.sum(axis=axes, keepdims=True).reshape(shape)
-
-
-def sum_from_the_right(grad: Any, shape: Any) -> Any:
-    while grad.ndim > len(shape):
-        grad = grad.sum(axis=-1)
-    return sum_in_one_go(grad, shape)
-
-
-def mean_in_one_go(grad: Any, shape: Any) -> Any:
-    return sum_in_one_go(grad, shape) / (grad.size / max(1, np.prod(shape)))
-
-
-def lose_every_axis(grad: Any, shape: Any) -> Any:
-    padded = (1,) * (grad.ndim - len(shape)) + tuple(shape)
-    return grad.sum(axis=tuple(axis for axis, n in enumerate(padded) if n == 1))
-
-
-def row_by_row(shape: Any, index: Any, grad: Any) -> Any:
-    found = np.zeros(shape)
-    for row, share in zip(index, grad):
-        found[row] += share
-    return found
-
-
-def last_one_wins(shape: Any, index: Any, grad: Any) -> Any:
-    found = np.zeros(shape)
-    found[index] = grad
-    return found
-
-
-def all_at_once(shape: Any, index: Any, grad: Any) -> Any:
-    found = np.zeros(shape)
-    found[index] += grad
-    return found
-
-
-def in_order_of_picking(shape: Any, index: Any, grad: Any) -> Any:
-    return grad
-
-
-def matmul(backward: Any) -> dict[str, Any]:
-    def forward(self: Any, x: Any, y: Any) -> Any:
-        self.saved = x, y
-        return x @ y
-
-    return {"MatMul": type("MatMul", (), {"forward": forward, "backward": backward})}
-
-
-def nothing(*arguments: Any) -> None: ...
-
-
-def swapped(self: Any, grad: Any) -> Any:
-    return self.saved[0].T @ grad, grad @ self.saved[1].T
-
-
-def right_shapes_only(self: Any, grad: Any) -> Any:
-    x, y = self.saved
-    return np.ones_like(x), np.ones_like(y)
-
-
-def one_gradient(self: Any, grad: Any) -> Any:
-    return grad @ self.saved[1].T
-
-
-def both_gradients(self: Any, grad: Any) -> Any:
-    x, y = self.saved
-    return np.einsum("il,jl->ij", grad, y), np.einsum("ij,il->jl", x, grad)
+from minilib import tensor
+from minilib.reference import Value
 
 
 @pytest.mark.parametrize(
-    ("judge", "names"),
+    ("slope", "said"),
     [
-        (turns.judge_sum_to, {"sum_to": sum_in_one_go}),
-        (turns.judge_scatter, {"scatter_add": row_by_row}),
-        (turns.judge_matmul, matmul(both_gradients)),
+        (lambda x0, y0, x1, y1: (y1 - y0) / (x1 - x0), "right"),
+        (lambda x0, y0, x1, y1: (x1 - x0) / (y1 - y0), "yours is 0.3333333333333333. It is upside down"),
+        (lambda x0, y0, x1, y1: (y1 - y0) / (x0 - x1), "other way round"),
+        (lambda x0, y0, x1, y1: None, "`return` hands it over"),
+        (lambda x0, y0, x1, y1: y1 - y0, "the slope is 3, and yours is 6. Which difference is the rise"),
+        (lambda x0, y0, x1, y1: abs(y1 - y0) / (x1 - x0), "the slope is -2, and yours is 2.0"),
+        (lambda x0, y0, x1, y1: 1 / 0, "stops with ZeroDivisionError"),
     ],
 )
-def test_a_right_answer_stays(judge: Any, names: dict[str, Any], capsys: Any) -> None:
-    before = dict(names)
-    judge(names)
-    assert capsys.readouterr().out.startswith("right")
-    assert names == before
-    if "MatMul" in names:
-        assert names["MatMul"].backward is both_gradients
+def test_a_slope(slope: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_slope(slope)
+    assert said in capsys.readouterr().out
 
 
-def said(judge: Any, names: dict[str, Any], capsys: Any) -> str:
-    judge(names)
-    out: str = capsys.readouterr().out
-    assert out.startswith("not ")
-    return out
-
-
-def test_each_wrong_sum_is_named_and_replaced(capsys: Any) -> None:
-    found = set()
-    for wrong in (nothing, sum_from_the_right, mean_in_one_go, lose_every_axis):
-        names: dict[str, Any] = {"sum_to": wrong}
-        found.add(said(turns.judge_sum_to, names, capsys))
-        for shape in ((4,), (3, 1), (2, 1, 4), ()):
-            np.testing.assert_array_equal(names["sum_to"](GRAD, shape), sum_in_one_go(GRAD, shape))
-    assert len(found) == 4
-
-
-def test_each_wrong_scatter_is_named_and_replaced(capsys: Any) -> None:
-    index, grad = np.array([1, 1, 0]), np.arange(6.0).reshape(3, 2)
-    found = []
-    for wrong in (nothing, last_one_wins, all_at_once, in_order_of_picking):
-        names: dict[str, Any] = {"scatter_add": wrong}
-        found.append(said(turns.judge_scatter, names, capsys))
-        assert names["scatter_add"]((3, 2), index, grad).tolist() == [[4, 5], [2, 4], [0, 0]]
-    assert len(set(found)) == 3 and found[1] == found[2]  # `=` and `+=` lose the same shares
-
-
-def test_each_wrong_pair_of_gradients_is_named_and_replaced(capsys: Any) -> None:
-    found = set()
-    for wrong in (nothing, swapped, right_shapes_only, one_gradient):
-        names = matmul(wrong)
-        found.add(said(turns.judge_matmul, names, capsys))
-        f, x, y = names["MatMul"](), np.ones((2, 3)), np.arange(6.0).reshape(3, 2)
-        f.forward(x, y)
-        for got, want in zip(f.backward(np.eye(2)), both_gradients(f, np.eye(2)), strict=True):
-            np.testing.assert_array_equal(got, want)
-    assert len(found) == 4
+def plus(derivatives: Any) -> Any:
+    return lambda a, b: Value(a.data + b.data, "+", (a, b), derivatives(a, b))
 
 
 @pytest.mark.parametrize(
-    ("note", "right"),
+    ("plus", "said"),
     [
-        (((3,), (20,)), True),
-        ([[3], [20]], True),
-        (((3,), (5,)), False),  # numbers instead of bytes
-        (((3,), (16,)), False),  # a column
-        (((3,), (400,)), False),  # outside of the memory
-        (((3,), (-20,)), False),
-        (((3, 1), (20, 4)), False),
-        (20, False),
-        (..., False),
+        (plus(lambda a, b: (1.0, 1.0)), "right: Value has your +, and 2 + (-3) is -1"),
+        (plus(lambda a, b: (b.data, a.data)), "the derivatives of a product"),
+        (plus(lambda a, b: (2.0, 1.0)), "are not (2.0, 1.0)"),
+        (lambda a, b: None, "not written yet"),
+        (lambda a, b: Value(a.data - b.data), "yours is 5.0"),
+        (lambda a, b: Value(a.data + b.data, "+", (a,), (1.0,)), "yours remembers 1"),
+        (lambda a, b: a.dat + b.data, "stops with AttributeError"),
     ],
 )
-def test_a_note_is_read_where_it_stays_inside(note: Any, right: bool, capsys: Any) -> None:
-    x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    turns.judge_note(note, x, x.diagonal())
-    assert capsys.readouterr().out.startswith("right") == right
+def test_a_plus(
+    plus: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Value, "__add__", plus)
+    turns.judge_plus({"Value": Value})
+    assert said in capsys.readouterr().out
 
 
-def walk(steps: Any, grad: Any) -> Any:
-    if not steps:
-        return []
-    grad, *others = steps[-1].backward(grad)
-    return [*walk(steps[:-1], grad), *others]
+def in_order(value: Any) -> list[Any]:
+    """Inputs before what is made of them."""
+    found: dict[int, Any] = {}
+
+    def visit(one: Any) -> None:
+        if id(one) not in found:
+            for i in one.inputs:
+                visit(i)
+            found[id(one)] = one
+
+    visit(value)
+    return list(found.values())
 
 
-def forwards(steps: Any, grad: Any) -> Any:
-    for f in steps:
-        grad, *_ = f.backward(grad)
-    return []
+def speak(value: Any) -> None:
+    for i, derivative in zip(value.inputs, value.derivatives):
+        i.grad += derivative * value.grad
 
 
-def same_for_all(steps: Any, grad: Any) -> Any:
-    return [one for f in reversed(steps) for one in f.backward(grad)[1:]]
+def right(self: Any) -> None:
+    order = in_order(self)
+    for value in order:
+        value.grad = value.grad if not value.inputs else 0.0
+    self.grad = 1.0
+    for value in reversed(order):
+        speak(value)
 
 
-def last_first(steps: Any, grad: Any) -> Any:
-    return walk(steps, grad)[::-1]
+def never_afresh(self: Any) -> None:
+    self.grad = 1.0
+    for value in reversed(in_order(self)):
+        speak(value)
 
 
-def first_gradient(steps: Any, grad: Any) -> Any:
-    walk(steps, grad)
-    return [grad]
+def all_afresh(self: Any) -> None:
+    for value in in_order(self):
+        value.grad = 0.0
+    right(self)
 
 
-def test_a_walk_is_right_in_any_form_and_each_mistake_is_named(capsys: Any) -> None:
-    names: dict[str, Any] = {"backward": walk}
-    turns.judge_walk(names)
-    assert capsys.readouterr().out.startswith("right") and names["backward"] is walk
-    found = set()
-    for wrong in (nothing, forwards, same_for_all, last_first, first_gradient):
-        names = {"backward": wrong}
-        found.add(said(turns.judge_walk, names, capsys))
-        turns.judge_walk(names)
-        assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 5
+def each_path(self: Any, share: float = 1.0) -> None:
+    self.grad += share
+    for i, derivative in zip(self.inputs, self.derivatives):
+        each_path(i, derivative * share)
 
 
-class HastyAdd:
-    def forward(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def backward(self, grad: Any) -> Any:
-        return grad, grad
-
-
-class MeanAdd(HastyAdd):
-    def forward(self, x: Any, y: Any) -> Any:
-        self.shapes = x.shape, y.shape
-        return x + y
-
-    def backward(self, grad: Any) -> Any:
-        return tuple(mean_in_one_go(grad, shape) for shape in self.shapes)
+def as_met(self: Any) -> None:
+    self.grad = 1.0
+    queue = [self]
+    for value in queue:
+        speak(value)
+        queue += value.inputs
 
 
-class SumAdd(MeanAdd):
-    def backward(self, grad: Any) -> Any:
-        return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
+def once_as_met(self: Any) -> None:
+    self.grad = 1.0
+    queue = [self]
+    for value in queue:
+        speak(value)
+        queue += [i for i in value.inputs if all(i is not one for one in queue)]
 
 
-def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
-    found = set()
-    for wrong in (HastyAdd, MeanAdd):
-        names: dict[str, Any] = {"Add": wrong, "sum_to": sum_in_one_go}
-        found.add(said(turns.judge_add, names, capsys))
-        turns.judge_add(names)
-        assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 2
-    names = {"Add": SumAdd}
-    turns.judge_add(names)
-    assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd
+def overwrites(self: Any) -> None:
+    self.grad = 1.0
+    for value in reversed(in_order(self)):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad = derivative * value.grad
+
+
+def nothing(self: Any) -> None:
+    self.grad = 1.0
+
+
+@pytest.mark.parametrize(
+    ("backward", "said"),
+    [
+        (right, "called twice it gives 160, twice 80"),
+        (all_afresh, "called twice it gives 80 again"),
+        (never_afresh, "called twice it gives 272"),
+        (each_path, "walks each path by itself"),
+        (as_met, "112: b spoke twice"),
+        (once_as_met, "48: b spoke before c"),
+        (overwrites, "16: right order, but each value overwrites"),
+        (nothing, "nobody has passed it on"),
+        (lambda self: None, "not written yet"),
+        (lambda self: self.gard, "stops with AttributeError"),
+    ],
+)
+def test_a_backward(
+    backward: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Value, "backward", backward)
+    turns.judge_backward({"Value": Value})
+    assert said in capsys.readouterr().out
+
+
+# The engine of chapter 02b: the right one, and one that breaks each of its rules
+
+WALK = """
+def walk(root, seed):
+    grads, queue = {root: seed}, [(-root.serial, root)]
+    while queue:
+        f = heappop(queue)[1]
+        shares = f.backward(grads.pop(f))
+        f.saved = FREED
+        for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
+            if dx is None or not node.requires_grad:
+                continue
+            if dx.shape != node.shape:
+                dx = sum_to(dx, node.shape)
+            if node in grads:
+                grads[node] = grads[node] + dx
+            else:
+                grads[node] = dx
+                if isinstance(node, Function):
+                    heappush(queue, (-node.serial, node))
+    return grads
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "right: newest first, added, summed, let go"),
+        ("return grads", "pass", "not written yet"),
+        ("return grads", "return list(grads)", "return a dictionary"),
+        ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
+        ("grads[node] + dx", "dx", "Shares add up"),
+        ("(-node.serial, node)", "(node.serial, node)", "spoke before all that used it, then again"),
+        ("grads[node] = grads[node] + dx", "grads[node] += dx", "one of them wrote into it"),
+        ("sum_to(dx, node.shape)", "dx", "has shape (2, 3)"),
+        (" or not node.requires_grad", "", "data without requires_grad were told"),
+        ("grads.pop(f)", "grads[f]", "pop it as they speak"),
+        ("        f.saved = FREED\n", "", "nobody lets go"),
+    ],
+)
+def test_an_engine(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {name: getattr(tensor, name) for name in ("FREED", "Function", "sum_to")}
+    names |= {"heappop": heappop, "heappush": heappush}
+    exec(WALK.replace(old, new) if old else WALK, names)
+    turns.judge_engine(names)
+    assert said in capsys.readouterr().out

@@ -25,6 +25,7 @@ from hypothesis import Phase, given, settings
 from tensor_cases import CASES, Case
 
 import minilib.tensor as lib
+from minilib import reference
 from minilib.tensor import (
     DEVICES,
     Device,
@@ -55,6 +56,27 @@ def test_a_tensor_times_itself() -> None:
     x = leaf(3.0)
     (x * x).backward()
     assert x.grad.tolist() == [6.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_engine_of_the_lesson_finds_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shapes = [(3, 4), (4,), (3, 1), (3, 4), ()]
+    leaves = [tensor(rng.uniform(0.5, 1.5, size=s), requires_grad=i > 0) for i, s in enumerate(shapes)]
+
+    def out() -> Tensor:
+        draw, values = np.random.default_rng(seed), list(leaves)
+        for _ in range(15):
+            one, other = (values[k] for k in draw.integers(0, len(values), size=2))
+            values.append([one + other, one * other, (one - other).tanh()][draw.integers(3)])
+        return sum(values[5:], values[-1])
+
+    first = rng.uniform(0.5, 1.5, size=out().shape)
+    expected = lib.propagate(out().function, first)
+    found = reference.walk(out().function, first)
+    assert set(found) == {node for node in expected if node.requires_grad}
+    for node, array in found.items():
+        np.testing.assert_allclose(array, expected[node][0], rtol=1e-12)
 
 
 def test_a_diamond() -> None:
