@@ -12,7 +12,6 @@ from coursekit.pictures.arrays import (
     draw_products,
     draw_scattered,
     draw_sums,
-    draw_views,
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
 from coursekit.pictures.compiled import compiled
@@ -79,6 +78,7 @@ from coursekit.pictures.products import draw_columns, draw_limits, draw_register
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.scalars import Film, draw_film, draw_speakers
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
+from coursekit.pictures.shapes import draw_ribbon, draw_round_trip, draw_tables
 from coursekit.pictures.shipping import draw_asked, draw_compiled, draw_streams, draw_tag
 from coursekit.pictures.states import (
     draw_answers,

@@ -1,8 +1,8 @@
-"""Pictures of chapter 02: where an array's numbers lie, where gradients go, and who waits in the heap."""
+"""Pictures of chapter 02: what broadcasting repeats, where gradients go, and who waits in the heap."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -15,31 +15,6 @@ from coursekit.pictures.plots import BLUE, GLOW, GREY, INK, PALE, SAND
 DARK = "#56616c"
 ARROW = {"arrowstyle": "->", "color": GLOW}
 LENGTHS = {1.2: "n", 2.0: "k", 3.0: "m"}  # of the sides of matrices
-
-
-def draw_views(views: Mapping[str, Any], base: Any) -> None:
-    """The cells of `base` from left to right; below, each view's numbers in reading order, a row each."""
-    _, axes = plt.subplots(1, len(views), figsize=(10, 2.6))
-    for ax, (name, view) in zip(axes, views.items()):
-        _draw_view(ax, name, view, base)
-    axes[0].set_ylabel("order of reading, down", fontsize=8)
-    plt.show()
-
-
-def _draw_view(ax: Any, name: str, view: Any, base: Any) -> None:
-    start = base.__array_interface__["data"][0]
-    first = view.__array_interface__["data"][0] - start
-    steps = sum(grid * stride for grid, stride in zip(np.indices(view.shape), view.strides))
-    cells = np.ravel(first + steps) // base.itemsize
-    ax.plot(cells, range(len(cells)), color=GREY, zorder=1)
-    ax.scatter(cells, range(len(cells)), s=70, color=BLUE, zorder=2)
-    for cell in range(base.size):
-        used = cell in cells
-        box = {"boxstyle": "square,pad=0.45", "fc": PALE if used else "white", "ec": GREY}
-        ax.text(cell, -1.6, cell, ha="center", va="center", color=INK if used else GREY, bbox=box)
-    ax.set(xlim=(-0.7, base.size - 0.3), ylim=(6, -2.5), xticks=[], yticks=[])
-    ax.set_title(f"{name}\nshape {view.shape}, strides {view.strides}", fontsize=9)
-    ax.spines[:].set_visible(False)
 
 
 def draw_broadcast(column: Any, row: Any) -> None:

@@ -1,7 +1,4 @@
-"""Operations run on tensors, and remembered.
-
-Taught in chapters/02a_arrays.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Operations run on tensors, and remembered."""
 
 from __future__ import annotations
 

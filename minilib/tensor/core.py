@@ -1,7 +1,7 @@
 """Arrays that know their gradient.
 
-Taught in chapters/02a_arrays.ipynb, chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they
-export is edited there, then `make promote`.
+Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
+`make promote`.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ class Div(Function):
         return grad / y, -x / (y * y) + 0 * grad
 
 # %% exercise=2.3 hint="This is still the given code: it sums the last axes away, but the axes that broadcasting adds stand in front."
-def unbroadcast(grad, shape):
-    return unbroadcast_with_a_bug(grad, shape)
+-         grad = grad.sum(axis=0)
++         grad = grad.sum(axis=-1)
 
 # %% exercise=2.3 hint="Broadcasting may have added more than one axis. Sum until there are as many as before."
 -     while grad.ndim > len(shape):
@@ -126,7 +126,7 @@ def unbroadcast(grad, shape):
         grad = grad.sum(axis=0)
     return grad.sum(axis=tuple(axis for axis, length in enumerate(shape) if length == 1))
 
-# %% exercise=2.3 hint="This calls the engine's sum_to, which is finished. The exercise is to mend the function below: copy it, and change its one wrong line."
+# %% exercise=2.3 hint="This calls the engine's sum_to, which is finished. The exercise is to mend the function below: change its one wrong line."
 def unbroadcast(grad, shape):
     return sum_to(grad, shape)
 

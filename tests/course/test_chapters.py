@@ -20,7 +20,7 @@ PICTURES = {"image/png", "image/svg+xml"}
 LONGEST = {"02b_engine": 35, "03d_training": 26}
 CELLS = {
     "01_scalar": 36,
-    "02a_arrays": 82,
+    "02a_arrays": 47,
     "03a_losses": 87, "03b_modules": 99, "03c_optimisers": 81, "03d_training": 89,
 }  # fmt: skip
 
