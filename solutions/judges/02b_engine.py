@@ -1,4 +1,4 @@
-"""Where many answers are right: gradients in hand, bytes that a graph keeps."""
+"""Where many answers are right: bytes that a graph keeps, in whatever order it is run again."""
 
 from __future__ import annotations
 
@@ -8,21 +8,6 @@ from coursekit.grading.compare import difference
 from coursekit.grading.plain import plain
 
 BESIDE = 4096  # bytes that live besides, such as those of names
-
-# 2.11: gradients that wait
-
-A_FEW = 3
-
-
-def judge_engine_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """A gradient or two more than the reference holds do no harm; those of all operations do."""
-    right, answer = plain(expected), plain(got)
-    if name != "gradients held at a time" or not isinstance(answer, int):
-        return difference(expected, got, 1e-9)
-    if answer <= A_FEW:
-        return None
-    return f"{min(answer, 1000)} gradients are held at a time in a chain, where {right} will do"
-
 
 # 2.18: bytes kept, and runs of the function
 
