@@ -1020,7 +1020,7 @@ def test_broadcast_gradients_are_summed_by_the_engine() -> None:
         (lambda: tensor([1.0]) + np.ones(1), r"tensor\("),
         (lambda: lib.zeros(2) + lib.zeros(3), r"Add.*\(2,\).*\(3,\)"),
         (lambda: lib.zeros(0).amax(), "Extreme|amax"),
-        (lambda: tensor([1.0]).to("cuda:7"), "cuda:7"),
+        (lambda: tensor([1.0]).to("cuda:7"), "no device .cuda"),
         (lambda: where(tensor([1]), 1, 2), "booleans.*int64"),
         (lambda: lib.rand(2, dtype=np.float16), "float32 or float64"),
     ],

@@ -306,11 +306,9 @@ def test_an_exported_program_keeps_an_operator_as_one_node() -> None:
 @pytest.mark.slow
 def test_a_gpt_block_with_our_operators_is_that_of_transformers(road: str) -> None:
     transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
-    from transformers.models.gpt2 import modeling_gpt2
-
     torch.manual_seed(0)
-    config = transformers.GPT2Config(n_embd=12, n_head=3, attn_implementation="eager")
-    block = modeling_gpt2.GPT2Block(config, layer_idx=0).eval()  # no dropout
+    config = transformers.GPT2Config(n_layer=1, n_embd=12, n_head=3, attn_implementation="eager")
+    block = transformers.GPT2Model(config).h[0].eval()  # no dropout
     x = torch.randn(2, 7, 12, requires_grad=True)
 
     def norm(layer: Any, x: Any) -> Any:
@@ -334,11 +332,9 @@ def test_a_gpt_block_with_our_operators_is_that_of_transformers(road: str) -> No
 @pytest.mark.slow
 def test_a_mamba_block_with_our_operators_is_that_of_transformers(road: str) -> None:
     transformers = pytest.importorskip("transformers", reason="`make test-all` installs transformers")
-    from transformers.models.mamba import modeling_mamba
-
     torch.manual_seed(0)
     config = transformers.MambaConfig(hidden_size=12, state_size=4, time_step_rank=3, num_hidden_layers=1)
-    block = modeling_mamba.MambaBlock(config, layer_idx=0)
+    block = transformers.MambaModel(config).layers[0]  # a block by itself is memory as it was found
     mixer, eps = block.mixer, block.norm.variance_epsilon
     x = torch.randn(2, 35, 12, requires_grad=True)
 
