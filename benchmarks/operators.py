@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.scan import loop_over_unbind
 from benchmarks.sidebyside import Call, Case, Suite, main
 
 TOKENS, WIDTH, STATE = 512, 512, 16
@@ -47,7 +48,7 @@ def minilib(threads: int) -> Library:
 
 def pytorch(threads: int) -> Library:
     torch = torch_of(threads)
-    return Library(loop, torch.library, torch, kept())
+    return Library(loop_over_unbind, torch.library, torch, kept())
 
 
 def kept() -> Any:
@@ -79,19 +80,6 @@ def ours(*tensors: Any) -> Any:
 
     y, _ = torch.ops.minilib.selective_scan(*tensors)
     return y
-
-
-def loop(x: Any, delta: Any, A: Any, B: Any, C: Any, D: Any) -> Any:
-    """All tokens' exp and products at once, then a step after the other over `unbind`."""
-    import torch
-
-    a = torch.exp(delta.unsqueeze(-1) * A)  # (B, T, E, N)
-    b = (delta * x).unsqueeze(-1) * B.unsqueeze(2)
-    h, states = torch.zeros_like(b[:, 0]), []
-    for now, come in zip(a.unbind(1), b.unbind(1)):
-        h = now * h + come
-        states.append(h)
-    return torch.einsum("bten,btn->bte", torch.stack(states, 1), C) + D * x
 
 
 def inputs() -> list[Any]:

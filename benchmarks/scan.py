@@ -81,6 +81,19 @@ def minilib(threads: int) -> Library:
     return Library(forward, both, kept)
 
 
+def loop_over_unbind(x: Any, delta: Any, A: Any, B: Any, C: Any, D: Any) -> Any:
+    """The scan in PyTorch: all tokens' exp and products at once, then a step after the other."""
+    import torch
+
+    a = torch.exp(delta.unsqueeze(-1) * A)  # (B, T, E, N)
+    b = (delta * x).unsqueeze(-1) * B.unsqueeze(2)
+    h, states = torch.zeros_like(b[:, 0]), []
+    for now, come in zip(a.unbind(1), b.unbind(1)):
+        h = now * h + come
+        states.append(h)
+    return torch.einsum("bten,btn->bte", torch.stack(states, 1), C) + D * x
+
+
 def pytorch(threads: int) -> Library:
     try:
         import torch
@@ -88,21 +101,12 @@ def pytorch(threads: int) -> Library:
         sys.exit("error: PyTorch is missing: `make test-all` installs it")
     torch.set_num_threads(threads)
 
-    def scan(x: Any, delta: Any, A: Any, B: Any, C: Any, D: Any) -> Any:
-        a = torch.exp(delta.unsqueeze(-1) * A)  # (B, T, E, N)
-        b = (delta * x).unsqueeze(-1) * B.unsqueeze(2)
-        h, states = torch.zeros_like(b[:, 0]), []
-        for now, come in zip(a.unbind(1), b.unbind(1)):
-            h = now * h + come
-            states.append(h)
-        return torch.einsum("bten,btn->bte", torch.stack(states, 1), C) + D * x
-
     def forward(arrays: list[Any]) -> Call:
         tensors = [torch.from_numpy(array) for array in arrays]
 
         def call() -> Any:
             with torch.no_grad():
-                return scan(*tensors).numpy()
+                return loop_over_unbind(*tensors).numpy()
 
         return call
 
@@ -113,7 +117,7 @@ def pytorch(threads: int) -> Library:
         def call() -> Any:
             for each in tensors:
                 each.grad = None
-            scan(*tensors).backward(one)
+            loop_over_unbind(*tensors).backward(one)
             return np.concatenate([each.grad.numpy().ravel() for each in tensors])
 
         return call

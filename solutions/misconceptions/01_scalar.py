@@ -185,101 +185,26 @@ def backward(self):
             i.grad += derivative * value.grad
 
 # %% exercise=1.7 hint="This is still the given code. A value that is used twice by one operation will be told twice, but you count one arrow."
-def backward_by_counting(root):
-    waiting = Counter()
-    seen, stack = {root}, [root]
-    while stack:
-        value = stack.pop()
-        for i in set(value.inputs):
-            waiting[i] += 1
-            if i not in seen:
-                seen.add(i)
-                stack.append(i)
-                if i.op:
-                    i.grad = 0.0
-
-    root.grad = 1.0
-    ready = [root]
-    while ready:
-        value = ready.pop()
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
-            waiting[i] -= 1
-            if waiting[i] == 0:
-                ready.append(i)
+-         for i in value.inputs:
++         for i in set(value.inputs):
+              waiting[i] += 1
 
 # %% exercise=1.7 hint="This calls another backward, which is finished. The exercise is to mend the function below: change its one wrong line."
 def backward_by_counting(root):
     root.backward()
 
 # %% exercise=1.7 hint="You let a value speak each time that it is told something. It must wait until its count is down to zero."
-def backward_by_counting(root):
-    waiting = Counter()
-    seen, stack = {root}, [root]
-    while stack:
-        value = stack.pop()
-        for i in value.inputs:
-            waiting[i] += 1
-            if i not in seen:
-                seen.add(i)
-                stack.append(i)
-                if i.op:
-                    i.grad = 0.0
-
-    root.grad = 1.0
-    ready = [root]
-    while ready:
-        value = ready.pop()
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
-            waiting[i] -= 1
-            ready.append(i)
+-             if waiting[i] == 0:
+-                 ready.append(i)
++             ready.append(i)
 
 # %% exercise=1.7 hint="The gradients of operations must be cleared before the pass, or a second backward sends the first one's again."
-def backward_by_counting(root):
-    waiting = Counter()
-    seen, stack = {root}, [root]
-    while stack:
-        value = stack.pop()
-        for i in value.inputs:
-            waiting[i] += 1
-            if i not in seen:
-                seen.add(i)
-                stack.append(i)
-
-    root.grad = 1.0
-    ready = [root]
-    while ready:
-        value = ready.pop()
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad += derivative * value.grad
-            waiting[i] -= 1
-            if waiting[i] == 0:
-                ready.append(i)
+-                 if i.op:
+-                     i.grad = 0.0
 
 # %% exercise=1.7 hint="Gradients add up. You overwrite what another arrow has brought."
-def backward_by_counting(root):
-    waiting = Counter()
-    seen, stack = {root}, [root]
-    while stack:
-        value = stack.pop()
-        for i in value.inputs:
-            waiting[i] += 1
-            if i not in seen:
-                seen.add(i)
-                stack.append(i)
-                if i.op:
-                    i.grad = 0.0
-
-    root.grad = 1.0
-    ready = [root]
-    while ready:
-        value = ready.pop()
-        for i, derivative in zip(value.inputs, value.derivatives):
-            i.grad = derivative * value.grad
-            waiting[i] -= 1
-            if waiting[i] == 0:
-                ready.append(i)
+-             i.grad += derivative * value.grad
++             i.grad = derivative * value.grad
 
 # %% exercise=1.8 hint="These are n - 1 multiplications. To halve the way: x**10 is the square of x**5, and that you need only once."
 def whole_power(x, n):

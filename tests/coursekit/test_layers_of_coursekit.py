@@ -21,6 +21,7 @@ ROOMS = {
     "shared": set(),
     "box": set(),  # what enters the grader's box sees nothing but itself
     "pictures": set(),  # what lessons and rewards draw with
+    "turns": {"shared"},  # what a lesson says to what its reader wrote
     "install": {"shared"},
     "make": {"shared"},
     "grading": {"shared", "box", "make"},

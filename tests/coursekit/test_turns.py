@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+import inspect
 from typing import Any
 
 import pytest
 
 from coursekit import turns
-from minilib import tensor
+from minilib import reference
 from minilib.reference import Value
 
 
@@ -151,32 +151,11 @@ def test_a_backward(
 
 # The engine of chapter 02b: the right one, and one that breaks each of its rules
 
-WALK = """
-def walk(root, seed):
-    grads, queue = {root: seed}, [(-root.serial, root)]
-    while queue:
-        f = heappop(queue)[1]
-        shares = f.backward(grads.pop(f))
-        f.saved = FREED
-        for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-            if dx is None or not node.requires_grad:
-                continue
-            if dx.shape != node.shape:
-                dx = sum_to(dx, node.shape)
-            if node in grads:
-                grads[node] = grads[node] + dx
-            else:
-                grads[node] = dx
-                if isinstance(node, Function):
-                    heappush(queue, (-node.serial, node))
-    return grads
-"""
-
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("", "", "right: newest first, added, summed, let go"),
+        ("walk", "walk", "right: newest first, added, summed, let go"),
         ("return grads", "pass", "not written yet"),
         ("return grads", "return list(grads)", "return a dictionary"),
         ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
@@ -190,8 +169,7 @@ def walk(root, seed):
     ],
 )
 def test_an_engine(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    names = {name: getattr(tensor, name) for name in ("FREED", "Function", "sum_to")}
-    names |= {"heappop": heappop, "heappush": heappush}
-    exec(WALK.replace(old, new) if old else WALK, names)
+    names = {**vars(reference)}
+    exec(inspect.getsource(reference.walk).replace(old, new), names)
     turns.judge_engine(names)
     assert said in capsys.readouterr().out

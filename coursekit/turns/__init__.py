@@ -1,0 +1,15 @@
+"""What the cell below a "Your turn" says: right, or which mistake it is."""
+
+# ruff: noqa: F401
+# mypy: implicit-reexport
+
+from coursekit.turns.arrays import (
+    judge_add,
+    judge_matmul,
+    judge_note,
+    judge_scatter,
+    judge_sum_to,
+    judge_walk,
+)
+from coursekit.turns.engine import judge_engine
+from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope

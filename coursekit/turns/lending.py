@@ -1,0 +1,34 @@
+"""What all turns share: trying what a reader wrote, saying what it is, and lending what is not right yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from coursekit.given import parts
+
+
+def tried(f: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
+    """What `f` returns, or what to say instead."""
+    try:
+        found = f(*arguments)
+    except Exception as error:
+        return None, f"not yet: it stops with {type(error).__name__}: {error}"
+    return found, "not written yet" if found is None else None
+
+
+def told(wrong: str | None, right: str) -> bool:
+    """Say `wrong`, or `right` where nothing is wrong; whether all is right."""
+    print(wrong or right)
+    return wrong is None
+
+
+def lend(members: list[str], name: str, names: dict[str, Any]) -> None:
+    """Put the course's own into the notebook, or into its class."""
+    for part in parts(["reference"], only=members, known=names):
+        part.run(names)
+    tell_lent(f"{name} of minilib/reference.py")
+
+
+def tell_lent(name: str) -> None:
+    print(f"(the lesson goes on with the {name}; change yours, run both again)")

@@ -1,0 +1,145 @@
+"""Chapters 00 and 01: a slope, a sum, `backward`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coursekit.turns.lending import lend, told
+
+
+def judge_slope(slope: Any) -> None:
+    """Say what is wrong with chapter 00's `slope`, which is asked for two lines."""
+    for line, expected in (((0, 0, 2, 6), 3.0), ((1, 5, 3, 1), -2.0)):
+        try:
+            got = slope(*line)
+        except Exception as error:
+            print(f"not yet: it stops with {type(error).__name__}: {error}")
+            return
+        if got != expected:
+            x0, y0, x1, y1 = line
+            asked = f"from ({x0}, {y0}) to ({x1}, {y1}) the slope is {expected:g}"
+            print(f"not yet: {asked}, and yours is {got}. {_of_a_slope(got, expected)}")
+            return
+    print("right: well done")
+
+
+def _of_a_slope(got: Any, expected: float) -> str:
+    if got is None:
+        return "Something is worked out and thrown away: `return` hands it over"
+    if got == 1 / expected:
+        return "It is upside down: you divide the run by the rise"
+    if got == -expected:
+        return "One of the two differences is taken the other way round: the second point comes first in both"
+    return "Which difference is the rise, and which the run?"
+
+
+def judge_plus(names: dict[str, Any]) -> None:
+    """Say what is wrong with the `+` of the notebook's `Value`; one that is not right is lent."""
+    a, b = (names["Value"](number) for number in (2.0, -3.0))
+    if not told(_plus(a, b), "right: Value has your +, and 2 + (-3) is -1"):
+        lend(["Value.__add__"], "+", names)
+
+
+def _plus(a: Any, b: Any) -> str | None:
+    try:
+        c = a + b
+    except Exception as error:
+        return f"not yet: a + b stops with {type(error).__name__}: {error}"
+    if c is None or c is ...:
+        return "not written yet"
+    if getattr(c, "data", None) != -1.0:
+        return f"not yet: 2 + (-3) should be a Value of -1; yours is {getattr(c, 'data', c)}"
+    if a.data != 2.0:
+        return "not yet: you changed a itself, and others may still need its old number. Make a new Value"
+    if len(c.inputs) != 2:
+        return f"not yet: a sum has two inputs, and yours remembers {len(c.inputs)}: (self, other)"
+    if tuple(c.derivatives) != (1.0, 1.0):
+        if tuple(c.derivatives) == (b.data, a.data):
+            return "not yet: these are the derivatives of a product. A summand grows by 1: and the sum?"
+        return f"not yet: the local derivatives of a sum are not {tuple(c.derivatives)}"
+    return None
+
+
+def judge_backward(names: dict[str, Any]) -> None:
+    """Say which mistake a `backward` makes where a value is used by two others; lend one if need be."""
+    if told(_order(names), "80: right. From here on the gradients of this chapter are your own work"):
+        print(_twice(names))
+    else:
+        lend(["Value.backward", "topological_order"], "backward", names)
+
+
+def _short_and_long(Value: Any) -> tuple[Any, Any, Any, Any]:
+    a = Value(2.0)
+    b = a * a
+    c = b * a
+    return a, b, c, b * c
+
+
+def _order(names: dict[str, Any]) -> str | None:
+    a, b, c, d = _short_and_long(names["Value"])
+    if not hasattr(d, "backward"):
+        return "not written yet"
+    try:
+        d.backward()
+    except Exception as error:
+        return f"not yet: it stops with {type(error).__name__}: {error}"
+    if not (a.grad or b.grad or c.grad):
+        started = "d.grad is 1, but nobody has passed it on" if d.grad else "not written yet"
+        return started if d.grad != 1.0 else f"not yet: {started}"
+    mistakes = {
+        112.0: "112: b spoke twice, and the second time it repeated what it had said already",
+        48.0: "48: b spoke before c had told it anything, so a heard only a part",
+        16.0: "16: right order, but each value overwrites what its inputs were told before. Which sign adds?",
+        64.0: "64: something was overwritten or lost. Compare with += in `speak`",
+    }
+    if a.grad != 80.0:
+        return f"not yet. {mistakes.get(a.grad, f'a.grad is {a.grad:g}, and should be 80')}"
+    if (b.grad, c.grad) != (16.0, 4.0):
+        return f"not yet: a.grad is right, but b.grad and c.grad are {b.grad:g} and {c.grad:g}, not 16 and 4"
+    asked = _reads(names["Value"])
+    if asked > 200:
+        return (
+            f"80, but at a price: for 13 values it asked {asked:,} times for inputs, since it walks "
+            "each path by itself. Let each value speak once"
+        )
+    return None
+
+
+def _reads(Value: Any) -> int:
+    """How often `backward` asks for inputs where 12 squarings lie below it: 13 values, 4,096 paths."""
+    asked = 0
+
+    class Counted(Value):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal asked
+            asked += name == "inputs"
+            return super().__getattribute__(name)
+
+    x = Counted(1.0)
+    for _ in range(12):
+        x = Counted(x.data * x.data, "*", (x, x), (x.data, x.data))
+    asked = 0
+    x.backward()
+    return asked
+
+
+def _twice(names: dict[str, Any]) -> str:
+    a, *_, d = _short_and_long(names["Value"])
+    d.backward()
+    d.backward()
+    if a.grad == 160.0:
+        found = "called twice it gives 160, twice 80: leaves add up, operations start afresh"
+    elif a.grad == 80.0:
+        found = (
+            "called twice it gives 80 again: you clear the leaves too, which others may still want to add to"
+        )
+    else:
+        found = f"called twice it gives {a.grad:g}: operations hold what the first call left in them"
+    x = y = names["Value"](1.0)
+    for _ in range(3000):
+        y = y + x
+    try:
+        y.backward()
+    except RecursionError:
+        found += "\nsums of 1,000 numbers are too deep for it, since it calls itself; here that is no harm"
+    return found
