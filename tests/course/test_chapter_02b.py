@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from graded import Exercises, ExerciseTests
+
+from coursekit.pictures import draw_mountains
+from minilib.tensor import randn
 
 # What the box holds, called instead of written, and by the name that it had when the answer was run.
 GIVEN = [
@@ -63,6 +68,13 @@ def checkpoint(func, *inputs):
 @pytest.mark.thorough
 def test_memory_counts_wherever_it_is_kept():
     assert TestExercises.exercises.points([("2.18", KEPT_OUTSIDE_OF_THE_GRAPH)]) == [2]
+
+
+def test_the_mountain_is_lowest_with_about_as_many_stretches_as_layers_in_each():
+    weights = [randn(64, 64, requires_grad=True) for _ in range(25)]
+    alts = [draw_mountains(weights, randn(512, 64), [count]).alt for count in (1, 5, 25)]
+    one, five, each = (float(*re.findall(r"highest ([\d.]+) MB", alt)) for alt in alts)
+    assert five < 0.6 * min(one, each)
 
 
 class TestExercises(ExerciseTests):
