@@ -6,7 +6,7 @@ import copy
 import os
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ def _execute(notebook: NotebookNode, folder: Path, course: Course) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(client.execute, env=environment(course), cleanup_kc=True)
         try:
+            while not running.done():  # by the second: a Ctrl-C that another thread has caught wakes nobody
+                wait([running], timeout=1)
             running.result()
         except KeyboardInterrupt:
             process = getattr(kernel.provisioner, "process", None)

@@ -245,7 +245,10 @@ def test_where_a_step_fails_everything_is_as_before(course: Course, old: str, ne
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Path) -> None:
+@pytest.mark.parametrize("caught_by", ["any thread", "another thread"])
+def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Path, caught_by: str) -> None:
+    if caught_by == "another thread" and not hasattr(signal, "pthread_kill"):
+        pytest.skip("signals of POSIX")
     made, before = desk(course), state(course)
     running = tmp_path / "running"
     change(
@@ -257,7 +260,10 @@ def test_ctrl_c_stops_a_run_and_nothing_is_written(course: Course, tmp_path: Pat
     def interrupt() -> None:
         while not running.exists():
             time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
+        if caught_by == "another thread":
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        else:
+            os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
     started = time.monotonic()
