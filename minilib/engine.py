@@ -90,6 +90,7 @@ class Function:
     view = False  # True: the result may share the memory of the input
     xp: Any = np  # the array module of the inputs
     hooks: list[Callable[[Tensor], Tensor | None]] | None = None
+    pair: Pair | None = None  # the kernels of its own that ran forward: backward is theirs, too
     serial: int
     shape: Shape
     dtype: np.dtype[Any]
@@ -466,14 +467,8 @@ def _on_device(f: Function, arrays: list[Array]) -> Array:
     if made is NotImplemented:
         made = f.forward(*arrays)
     else:
-        vars(f)["pair"] = pair  # backward must come from the same pair: only it knows what forward has saved
+        f.pair = pair  # backward must come from the same pair: only it knows what forward has saved
     return made if type(made) in DEVICES else device.xp.asarray(made)  # NumPy's scalars become arrays
-
-
-def _backward_on_device(f: Function, gradient: Array) -> Any:
-    """Run the backward of `f`: of the pair that ran its forward, or else its own."""
-    pair: Pair | None = vars(f).get("pair")
-    return f.backward(gradient) if pair is None else pair.backward(f, gradient)
 
 
 # Backward
@@ -523,8 +518,7 @@ def propagate(
             continue
         if f.saved is FREED or f.serial < _writes.last:  # one comparison rules out a write, mostly
             refuse_unusable(f)
-        on_cpu = type(gradient) is np.ndarray
-        grad_inputs = f.backward(gradient) if on_cpu else _backward_on_device(f, gradient)
+        grad_inputs = f.backward(gradient) if f.pair is None else f.pair.backward(f, gradient)
         if f.saved and not retain_graph:
             f.saved = FREED  # activations are most of a training step's memory: let go as soon as possible
         if ancestors is not None:

@@ -12,7 +12,6 @@ from minilib import names as _names
 from minilib import operations as _operations
 from minilib import parallel as _parallel
 from minilib.engine import *  # noqa: F403
-from minilib.engine import _backward_on_device as _backward_on_device
 from minilib.engine import _clock as _clock
 from minilib.engine import _on_device as _on_device
 from minilib.engine import _writes as _writes

@@ -37,6 +37,8 @@ __all__ = ["apply", "matmul", "weak"]
 # `Tensor(data)` would check what an operation has made, again at each operation.
 _new = object.__new__
 
+_compiled = DEVICES[np.ndarray].pairs  # empty, unless minilib.compiled was imported
+
 
 def apply(f: Function, *tensors: Tensor) -> Tensor:
     """Run `f` on the arrays of `tensors`, and remember it where somebody wants a gradient."""
@@ -47,7 +49,7 @@ def apply(f: Function, *tensors: Tensor) -> Tensor:
     f.inputs = tuple([t._function or t for t in tensors])
     arrays = [t.data for t in tensors]
     try:
-        if type(arrays[0]) is np.ndarray:
+        if type(arrays[0]) is np.ndarray and type(f) not in _compiled:
             data = f.forward(*arrays)
             if type(data) not in DEVICES:  # NumPy makes scalars of 0-d results
                 data = np.asarray(data)

@@ -55,6 +55,7 @@ ROOMS = {
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
+    "compiled/": "numpy numba engine operations tensor functional/ optim parallel",  # imported by nobody
     "meta": "numpy engine",
     "dims": "",
     "dag": "",

@@ -1,0 +1,178 @@
+"""Curves: each number by itself, and its derivative worked out while it is at hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from minilib.compiled.loops import compiled, exp, loop, over, plain
+from minilib.compiled.pairs import pair
+from minilib.functional.activations import ERF, GELU, Gated, SiLU, Softplus, TanhGELU
+from minilib.operations import Exp, Sigmoid
+from minilib.tensor import Array, Function
+
+ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
+C0, C1 = np.float32(TanhGELU.c0), np.float32(TanhGELU.c1)
+ROOT_HALF, DENSITY = np.float32(math.sqrt(0.5)), np.float32(1 / math.sqrt(2 * math.pi))
+HALF, TOP = np.float32(0.5), np.float32(ERF["float32"][0])
+E0, E1, E2, E3, E4, E5, E6 = (np.float32(c) for c in ERF["float32"][1])
+# log(1 + t) = 2 (s + s^3 / 3 + s^5 / 5 + ...) with s = t / (2 + t), which is at most 1/3
+L3, L5, L7, L9, L11, L13, L15 = (np.float32(1 / n) for n in range(3, 16, 2))
+
+
+def _logistic(x: Any) -> Any:
+    return ONE / (ONE + exp(-x))  # where exp is infinite, 1 / infinity is the 0 that it should be
+
+
+def _log1p(t: Any) -> Any:
+    s = t / (TWO + t)
+    q = s * s
+    return TWO * s * ((((((((L15 * q + L13) * q + L11) * q + L9) * q + L7) * q + L5) * q + L3) * q) + ONE)
+
+
+logistic = compiled(_logistic, {"contract"})
+log1p = compiled(_log1p, {"contract"})
+
+
+# Gates: x times how far the gate is open, and gate + x * its slope for the way back
+
+
+@loop
+def gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
+    for i in range(start, stop):
+        v = x[i]
+        u = v * ROOT_HALF
+        q = min(u * u, TOP)
+        p = (((((E6 * q + E5) * q + E4) * q + E3) * q + E2) * q + E1) * q + E0
+        gate = logistic(TWO * u * p)  # 1/2 + tanh(u p) / 2: the normal distribution's cdf
+        out[i] = v * gate
+        derivative[i] = gate + v * DENSITY * exp(-HALF * v * v)
+
+
+@loop
+def tanh_gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
+    for i in range(start, stop):
+        v = x[i]
+        gate = logistic(TWO * v * (C0 + C1 * v * v))  # 1/2 + tanh(...) / 2
+        out[i] = v * gate
+        slope = TWO * (C0 + np.float32(3) * C1 * v * v) * gate * (ONE - gate)
+        derivative[i] = gate + v * slope
+
+
+@loop
+def silu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
+    for i in range(start, stop):
+        gate = logistic(x[i])
+        out[i] = x[i] * gate
+        derivative[i] = gate + x[i] * gate * (ONE - gate)
+
+
+@loop
+def times(start: int, stop: int, grad: Array, derivative: Array, dx: Array) -> None:
+    for i in range(start, stop):
+        dx[i] = grad[i] * derivative[i]
+
+
+class GateLoops:
+    loops: ClassVar = {GELU: gelu, TanhGELU: tanh_gelu, SiLU: silu}
+
+    def forward(self, f: Gated, x: Array) -> Array:
+        if not plain(x):
+            return NotImplemented
+        out, derivative = np.empty_like(x), np.empty_like(x)
+        flat = x.reshape(-1), out.reshape(-1), derivative.reshape(-1)
+        over(self.loops[type(f)], x.size, x.size, *flat)
+        f.saved = (derivative,)
+        return out
+
+    def backward(self, f: Function, grad: Array) -> Array:
+        (derivative,) = f.saved
+        dx = np.empty_like(derivative)
+        flat = np.ascontiguousarray(grad).reshape(-1), derivative.reshape(-1), dx.reshape(-1)
+        over(times, dx.size, dx.size, *flat)
+        return dx
+
+
+pair(GELU, TanhGELU, SiLU)(GateLoops)
+
+
+# Curves with one exponential
+
+
+@loop
+def exponential(start: int, stop: int, x: Array, y: Array) -> None:
+    for i in range(start, stop):
+        y[i] = exp(x[i])
+
+
+@loop
+def sigmoid(start: int, stop: int, x: Array, y: Array) -> None:
+    for i in range(start, stop):
+        y[i] = logistic(x[i])
+
+
+@loop
+def sigmoid_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) -> None:
+    for i in range(start, stop):
+        dx[i] = grad[i] * (y[i] * (ONE - y[i]))
+
+
+class CurveLoops:
+    """A pair whose backward needs the result y alone."""
+
+    loops: ClassVar = {Exp: (exponential, times), Sigmoid: (sigmoid, sigmoid_backward)}
+
+    def forward(self, f: Function, x: Array) -> Array:
+        if not plain(x):
+            return NotImplemented
+        y = np.empty_like(x)
+        over(self.loops[type(f)][0], x.size, x.size, x.reshape(-1), y.reshape(-1))
+        f.saved = (y,)
+        return y
+
+    def backward(self, f: Function, grad: Array) -> Array:
+        (y,) = f.saved
+        dx = np.empty_like(y)
+        flat = np.ascontiguousarray(grad).reshape(-1), y.reshape(-1), dx.reshape(-1)
+        over(self.loops[type(f)][1], y.size, y.size, *flat)
+        return dx
+
+
+pair(Exp, Sigmoid)(CurveLoops)
+
+
+# Softplus
+
+
+@loop
+def softplus(start: int, stop: int, x: Array, threshold: float, y: Array) -> None:
+    for i in range(start, stop):
+        above = x[i] if x[i] > ZERO else ZERO
+        curve = log1p(exp(-np.abs(x[i])))
+        y[i] = above + (ZERO if x[i] > threshold else curve)
+
+
+@loop
+def softplus_backward(start: int, stop: int, grad: Array, x: Array, threshold: float, dx: Array) -> None:
+    for i in range(start, stop):
+        dx[i] = grad[i] * (ONE if x[i] > threshold else logistic(x[i]))
+
+
+@pair(Softplus)
+class SoftplusLoops:
+    def forward(self, f: Any, x: Array) -> Array:
+        if not plain(x):
+            return NotImplemented
+        y = np.empty_like(x)
+        over(softplus, x.size, x.size, x.reshape(-1), np.float32(f.threshold), y.reshape(-1))
+        f.saved = (x,)
+        return y
+
+    def backward(self, f: Any, grad: Array) -> Array:
+        (x,) = f.saved
+        dx = np.empty_like(x)
+        flat = np.ascontiguousarray(grad).reshape(-1), x.reshape(-1), np.float32(f.threshold), dx.reshape(-1)
+        over(softplus_backward, x.size, x.size, *flat)
+        return dx
