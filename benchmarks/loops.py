@@ -1,7 +1,7 @@
-"""Compiled loops, `minilib.compiled`, beside PyTorch on the CPU: the cases of other benchmarks, and some more.
+"""Compiled loops, `minilib.compiled`, beside PyTorch on the CPU: other benchmarks' cases, and some more.
 
-    python -m benchmarks.loops                                # writes benchmarks/results/loops.json and README.md
-    python -m benchmarks.loops --case layer_norm --rounds 1   # a part is only printed
+    python -m benchmarks.loops                               # writes results/loops.json and README.md
+    python -m benchmarks.loops --case layer_norm --rounds 1  # a part is only printed
 
 Loops are compiled before the clock runs: the first call of a case is a warm-up.
 """
@@ -58,6 +58,7 @@ def softmax(library: Any) -> Call:
     return tensor.there_and_back(library, lambda: library.F.softmax(x, -1), x)
 
 
+one_channel, many = tensor.convolution(1, 16), tensor.convolution(16, 32)
 mlp = tensor.with_adamw(784, 256, 256, 10, batch=128)
 SUITE = Suite(
     module="benchmarks.loops",
@@ -72,8 +73,8 @@ SUITE = Suite(
         Case("cross_entropy", "cross-entropy, 4096 x 1000", case(tensor, tensor.cross_entropy), 0.6),
         Case("gelu", "GELU (tanh), 4096 x 512", case(tensor, tensor.gelu), 1.0),
         Case("adamw", "AdamW step, 5 million parameters in 50 tensors", case(tensor, tensor.adamw), 0.8),
-        Case("conv_1_16", "3x3 convolution, 1 to 16 channels", case(tensor, tensor.convolution(1, 16)), 0.8),
-        Case("conv_16_32", "3x3 convolution, 16 to 32 channels", case(tensor, tensor.convolution(16, 32)), 1.5),
+        Case("conv_1_16", "3x3 convolution, 1 to 16 channels", case(tensor, one_channel), 0.8),
+        Case("conv_16_32", "3x3 convolution, 16 to 32 channels", case(tensor, many), 1.5),
         Case("mlp", "training step, 784-256-256-10, batch 128, AdamW", case(tensor, mlp), 1.0),
         Case("gpt", "training step of gpt-micro, beside minGPT as it is written", case(gpt, gpt.step), 0.6),
         Case("gpt_tuned", "the same, beside the tuned one", case(gpt, partial(gpt.step, tuned=True)), 0.75),
