@@ -1,4 +1,4 @@
-"""What a compiler sees: nodes that nobody needs, that are known, that are there twice, that do nothing."""
+"""What a compiler sees: nodes that nobody needs, that are known, that do nothing, that are there twice."""
 
 from __future__ import annotations
 
@@ -18,12 +18,9 @@ from minilib.graph.nodes import Node, before, by_age
 from minilib.graph.session import leaves, structured
 from minilib.graph.shapes import ELEMENTWISE
 
-__all__ = ["common", "fold", "optimise", "prune", "simplify"]
+__all__ = ["common", "fold", "optimise", "prune", "rewrite", "simplify"]
 
 SMALL = 4096  # bytes: folding may make constants of that size, or as large as what they are made of
-
-# A pass: program -> what each of its nodes becomes. Nodes are in the order in which they run.
-Pass = Callable[[Sequence[Node], Collection[Node]], dict[Node, Node]]
 
 
 def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
@@ -32,18 +29,14 @@ def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
     `feeds` are the nodes that runs will give values to: what is above them is not looked at, and they stay.
     Passes run until none changes anything.
     """
-    wanted = list(leaves(fetches))
-    kept = set(feeds)
-    while True:
-        count = len(prune(wanted, kept))
-        changed = False
-        for one in (fold, simplify, common):
-            program = prune(wanted, kept)
-            became = one(program, kept)
-            changed |= any(became[node] is not node for node in program)
+    wanted, fed = list(leaves(fetches)), set(feeds)
+    program: list[Node] = []
+    while set(prune(wanted, fed)) != set(program):  # sets: == of lists would ask the nodes
+        program = prune(wanted, fed)
+        for one in (partial(rewrite, rule=fold), partial(rewrite, rule=simplify), common):
+            became = one(prune(wanted, fed))
             wanted = [became.get(node, node) for node in wanted]
-        if not changed and len(prune(wanted, kept)) == count:
-            return structured(fetches, partial(_next, iter(wanted)))
+    return structured(fetches, partial(_next, iter(wanted)))
 
 
 def _next(found: Iterator[Node], _: Any) -> Node:
@@ -55,82 +48,86 @@ def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
     return sorted(ancestors(wanted, before, fed), key=by_age)
 
 
-def common(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
-    """One node for all that do the same with the same inputs: common subexpressions."""
-    first: dict[Any, Node] = {}
+# Programs are not changed: nodes are made anew
+
+
+def changed(node: Node, became: dict[Node, Node]) -> Node:
+    """The node, over what its inputs became."""
+    inputs = tuple(became.get(x, x) for x in node.inputs)
+    controls = tuple(became.get(x, x) for x in node.controls)
+    if _ids(inputs + controls) == _ids(node.inputs + node.controls):
+        return node
+    return replaced(node, node.f, inputs, controls)
+
+
+def replaced(node: Node, f: Any, inputs: tuple[Node, ...], controls: tuple[Node, ...]) -> Node:
+    """A node in the place of another; it keeps its age, so that it runs before the same assignments."""
+    with node.graph.aside():
+        new = Node(node.graph, f, inputs, node.known_shape, node.dtype, node.name)
+    new.controls, new.saved, new.serial = controls, node.saved, node.serial
+    return new
+
+
+def rewrite(program: Sequence[Node], rule: Callable[[Node], Node]) -> dict[Node, Node]:
+    """What each node of a program becomes where `rule` says it of one, whose inputs have had their turn."""
     became: dict[Node, Node] = {}
-    versions: dict[Node, int] = {}  # of variables: between two reads somebody may have assigned
     for node in program:
-        node_ = changed(node, became)
-        became[node] = node_
-        if isinstance(node.f, kinds.Assign):
-            versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
-        if is_pure(node) and node not in kept:
-            reads = tuple((id(x), versions.get(x, 0)) for x in node_.inputs)
-            became[node] = first.setdefault(
-                (type(node.f), frozen(vars(node.f)), reads, _ids(node_.controls)), node_
-            )
+        became[node] = rule(changed(node, became))
     return became
 
 
-def fold(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
-    """What is made of constants alone becomes a constant, where that takes no more memory."""
-    became: dict[Node, Node] = {}
-    for node in program:
-        node_ = became[node] = changed(node, became)
-        constants = [x.f.value for x in node_.inputs if isinstance(x.f, kinds.Constant)]
-        if (
-            not (node_.inputs or isinstance(node.f, kinds.Fill))
-            or len(constants) < len(node_.inputs)
-            or not is_pure(node)
-            or node in kept
-        ):
-            continue
-        if node.sized or node.controls or node.shape is None:
-            continue
-        size = math.prod(node.shape) * node.dtype.itemsize
-        if size <= max(SMALL, sum(c.nbytes for c in constants)):
-            with np.errstate(all="ignore"):
-                value = np.asarray(node.f.forward(*constants))
-            became[node] = replaced(node_, kinds.Constant(value), (), ())
-    return became
+# Rules
 
 
-def simplify(program: Sequence[Node], kept: Collection[Node]) -> dict[Node, Node]:
-    """x for x * 1, x / 1, x - 0 (not for x + 0: -0 + 0 is 0), and for what says its shape or dtype again."""
-    became: dict[Node, Node] = {}
-    for node in program:
-        node_ = became[node] = _unexpanded(changed(node, became))
-        same = _same(node_)
-        # A variable is read where it stands: its identity may be of before an assignment.
-        if same is None or node in kept or node.controls or isinstance(same.f, kinds.Stored):
-            continue
-        if same.dtype == node.dtype and same.shape == node.shape:
-            became[node] = same
-    return became
+def fold(node: Node) -> Node:
+    """A constant for what is made of constants alone, where that takes no more memory."""
+    arrays = [x.f.value for x in node.inputs if isinstance(x.f, kinds.Constant)]
+    known = len(arrays) == len(node.inputs) and (arrays or isinstance(node.f, kinds.Fill))
+    if not known or not is_pure(node) or node.sized or node.controls or node.shape is None:
+        return node
+    if math.prod(node.shape) * node.dtype.itemsize > max(SMALL, sum(a.nbytes for a in arrays)):
+        return node
+    with np.errstate(all="ignore"):
+        value = np.asarray(node.f.forward(*arrays))
+    return replaced(node, kinds.Constant(value), (), ())
 
 
-def _same(node: Node) -> Node | None:
-    """The input that a node hands on, if it does."""
+def simplify(node: Node) -> Node:
+    """x for x * 1, x / 1, x ** 1, x - 0 (not for x + 0: -0 + 0 is 0), and for what repeats a shape or dtype."""
+    node = _unexpanded(node)
+    same = handed_on(node)
+    # A variable is read where it stands: its identity may be of before an assignment.
+    if same is None or node.controls or isinstance(same.f, kinds.Stored):
+        return node
+    return same if (same.shape, same.dtype) == (node.shape, node.dtype) else node
+
+
+def handed_on(node: Node) -> Node | None:
+    """The input whose numbers a node hands on, if it does."""
     match node.f, node.inputs:
         case ops.Mul(), (x, y):
-            return x if _is_number(y, 1) else y if _is_number(x, 1) else None
-        case ops.Div(), (x, y):
-            return x if _is_number(y, 1) else None
+            return x if is_number(y, 1) else y if is_number(x, 1) else None
+        case ops.Div() | ops.Pow(), (x, y):
+            return x if is_number(y, 1) else None
         case ops.Sub(), (x, y):
-            return x if _is_number(y, 0) else None
-        case (
-            kinds.Identity() | kinds.SumTo() | ops.Cast() | ops.Expand() | ops.Reshape() | ops.Clone(),
-            (x,),
-        ):
-            return x
+            return x if is_number(y, 0) else None
         case ops.Neg(), (x,) if isinstance(x.f, ops.Neg):
             return x.inputs[0]
+        case kinds.Identity() | kinds.SumTo() | ops.Cast() | ops.Expand() | ops.Reshape() | ops.Clone(), (x,):
+            return x
         case ops.Permute(dims=dims), (x,) if list(dims) == sorted(dims):
             return x
         case ops.Permute(dims=dims), (x,) if isinstance(x.f, ops.Permute):
             return x.inputs[0] if all(x.f.dims[d] == i for i, d in enumerate(dims)) else None
     return None
+
+
+def is_number(node: Node, number: int) -> bool:
+    """Whether a node is this number at each place."""
+    if isinstance(node.f, kinds.Fill):
+        return bool(node.f.number == number)
+    value = node.f.value if isinstance(node.f, kinds.Constant) else np.empty(0)
+    return bool(value.size and (value == number).all())
 
 
 def _unexpanded(node: Node) -> Node:
@@ -144,37 +141,28 @@ def _unexpanded(node: Node) -> Node:
     return replaced(node, node.f, inputs, node.controls)
 
 
-def _is_number(node: Node, number: int) -> bool:
-    if isinstance(node.f, kinds.Fill):
-        return bool(node.f.number == number)
-    return (
-        isinstance(node.f, kinds.Constant) and bool(np.all(node.f.value == number)) and node.f.value.size > 0
-    )
+# Common subexpressions
+
+
+def common(program: Sequence[Node]) -> dict[Node, Node]:
+    """What each node becomes where one serves for all that do the same with the same inputs."""
+    first: dict[Any, Node] = {}
+    became: dict[Node, Node] = {}
+    versions: dict[Node, int] = {}  # of variables: between two reads somebody may have assigned
+    for node in program:
+        new = became[node] = changed(node, became)
+        if isinstance(node.f, kinds.Assign):
+            versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
+        if is_pure(node):
+            reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
+            key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
+            became[node] = first.setdefault(key, new)
+    return became
 
 
 def is_pure(node: Node) -> bool:
     """Whether a node may run once for many, or never: no assignment, no draw, nothing that is fed."""
     return not isinstance(node.f, kinds.Effect | kinds.Placeholder)
-
-
-# Programs are not changed: nodes are made anew
-
-
-def changed(node: Node, became: dict[Node, Node]) -> Node:
-    """The node, over what its inputs became."""
-    inputs = tuple(became.get(x, x) for x in node.inputs)
-    controls = tuple(became.get(x, x) for x in node.controls)
-    if _ids(inputs) == _ids(node.inputs) and _ids(controls) == _ids(node.controls):
-        return node
-    return replaced(node, node.f, inputs, controls)
-
-
-def replaced(node: Node, f: Any, inputs: tuple[Node, ...], controls: tuple[Node, ...]) -> Node:
-    """A node in the place of another; it keeps its age, so that it runs before the same assignments."""
-    with node.graph.aside():
-        new = Node(node.graph, f, inputs, node.known_shape, node.dtype, node.name)
-    new.controls, new.saved, new.serial = controls, node.saved, node.serial
-    return new
 
 
 def _ids(nodes: Sequence[Node]) -> tuple[int, ...]:

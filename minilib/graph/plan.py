@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dag import offsets, peak
+from minilib.dag import offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import Every, Node, before, by_age, with_sizes
+from minilib.graph.nodes import Every, Node, before, with_sizes
 from minilib.graph.passes import optimise, prune
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["Plan", "compile"]
+
+N = TypeVar("N", bound=Hashable)
 
 BLOCK = 32_768  # numbers: of a loop over elementwise nodes, all that it touches stays in the cache
 UNKNOWN = 32  # what stands for an unknown size until the plan has run
@@ -58,7 +59,8 @@ class Plan:
         self.graph = self.wanted[0].graph if self.wanted else None
         self.program = prune(self.wanted, feeds)
         self.nodes = len(self.program)
-        self.units = in_order(fuse(self.program, self.wanted), self.program)
+        loops = {node: node.known_shape if is_elementwise(node) else None for node in self.program}
+        self.units = fuse(self.program, follows(self.program), loops)
         self.bound: dict[tuple[tuple[str, int], ...], Bound] = {}
         self.last: Bound | None = None
         for node in self.program:
@@ -116,8 +118,8 @@ class Plan:
 
     @property
     def all_bytes(self) -> int:
-        """The sum of all intermediate results: what a plan without reuse takes."""
-        return sum(self._any().sizes.values())
+        """The sum of all results: what a run takes that keeps each node's, as a session does."""
+        return self._any().all_bytes
 
 
 # Fusion: which nodes run in one loop
@@ -142,78 +144,46 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
     return found
 
 
-def fuse(program: Sequence[Node], wanted: Sequence[Node]) -> dict[Node, list[Node]]:
-    """For each node the unit that it is in: itself, or elementwise nodes of one shape that run in one loop.
+def fuse(program: Sequence[N], needs: Mapping[N, Sequence[N]], kind: Mapping[N, Hashable]) -> list[list[N]]:
+    """The nodes of a program in units, in an order in which these can run, each in one loop.
 
-    A node joins the unit of an input unless a way leads from that unit to the node through others: then each
-    would have to wait for the other.
+    `needs` are the nodes that have to run before each. Two nodes may share a loop where their `kind` is the
+    same, and not None; a node joins the unit of one that it needs, unless a way leads from that unit to it
+    through a third: then each would have to wait for the other.
     """
-    needs = follows(program)
-    unit: dict[Node, list[Node]] = {}
-    waits: dict[int, set[int]] = {}  # for each unit those that it needs, by id
+    at = {node: i for i, node in enumerate(program)}
+    unit = {node: at[node] for node in program}  # the number of the unit that each node is in
+    members: dict[int, list[N]] = {}
+
+    def detour(start: int, end: int) -> bool:
+        """Whether a way leads from one unit to another through a third."""
+        oldest, seen, todo = at[members[start][0]], {end}, [end]
+        while todo:
+            number = todo.pop()
+            for one in (unit[x] for node in members[number] for x in needs[node] if x in unit):
+                if one == start and number != end:
+                    return True
+                # What is older than all of a unit cannot come from it.
+                if one not in seen and one != start and at[members[one][-1]] > oldest:
+                    seen.add(one)
+                    todo.append(one)
+        return False
+
     for node in program:
-        units = {id(unit[x]): unit[x] for x in needs[node] if x in unit}
-        mine = [node]
-        unit[node], waits[id(mine)] = mine, set(units)
-        for x in node.inputs if is_elementwise(node) else ():
-            other = unit.get(x)
-            if other is None or other is mine or not is_elementwise(x) or x.known_shape != node.known_shape:
-                continue
-            if not _reach(waits[id(mine)] - {id(other)}, id(other), waits):
-                other += mine
-                for one in mine:
-                    unit[one] = other
-                waits[id(other)] |= waits.pop(id(mine))
-                for needed in waits.values():
-                    if id(mine) in needed:
-                        needed ^= {id(mine), id(other)} if id(other) not in needed else {id(mine)}
-                waits[id(other)] -= {id(other)}
-                mine = other
-    for members in unit.values():
-        members.sort(key=by_age)
-    return unit
-
-
-def _reach(start: Any, goal: int, waits: Mapping[int, set[int]]) -> bool:
-    """Whether a unit needs `goal`, itself or through others."""
-    todo, seen = list(start), set(start)
-    while todo:
-        one = todo.pop()
-        if one == goal:
-            return True
-        fresh = waits[one] - seen
-        seen |= fresh
-        todo += fresh
-    return False
+        members[unit[node]] = [node]
+        for x in needs[node]:
+            there, here = unit.get(x), unit[node]
+            alike = there is not None and kind[node] is not None and kind[x] == kind[node]
+            if there is not None and alike and there != here and not detour(there, here):
+                unit.update(dict.fromkeys(members[here], there))
+                members[there] = sorted(members[there] + members.pop(here), key=at.__getitem__)
+    ready = sorted(members, key=lambda number: at[members[number][-1]])
+    before = {i: {unit[x] for n in members[i] for x in needs[n] if x in unit} - {i} for i in ready}
+    return [members[i] for i in order(ready, before.__getitem__)]
 
 
 def is_elementwise(node: Node) -> bool:
     return type(node.f) in ELEMENTWISE and not isinstance(node.f, kinds.Identity) and not node.controls
-
-
-def in_order(unit: Mapping[Node, list[Node]], program: Sequence[Node]) -> list[list[Node]]:
-    """The units in an order in which they can run: the oldest of those that are ready goes next."""
-    needs = follows(program)
-    units = {id(u): u for u in unit.values()}
-    missing = {
-        key: {id(unit[x]) for n in u for x in needs[n] if x in unit} - {key} for key, u in units.items()
-    }
-    after: dict[int, list[int]] = {key: [] for key in units}
-    for key, keys in missing.items():
-        for other in keys:
-            after[other].append(key)
-    ready = [(u[-1].serial, key) for key, u in units.items() if not missing[key]]
-    heapify(ready)
-    found = []
-    while ready:
-        key = heappop(ready)[1]
-        found.append(units[key])
-        for other in after[key]:
-            missing[other].discard(key)
-            if not missing[other]:
-                heappush(ready, (units[other][-1].serial, other))
-    assert len(found) == len(units), "a unit waits for itself"
-    return found
 
 
 def read_by(node: Node) -> list[Node]:
@@ -283,6 +253,8 @@ class Bound:
         own = {n: s for n, s in self.spans.items() if n not in placed and n not in self.spare}
         live = {n: s for n, s in self.spans.items() if n not in self.spare}
         self.bytes = length + peak(own, self.sizes)
+        results = [n for n in spans if not isinstance(n.f, kinds.Effect)]
+        self.all_bytes = sum(self.count(n) for n in results)
         self.live_bytes = peak(live, self.sizes)
         self.arena = np.empty(length + ALIGNED, np.uint8)
         start = -self.arena.ctypes.data % ALIGNED
