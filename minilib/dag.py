@@ -46,8 +46,14 @@ def order(
 def ancestors(
     wanted: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of, known: Collection[N] = ()
 ) -> set[N]:
-    """All nodes that `wanted` need, themselves among them."""
-    return set(order(wanted, inputs, known))
+    """All nodes that `wanted` need, themselves among them. What comes before `known` is not asked."""
+    stack, known, found = list(wanted), set(known), set[N]()  # sets: `in` a list would ask ==
+    while stack:
+        node = stack.pop()
+        if node not in known and node not in found:
+            found.add(node)
+            stack += inputs(node)
+    return found
 
 
 def consumers(nodes: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of) -> dict[N, list[N]]:
