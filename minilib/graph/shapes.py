@@ -1,4 +1,7 @@
-"""The shape and the dtype of a node, told when it is made: before there are numbers."""
+"""The shape and the dtype of a node, told when it is made: before there are numbers.
+
+Taught in chapters/09a_sessions.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 
