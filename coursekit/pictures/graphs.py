@@ -78,7 +78,7 @@ def step_run(
     What is in `values` and not in `run` was fed. Nodes of the program that are in neither stay grey.
     """
     ran, frames, alts = set(run), [], []
-    fed = [node for node in program if node in values and node not in ran]
+    fed = {node for node in program if node in values and node not in ran}
     for step in range(len(run) + 1):
         done, now = {*fed, *run[:step]}, run[step - 1] if step else None
         cards = []
