@@ -1,5 +1,7 @@
 """Programs as graphs without circles: in what order, who is needed, who is alive when, and where in memory.
 
+Taught in chapters/09a_sessions.ipynb: what it exports is edited there, then `make promote`.
+
 A node is anything with `inputs`, in which the nodes are that have to come before it. Nodes are told apart by
 what they are, never by `==`: a node of `minilib.graph` answers that with a node.
 """
@@ -46,8 +48,14 @@ def order(
 def ancestors(
     wanted: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of, known: Collection[N] = ()
 ) -> set[N]:
-    """All nodes that `wanted` need, themselves among them."""
-    return set(order(wanted, inputs, known))
+    """All nodes that `wanted` need, themselves among them. What comes before `known` is not asked."""
+    stack, known, found = list(wanted), set(known), set[N]()  # sets: `in` a list would ask ==
+    while stack:
+        node = stack.pop()
+        if node not in known and node not in found:
+            found.add(node)
+            stack += inputs(node)
+    return found
 
 
 def consumers(nodes: Iterable[N], inputs: Callable[[Any], Iterable[Any]] = inputs_of) -> dict[N, list[N]]:

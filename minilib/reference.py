@@ -2,18 +2,21 @@
 
 Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
 chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb,
-chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
+chapters/07b_scan.ipynb, solutions/07b_scan.ipynb and chapters/09a_sessions.ipynb: what they export is edited
+there, then `make promote`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from minilib.dag import ancestors
 from minilib.engine import FREED, Array, Function, Node, Shape
 from minilib.functional.scan import scan_loop
 
@@ -232,3 +235,12 @@ def sample_backward(
         ddelta[now] = dbx * x[now] + (dz * A).sum(2)
         dA += (dz * delta[now][:, :, None]).sum(0)
     return dx, ddelta, dA, dB, dC
+
+
+def evaluate(program: Sequence[Any], wanted: Sequence[Any], values: dict[Any, Any]) -> list[Any]:
+    """The values of `wanted`: what they need runs once, in the order of `program`, and joins `values`."""
+    needed = ancestors(wanted, known=values)
+    for node in program:
+        if node in needed:
+            values[node] = node.f.forward(*[values[x] for x in node.inputs])
+    return [values[node] for node in wanted]

@@ -18,6 +18,15 @@ from coursekit.pictures.compiled import compiled
 from coursekit.pictures.contracts import draw_strides, draw_told, draw_verdicts
 from coursekit.pictures.devices import draw_moved, draw_places, draw_who
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
+from coursekit.pictures.graphs import (
+    draw_answers_of,
+    draw_derivatives,
+    draw_program,
+    draw_runs_of,
+    draw_trainings,
+    step_gradients,
+    step_run,
+)
 from coursekit.pictures.kernels import (
     draw_banks,
     draw_halo,

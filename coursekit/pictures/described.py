@@ -95,7 +95,7 @@ def stepper(
     still, last = still or frames[-1], len(frames) - 1
     key = f"frames-{_key(''.join(as_text(frame.png) for frame in frames))}"
     images = "".join(
-        f'<img src="{_address(frame.png)}" alt="{escape(frame.alt)}"'
+        f'<img src="{_address(frame.png)}"{_wide(frame)} alt="{escape(frame.alt)}"'
         f' style="display: {"block" if i == last else "none"}">'
         for i, frame in enumerate(frames)
     )
@@ -105,7 +105,7 @@ def stepper(
     )
     button = '<button style="margin-right: 1em">play</button>' if play else ""
     place = f'<div id="{key}" data-picture>{button}{slider}{images}</div>'
-    return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>')
+    return Described(still.png, still.alt, f'{place}\n<script>({_STEP})("{key}")</script>', still.width)
 
 
 def chooser(
@@ -132,6 +132,10 @@ def chooser(
     )
     place = f'<div id="{key}" data-picture>{rows}{images}</div>'
     return Described(still.png, still.alt, f'{place}\n<script>({_CHOOSE})("{key}")</script>')
+
+
+def _wide(frame: Described) -> str:
+    return f' width="{frame.width}"' if frame.width else ""
 
 
 def _key(text: str) -> str:

@@ -14,8 +14,10 @@ Nothing here knows `Value` or `Tensor`: `graph.py` says what a node must have. G
 from __future__ import annotations
 
 from minilib.draw.graph import describe, number
+from minilib.draw.layout import Card as Card
 from minilib.draw.pictures import Picture, draw_graph
 from minilib.draw.pictures import draw_boxes as draw_boxes
+from minilib.draw.pictures import draw_cards as draw_cards
 from minilib.draw.playback import Playback, step_backward
 
 __all__ = ["Picture", "Playback", "describe", "draw_graph", "number", "step_backward"]

@@ -36,7 +36,7 @@ class Card:
 
     @property
     def size(self) -> Size:
-        rows = max(_width(word) + _width(text, self.news) + 8 for word, text in self.rows)
+        rows = max((_width(word) + _width(text, self.news) + 8 for word, text in self.rows), default=0.0)
         width = max(rows, _width(self.title, bold=True)) + 2 * PADDING + self.badge_width
         return width, ROW * (len(self.rows) + bool(self.title)) + 12
 

@@ -59,10 +59,25 @@ def draw_boxes(boxes: Mapping[str, Sequence[str]], arrows: Sequence[tuple[str, s
     titles = list(boxes)
     cards = [Card(title, tuple((line, "") for line in lines), "", BLUE) for title, lines in boxes.items()]
     edges = [(titles.index(tail), titles.index(head)) for tail, head in arrows]
-    layout = _arrange([card.size for card in cards], edges, [0.0] * len(edges))
     words = "; ".join(f"{tail} leads to {head}" for tail, head in arrows)
-    scene = _compose(layout, cards, [Link()] * len(edges))
-    return Picture(scene, words, f"map of {_count(len(boxes), 'box')}")
+    (picture,) = draw_cards([cards], edges, [words])
+    return replace(picture, summary=f"map of {_count(len(boxes), 'box')}")
+
+
+def draw_cards(
+    frames: Sequence[Sequence[Card]], edges: Sequence[tuple[int, int]], alts: Sequence[str]
+) -> list[Picture]:
+    """The same boxes in several states, a picture for each: in all of them a box stands at one place.
+
+    `edges` are pairs of places in a frame; a box is as large as the largest of its states.
+    """
+    sizes = [
+        (max(card.size[0] for card in states), max(card.size[1] for card in states))
+        for states in zip(*frames, strict=True)
+    ]
+    layout = _arrange(sizes, list(edges), [0.0] * len(edges))
+    scenes = (_compose(layout, cards, [Link()] * len(edges)) for cards in frames)
+    return [Picture(scene, alt, alt) for scene, alt in zip(scenes, alts, strict=True)]
 
 
 # The picture

@@ -281,7 +281,15 @@ class Node:
 
     # Arithmetic
 
-    __array_ufunc__ = None  # NumPy leaves `array * node` to the node, and refuses np.exp(node)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy asks the node in `array * node`, and in np.sin(node), which has no numbers to work on."""
+        reflected = REFLECTED.get(ufunc)
+        if reflected is None or method != "__call__" or options or isinstance(inputs[0], Node):
+            raise TypeError(
+                f"np.{ufunc.__name__}: {self.name}, of shape {self.shape}, has no numbers before a run: use "
+                "the function of minilib.graph"
+            )
+        return getattr(self, reflected)(inputs[0])
 
     __add__, __radd__ = _both_ways(ops.Add)
     __sub__, __rsub__ = _both_ways(ops.Sub)
@@ -302,6 +310,9 @@ class Node:
 
     def __matmul__(self, y: Any) -> Node:
         return make(ops.MatMul(), self, y)
+
+    def __rmatmul__(self, y: Any) -> Node:
+        return make(ops.MatMul(), y, self)
 
     def __neg__(self) -> Node:
         return make(ops.Neg(), self)
@@ -401,6 +412,16 @@ class Node:
             return make(ops.Slice(tuple(parts)), self)
         layout = tuple(isinstance(part, Node | np.ndarray | list) for part in parts)
         return make(ops.Select(layout), self, *arrays)
+
+
+# What `array + node` is, by the function of NumPy that Python calls for it.
+REFLECTED = {
+    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.true_divide: "__rtruediv__",
+    np.power: "__rpow__", np.remainder: "__rmod__", np.floor_divide: "__rfloordiv__",
+    np.matmul: "__rmatmul__", np.less: "__gt__", np.less_equal: "__ge__", np.greater: "__lt__",
+    np.greater_equal: "__le__", np.equal: "__eq__", np.not_equal: "__ne__", np.bitwise_and: "__rand__",
+    np.bitwise_or: "__ror__",
+}  # fmt: skip
 
 
 def before(node: Node) -> tuple[Node, ...]:

@@ -1,4 +1,8 @@
-"""The shape and the dtype of a node, told when it is made: before there are numbers."""
+"""The shape and the dtype of a node, told when it is made: before there are numbers.
+
+Taught in chapters/09a_sessions.ipynb and solutions/09a_sessions.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,11 @@ class Shape(tuple[Any, ...]):
 
 def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
     """`shape` with -1 replaced. Raises ValueError where `old` holds another number of elements."""
-    total, known = math.prod(old), math.prod(n for n in shape if not _is(n, -1))
-    if any(_is(n, -1) for n in shape):
-        shape = tuple(total // known if _is(n, -1) else n for n in shape)
-    if math.prod(shape) != total:
+    total, known = math.prod(old), math.prod(n for n in shape if n != -1)
+    full = tuple(total // known if n == -1 else n for n in shape)
+    if math.prod(full) != total:
         raise ValueError(f"reshape: {Shape(old)} holds {total} numbers, which do not fit into {Shape(shape)}")
-    return tuple(shape)
+    return full
 
 
 def _is(size: Size, number: int) -> bool:
@@ -49,6 +52,7 @@ def _is(size: Size, number: int) -> bool:
 
 
 def reduced(f: Any, x: Sizes) -> Sizes:
+    """The shape of a sum over the axes `f.dim` of an array of shape x; they stay as 1 with `f.keepdim`."""
     dims = ops.axes(f.dim, len(x))
     return tuple(1 if i in dims else n for i, n in enumerate(x) if f.keepdim or i not in dims)
 
@@ -91,12 +95,13 @@ def _length(part: slice, n: Size) -> Size:
 
 
 def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
-    first, *rest = ([0 if i == f.dim else n for i, n in enumerate(shape)] for shape in shapes)
-    for shape in rest:
-        if len(shape) != len(first):
+    """The shape of arrays of these shapes, one behind the other along the axis `f.dim`."""
+    made = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) != len(made):
             raise ValueError(f"concat: {' and '.join(str(Shape(s)) for s in shapes)} differ in their axes")
-        first = [equations.equate(n, m) for n, m in zip(first, shape)]
-    return tuple(sum(s[f.dim] for s in shapes) if i == f.dim else n for i, n in enumerate(first))
+        made = [n + m if i == f.dim else equations.equate(n, m) for i, (n, m) in enumerate(zip(made, shape))]
+    return tuple(made)
 
 
 # By operation: (the operation, the shapes of its inputs, equations) -> the shape of its result. What stands

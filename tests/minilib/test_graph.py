@@ -90,7 +90,8 @@ def test_what_is_told_before_a_run_is_so_in_the_run() -> None:
     a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     nodes = [
         a[:, 0], a[..., None], a[0], a[0, 1], -a, 1 / a, 2**a, a @ a, a // 2.0, a % 2.0, abs(a), a > 2,
-        np.ones(2) * a, np.float32(2) * a, tf.transpose(a), tf.expand_dims(a, -1),
+        np.ones(2) * a, np.float32(2) * a, np.ones((2, 2), np.float32) @ a, np.ones(2) > a, np.ones(2) == a,
+        np.ones(2) / a, tf.transpose(a), tf.expand_dims(a, -1),
         tf.reduce_max(a, axis=1), tf.shape(a), tf.stack([a, a]), tf.slice(a, [0, 1], [2, 1]),
         tf.concat([a, a], axis=1), tf.zeros_like(a), tf.square(3.0), tf.add(1, 2),
         tf.reduce_sum([1.0, 2.0]), tf.squeeze(tf.expand_dims(a, 0)),
@@ -190,6 +191,8 @@ def test_bad_input_gets_one_line() -> None:
     assert "(2, 1) @ (2, 1)" in problem(lambda: tf.matmul(w, w))
     assert "do not broadcast" in problem(lambda: tf.zeros([2]) + tf.zeros([3]))
     assert "tf.cast" in problem(lambda: x + tf.constant(1))
+    for call in (np.sin, np.maximum.reduce, lambda node: np.add(node, 1.0), lambda node: np.hypot(1.0, node)):
+        assert "no numbers before a run" in problem(lambda call=call: call(x))
     assert "while_loop" in problem(lambda: tf.while_loop(None, None, None))
     with tf.Graph().as_default():
         other = tf.constant(1.0)
