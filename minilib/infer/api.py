@@ -13,7 +13,7 @@ from minilib import dims
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse, evaluate
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse, careful, evaluate
 
 __all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
 
@@ -171,7 +171,9 @@ class Runnable(_Named):
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
-        return [Tensor(array) for array in evaluate(self.graph, self.arrays_of(inputs), self.most_bytes)]
+        arrays = self.arrays_of(inputs)
+        run = careful(self.graph, arrays, self.most_bytes)
+        return [Tensor(array) for array in evaluate(self.graph, arrays, run)]
 
     def arrays_of(self, inputs: Sequence[Any]) -> list[Any]:
         """The inputs as arrays. Raises ModelError for what is no list of arrays."""

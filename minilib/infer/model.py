@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,7 @@ class Graph:
     constants: dict[str, Any]  # name -> array
     facts: dict[str, Fact] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
-    checked: dict[Any, frozenset[int]] = field(default_factory=dict)  # by symbols: see `unsure`
+    checked: dict[Any, frozenset[Node]] = field(default_factory=dict)  # see `unsure_nodes`
 
     def makers(self) -> dict[str, Node]:
         """Who makes each name."""
@@ -108,25 +108,50 @@ class Graph:
         return known
 
 
-def evaluate(graph: Graph, arrays: list[Any], most_bytes: int = MOST_BYTES) -> list[Any]:
+def evaluate(graph: Graph, arrays: list[Any], run: Callable[..., Any] | None = None) -> list[Any]:
     """The outputs for these inputs, node by node; what is read no more is let go of.
 
-    Raises ModelError for inputs that do not fit, and before results would take more than `most_bytes`.
+    `run` takes a node and its arrays, None for one that is absent, and gives its results in a tuple.
     """
-    unsure = unsure_nodes(graph, graph.bind(arrays), most_bytes)
+    run = run or run_node
     values: dict[str, Any] = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
-    kept = set(graph.outputs)
     for i, node in enumerate(graph.nodes):
-        given = [values[name] for name in node.inputs]
-        if i in unsure:
-            check_result(node, given, most_bytes)
-        values.update(zip(node.outputs, run_node(node, given)))
-        values[""] = None  # results that nobody asked for have no name
-        for name in {*node.inputs, *node.outputs} - kept:
-            if name and last.get(name, i) == i:
+        values.update(zip(node.outputs, run(node, [values[name] for name in node.inputs])))
+        for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
+            if last.get(name, i) == i:
                 values.pop(name, None)
+        values[""] = None  # an input that is absent; results that nobody asked for have no name either
     return [values[name] for name in graph.outputs]
+
+
+def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
+    """The results of a node. Raises ModelError, with the facts of its inputs, where it fails."""
+    try:
+        return OPERATORS[node.op](*arrays, **node.attributes)
+    except (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError) as error:
+        shapes = ", ".join("-" if a is None else str(Fact(a.dtype, a.shape)) for a in arrays)
+        raise ModelError(f"{node} of {shapes}: {error}") from None
+
+
+# What would take too much memory is refused before
+
+
+def careful(graph: Graph, arrays: list[Any], most_bytes: int) -> Callable[..., Any]:
+    """What runs the nodes for these inputs: it asks before each whose result may be too large.
+
+    Raises ModelError for inputs that do not fit, and for results that would take more than `most_bytes`.
+    """
+    unsure = unsure_nodes(graph, graph.bind(arrays), most_bytes)
+    if not unsure:
+        return run_node
+
+    def run(node: Node, given: list[Any]) -> tuple[Any, ...]:
+        if node in unsure:
+            check_result(node, given, most_bytes)
+        return run_node(node, given)
+
+    return run
 
 
 def bytes_of(fact: Fact, known: dict[str, int]) -> int | None:
@@ -139,7 +164,7 @@ def bytes_of(fact: Fact, known: dict[str, int]) -> int | None:
     return total
 
 
-def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozenset[int]:
+def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozenset[Node]:
     """Which nodes make results of unknown size. Raises ModelError where the others take too much."""
     key = (most_bytes, *known.items())
     if key in graph.checked:
@@ -150,7 +175,7 @@ def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozen
     for i, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
             size = bytes_of(graph.facts.get(name, Fact()), known)
-            unsure |= {i} if size is None else set()
+            unsure |= {node} if size is None else set()
             alive[name] = size or 0
         refuse_more(node, sum(alive.values()), most_bytes)
         for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
@@ -178,14 +203,6 @@ def refuse_more(node: Node, size: int, most_bytes: int) -> None:
             f"{node}: with its result {size:,} bytes would be in use at one time, and {most_bytes:,} may be; "
             "give it less, or set most_bytes of into_runnable"
         )
-
-
-def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
-    try:
-        return OPERATORS[node.op](*arrays, **node.attributes)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError) as error:
-        shapes = ", ".join("-" if a is None else str(Fact(a.dtype, a.shape)) for a in arrays)
-        raise ModelError(f"{node} of {shapes}: {error}") from None
 
 
 # What can be known before a number arrives
