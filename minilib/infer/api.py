@@ -13,7 +13,7 @@ from minilib import dims
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import Graph, ModelError, analyse, evaluate
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse, careful, evaluate
 
 __all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
 
@@ -158,17 +158,33 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def into_runnable(self) -> Runnable:
-        return Runnable(self.graph)
+    def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
+        """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        return Runnable(self.graph, most_bytes)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES) -> None:
+        self.graph, self.most_bytes = graph, most_bytes
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
-        arrays = [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
-        return [Tensor(array) for array in evaluate(self.graph, arrays)]
+        arrays = self.arrays_of(inputs)
+        run = careful(self.graph, arrays, self.most_bytes)
+        return [Tensor(array) for array in evaluate(self.graph, arrays, run)]
+
+    def arrays_of(self, inputs: Sequence[Any]) -> list[Any]:
+        """The inputs as arrays. Raises ModelError for what is no list of arrays."""
+        if not isinstance(inputs, list | tuple):
+            raise ModelError(
+                f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
+            )
+        arrays = []
+        for name, one in zip([*self.graph.inputs, *[""] * len(inputs)], inputs):
+            try:
+                arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
+            except ValueError:
+                raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
+        return arrays
