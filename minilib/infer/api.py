@@ -160,7 +160,7 @@ class Model(_Named):
         return parse_fact(spec)
 
     def transform(self, spec: SetSymbols | Pulse) -> None:
-        """Changes the model: `SetSymbols({"B": 1})` gives symbols values, `Pulse("8")` cuts a stream in pulses."""
+        """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses."""
         if self.memory.kept:
             raise ModelError("the model is in pulses already; load it anew, and transform that before")
         changed = spec.apply(self.graph)
@@ -176,8 +176,8 @@ class Model(_Named):
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph, memory: Memory = Memory()) -> None:
-        self.graph, self.memory = graph, memory
+    def __init__(self, graph: Graph, memory: Memory | None = None) -> None:
+        self.graph, self.memory = graph, memory or Memory()
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
@@ -193,8 +193,8 @@ class Runnable(_Named):
     ) -> RunnableState:
         """A stream of its own through the model, which remembers what it has seen.
 
-        `carry` names inputs that are outputs of the run before, `{"cache": "new_cache"}`: zeros at first, as large
-        as their fact says where `symbols` are these numbers. They are no more given, nor returned.
+        `carry` names inputs that are outputs of the run before, `{"cache": "new_cache"}`: zeros at first, as
+        large as their fact says where `symbols` are these numbers. They are neither given nor returned.
         """
         kept = {**self.memory.kept, **carried(self.graph, carry or {}, symbols or {})}
         memory = Memory(kept, self.memory.stream)

@@ -1,11 +1,8 @@
 """Streams: a model that reads a whole recording becomes one that reads it in pulses, and remembers the rest.
 
-A frame of a stream is one step along the axis whose length is the symbol. In a model in pulses every edge
-carries so many frames a run, and is late: frame 0 comes out after `delay` frames that are none of the stream's.
-A window needs frames that came before, which a buffer keeps, and waits for frames that are still to come, which
-is the delay. Both are ordinary nodes: the buffer is an input, and what it is next time is an output.
-
-In tract this is `tract-pulse`, whose Delay has `delay` and `overlap` as here.
+A window needs frames that came before, which a buffer keeps, and it waits for frames that are still to come,
+which makes it late. Where streams meet, the earlier one waits. Each rule says so for one kind of node; what
+needs all frames at once, such as a mean over them, is refused. In tract this is `tract-pulse`.
 """
 
 from __future__ import annotations
@@ -18,64 +15,32 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import at, parse, symbol, symbols_of
+from minilib.infer.buffers import Edge, Pulses, late_window
 from minilib.infer.elementwise import UNARY, axes_of
-from minilib.infer.facts import Fact, ceil_div, product
+from minilib.infer.facts import Fact, product
 from minilib.infer.layers import paddings
 from minilib.infer.model import Graph, ModelError, Node, analyse
-from minilib.infer.state import ENDLESS, Kept, Memory, Stream
+from minilib.infer.state import Memory, Stream
 
-__all__ = ["Pulse", "late_window"]
+__all__ = ["Pulse"]
 
-INT64 = np.dtype(np.int64)
+MOST = 2**20  # frames of a pulse
 FAR = 2**20  # pulses: sizes are compared where all maxima and roundings have settled
-NUMBER_BY_NUMBER = {
-    *UNARY,
-    *"Add And Cast CastLike Clip Div Dropout Elu Equal Erf Gelu Greater GreaterOrEqual HardSigmoid IsInf IsNaN"
-    " LeakyRelu Less LessOrEqual Max Mean Min Mish Mod Mul Not Or PRelu Pow Relu Sigmoid Sub Sum Swish Where"
-    " Xor".split(),
-}
-
-
-def late_window(delay: int, span: int, stride: int, before: int) -> tuple[int, int]:
-    """A window of `span` frames, with `before` frames of padding, over a stream that is `delay` late.
-
-    Returns how late its results are, in frames of theirs, and how many frames a buffer has to keep.
-    """
-    late = max(ceil_div(delay - before + max(span - stride, 0), stride), 0)
-    return late, late * stride + before - delay
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A stream in pulses: a pulse's fact, its axis, how late frame 0 is, how many frames there will be."""
-
-    fact: Fact
-    axis: int
-    delay: int
-    length: Any
-
-    @property
-    def pulse(self) -> Any:
-        """How many frames come in one run."""
-        return self.shape[self.axis]
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        return self.fact.shape or ()
-
-    def of(self, frames: int, delay: int) -> Edge:
-        """The same with another number of frames, and as late as that."""
-        shape = (*self.shape[: self.axis], frames, *self.shape[self.axis + 1 :])
-        return replace(self, fact=Fact(self.fact.dtype, shape), delay=delay)
+_NUMBER_BY_NUMBER = (
+    "Add And Cast CastLike Clip Div Dropout Elu Equal Erf Gelu Greater GreaterOrEqual HardSigmoid IsInf "
+    "IsNaN LeakyRelu Less LessOrEqual Max Mean Min Mish Mod Mul Not Or PRelu Pow Relu Sigmoid Sub Sum Swish "
+    "Where Xor"
+)
+NUMBER_BY_NUMBER = {*UNARY, *_NUMBER_BY_NUMBER.split()}
 
 
 @dataclass(frozen=True)
 class Pulse:
     """A transform: the axis whose length is `symbol` is cut into pulses of so many frames.
 
-    The model then runs with a state, `into_runnable().spawn_state()`, pulse by pulse; its property `pulse.delay`
-    says for each output how many of its first frames are to be dropped. Raises ModelError where a node needs the
-    whole stream at once.
+    The model then runs with a state, `into_runnable().spawn_state()`, pulse by pulse; its property
+    `pulse.delay` says for each output how many of its first frames are to be dropped. Raises ModelError where
+    a node needs the whole stream at once.
     """
 
     pulse: int | str
@@ -86,25 +51,23 @@ class Pulse:
             frames = parse(str(self.pulse))
         except ValueError as error:
             raise ModelError(f"a pulse of {self.pulse!r}: {error}") from None
-        if not isinstance(frames, int) or frames < 1:
-            raise ModelError(f"a pulse is a number of frames, 1 or more, and not {self.pulse}")
+        if not isinstance(frames, int) or not 1 <= frames <= MOST:
+            raise ModelError(f"a pulse is a number of frames, from 1 to {MOST}, and not {self.pulse}")
         facts = graph.facts or analyse(graph)
         return Pulsing(Graph(**{**vars(graph), "facts": facts}), self.symbol, frames).pulsed()
 
 
 class Pulsing:
-    """A graph while it is cut into pulses. `now` says what each name of the graph is called in the new one."""
+    """A graph while it is cut into pulses, its nodes one by one."""
 
     def __init__(self, graph: Graph, symbol_name: str, pulse: int) -> None:
         self.graph, self.facts, self.symbol, self.pulse = graph, graph.facts, symbol_name, pulse
-        self.inputs: dict[str, Fact] = {}
-        self.outputs: list[str] = []
-        self.nodes: list[Node] = []
-        self.constants = dict(graph.constants)
-        self.kept: dict[str, Kept] = {}
-        self.now: dict[str, str] = {}  # where it is called otherwise
+        self.new = Pulses(dict(graph.constants))
+        self.now: dict[str, str] = {}  # what a name of the graph is called in the new one, where otherwise
         self.sizes: set[str] = set()  # names that are known before the run, in symbols
-        self.edges: dict[str, Edge] = {}  # by the new names
+
+    def called(self, name: str) -> str:
+        return self.now.get(name, name)
 
     def pulsed(self) -> tuple[Graph, Memory]:
         for name, fact in self.graph.inputs.items():
@@ -113,26 +76,29 @@ class Pulsing:
             if axis is not None and shape is not None:
                 if shape[axis] != symbol(self.symbol):
                     raise ModelError(f"the input {name!r} is {fact}: its axis {axis} should be {self.symbol}")
-                self.edges[name] = Edge(fact, axis, 0, shape[axis]).of(self.pulse, 0)
-            self.inputs[name] = self.edges[name].fact if name in self.edges else fact
-        if not self.edges:
-            known = set().union(*(symbols_of(n) for f in self.graph.inputs.values() for n in f.shape or () if n))
+                self.new.edges[name] = Edge(fact, axis, 0, shape[axis]).of(self.pulse, 0)
+            self.new.inputs[name] = self.new.edges[name].fact if name in self.new.edges else fact
+        if not self.new.edges:
+            sizes = [n for fact in self.graph.inputs.values() for n in fact.shape or () if n is not None]
+            known = set().union(*map(symbols_of, sizes))
             raise ModelError(
                 f"no input has the symbol {self.symbol!r}; there are {', '.join(sorted(known)) or 'none'}"
             )
         for node in self.graph.nodes:
             self.translate(node)
         for name in self.graph.outputs:
-            if self.now.get(name, name) != name:
-                self.emit("Identity", [self.now[name]], output=name)
+            if self.called(name) != name:
+                self.new.emit("Identity", [self.now[name]], output=name)
         for name in self.graph.outputs:
-            if name not in self.edges:
-                raise ModelError(f"the output {name!r} does not depend on the stream; take it out of the model")
-        edges = [self.edges[name] for name in self.graph.outputs]
+            if name not in self.new.edges:
+                raise ModelError(
+                    f"the output {name!r} does not depend on the stream; take it out of the model"
+                )
+        edges = [self.new.edges[name] for name in self.graph.outputs]
         stream = Stream(
             self.symbol,
             self.pulse,
-            {name: self.edges[name].axis for name in self.graph.inputs if name in self.edges},
+            {name: self.new.edges[name].axis for name in self.graph.inputs if name in self.new.edges},
             {n: (e.axis, e.pulse, e.delay, e.length) for n, e in zip(self.graph.outputs, edges)},
         )
         properties = {
@@ -141,10 +107,10 @@ class Pulsing:
             "pulse.input_axes": np.array(list(stream.inputs.values())),
             "pulse.output_axes": np.array([edge.axis for edge in edges]),
         }
-        outputs = [*self.graph.outputs, *self.outputs]
-        made = Graph(self.inputs, outputs, self.nodes, self.constants, {}, properties).sorted()
+        outputs = [*self.graph.outputs, *self.new.outputs]
+        made = Graph(self.new.inputs, outputs, self.new.nodes, self.new.constants, {}, properties).sorted()
         made.facts = analyse(made)
-        return made, Memory(self.kept, stream)
+        return made, Memory(self.new.kept, stream)
 
     # What is known of a name
 
@@ -156,8 +122,8 @@ class Pulsing:
         axes = [i for i, n in enumerate(fact.shape) if n is not None and self.symbol in symbols_of(n)]
         if len(axes) > 1:
             raise ModelError(
-                f"{what}: {name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}: every frame looks"
-                " at every other, which no buffer holds"
+                f"{what}: {name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}: each frame looks"
+                " at each other one, and no buffer holds that"
             )
         return axes[0] if axes else None
 
@@ -167,59 +133,10 @@ class Pulsing:
             return None
         value = self.facts[node.inputs[i]].value
         if value is None:
-            raise ModelError(f"{node}: {node.inputs[i]!r} is not known before the run, so no pulses can be cut")
+            raise ModelError(
+                f"{node}: {node.inputs[i]!r} is not known before the run, so no pulses can be cut"
+            )
         return list(np.asarray(value).reshape(-1).tolist())
-
-    # Nodes of the new graph
-
-    def emit(self, op: str, inputs: list[str], output: str = "", edge: Edge | None = None, **told: Any) -> str:
-        name = output or f"pulse.{len(self.nodes)}"
-        self.nodes.append(Node(op, inputs, [name], told))
-        edge = edge or next((self.edges[one] for one in inputs if one in self.edges), None)
-        if edge is not None:
-            self.edges[name] = edge
-        return name
-
-    def constant(self, value: Any, dtype: Any = np.int64) -> str:
-        name = f"pulse.c{len(self.constants)}"
-        self.constants[name] = np.asarray(value, dtype)
-        return name
-
-    def keep(self, name: str, fact: Fact, output: str | None, fill: Any = 0, length: Any = None) -> str:
-        self.inputs[name], self.kept[name] = fact, Kept(fact, output, fill, length)
-        if output is not None and output not in self.outputs:
-            self.outputs.append(output)
-        return name
-
-    def delayed(self, name: str, delay: int, overlap: int = 0, fill: Any = 0) -> str:
-        """The stream `delay` frames later, each time with the `overlap` frames before it: a buffer keeps both."""
-        edge, back = self.edges[name], delay + overlap
-        if not back:
-            return name
-        old, new = f"{name}.past{len(self.kept)}", f"{name}.kept{len(self.kept)}"
-        self.keep(old, edge.of(back, 0).fact, new, fill)
-        seen = self.emit("Concat", [old, name], edge=edge.of(back + edge.pulse, edge.delay), axis=edge.axis)
-        self.cut(seen, edge.pulse, edge.pulse + back, edge.of(back, 0), output=new)
-        late = edge.of(edge.pulse + overlap, edge.delay + delay)
-        return self.cut(seen, 0, edge.pulse + overlap, late) if delay else seen
-
-    def cut(self, name: str, start: int, stop: int, edge: Edge, output: str = "") -> str:
-        inputs = [name, *(self.constant([n]) for n in (start, stop, edge.axis))]
-        return self.emit("Slice", inputs, output, edge)
-
-    def within(self, name: str, fill: Any) -> str:
-        """The stream with `fill` in the place of all frames before its first and behind its last."""
-        edge = self.edges[name]
-        if "pulse.turn" not in self.inputs:
-            self.keep("pulse.turn", Fact(INT64, ()), "pulse.turns")
-            self.emit("Add", ["pulse.turn", self.constant(1)], "pulse.turns")
-        end = self.keep(f"{name}.end{len(self.kept)}", Fact(INT64, ()), None, ENDLESS, edge.length)
-        first = self.emit("Mul", ["pulse.turn", self.constant(edge.pulse)])
-        numbers = np.arange(edge.pulse).reshape(-1, *[1] * (len(edge.shape) - edge.axis - 1)) - edge.delay
-        frame = self.emit("Add", [first, self.constant(numbers)])
-        begun = self.emit("GreaterOrEqual", [frame, self.constant(0)])
-        mask = self.emit("And", [begun, self.emit("Less", [frame, end])])
-        return self.emit("Where", [mask, name, self.constant(fill, edge.fact.dtype)], edge=edge)
 
     # One node of the old graph
 
@@ -231,9 +148,9 @@ class Pulsing:
                 if value.dtype == object:
                     self.sizes.add(name)
                 else:
-                    self.constants[name] = value
+                    self.new.constants[name] = value
             return
-        streams = [name for name in node.inputs if self.now.get(name, name) in self.edges]
+        streams = [name for name in node.inputs if self.called(name) in self.new.edges]
         axis = self.axis_of(streams[0], node) if streams else None
         if axis is None:
             self.per_frame(node, [])
@@ -248,26 +165,30 @@ class Pulsing:
         else:
             self.per_frame(node, streams)
 
-    def result(self, node: Node, name: str, axis: int | None = None) -> None:
+    def result(self, node: Node, name: str) -> None:
         """`name` is what the node's first result is called from now on."""
         old = node.outputs[0]
         fact = self.facts[old]
         found = self.axis_of(old, node)
         if found is None or fact.shape is None:
-            raise ModelError(f"{node}: its result is {fact}, without {self.symbol}, so it needs the whole stream")
+            raise ModelError(
+                f"{node}: its result is {fact}, without {self.symbol}, so it needs the whole stream"
+            )
         self.now[old] = name
-        edge = self.edges[name]
+        edge = self.new.edges[name]
         shape = (*fact.shape[:found], edge.pulse, *fact.shape[found + 1 :])
-        self.edges[name] = Edge(Fact(fact.dtype, shape), found, edge.delay, fact.shape[found])
+        self.new.edges[name] = Edge(Fact(fact.dtype, shape), found, edge.delay, fact.shape[found])
 
     def aligned(self, node: Node, streams: list[str]) -> dict[str, str]:
         """The node's streams, all as late as the latest of them."""
-        edges = {name: self.edges[self.now.get(name, name)] for name in streams}
+        edges = {name: self.new.edges[self.called(name)] for name in streams}
         if len({edge.pulse for edge in edges.values()}) > 1:
-            raise ModelError(f"{node}: its inputs have different rates, {', '.join(str(e.fact) for e in edges.values())}")
+            raise ModelError(
+                f"{node}: its inputs have different rates, {', '.join(str(e.fact) for e in edges.values())}"
+            )
         latest = max((edge.delay for edge in edges.values()), default=0)
         return {
-            name: self.delayed(self.now.get(name, name), latest - edge.delay) for name, edge in edges.items()
+            name: self.new.delayed(self.called(name), latest - edge.delay) for name, edge in edges.items()
         }
 
     def per_frame(self, node: Node, streams: list[str]) -> None:
@@ -281,25 +202,27 @@ class Pulsing:
                 if mixed is None:
                     raise ModelError(f"{node}: {node.op} cannot be cut into pulses")
                 if axis in mixed:
-                    raise ModelError(
-                        f"{node} needs the whole stream: it works along axis {axis} of {fact}; no buffer holds that"
-                    )
+                    raise ModelError(f"{node} needs the whole stream: it works along axis {axis} of {fact}")
         names = self.aligned(node, streams)
-        edge = self.edges[names[streams[0]]] if streams else None
-        inputs = [names.get(name, self.now.get(name, name)) for name in node.inputs]
+        edge = self.new.edges[names[streams[0]]] if streams else None
+        inputs = [names.get(name, self.called(name)) for name in node.inputs]
         if node.op == "Squeeze" and len(inputs) == 1:  # of a pulse of 1 frame the stream's axis would go too
             shape = self.facts[node.inputs[0]].shape or ()
-            inputs.append(self.constant([i for i, n in enumerate(shape) if isinstance(n, int) and n == 1]))
-        self.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
+            inputs.append(
+                self.new.constant([i for i, n in enumerate(shape) if isinstance(n, int) and n == 1])
+            )
+        self.new.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
         for name in filter(None, node.outputs):
             fact, axis = self.facts[name], self.axis_of(name, node)
             if (axis is None) != (edge is None):
-                raise ModelError(f"{node}: its result {name!r} is {fact}, which cannot be made pulse by pulse")
+                raise ModelError(
+                    f"{node}: its result {name!r} is {fact}, which cannot be made pulse by pulse"
+                )
             if axis is not None and edge is not None and fact.shape is not None:
                 if fact.shape[axis] != edge.length:
                     raise ModelError(f"{node}: {edge.length} frames become {fact.shape[axis]}")
                 shape = (*fact.shape[:axis], edge.pulse, *fact.shape[axis + 1 :])
-                self.edges[name] = Edge(Fact(fact.dtype, shape), axis, edge.delay, edge.length)
+                self.new.edges[name] = Edge(Fact(fact.dtype, shape), axis, edge.delay, edge.length)
 
     def reshape(self, node: Node, axis: int) -> None:
         """The stream's axis stays one, with as many numbers before it; the new shape is of a pulse."""
@@ -307,22 +230,24 @@ class Pulsing:
         there = self.axis_of(node.outputs[0], node)
         if there is None or new[there] != old[axis] or product(old[:axis]) != product(new[:there]):
             raise ModelError(
-                f"{node}: {self.facts[node.inputs[0]]} becomes {self.facts[node.outputs[0]]}; the frames of the"
-                " stream have to stay one axis"
+                f"{node}: {self.facts[node.inputs[0]]} becomes {self.facts[node.outputs[0]]}; the stream's"
+                " frames have to stay one axis"
             )
-        name = self.now.get(node.inputs[0], node.inputs[0])
-        edge = self.edges[name]
+        name = self.called(node.inputs[0])
+        edge = self.new.edges[name]
         wanted = [edge.pulse if i == there else n if isinstance(n, int) else -1 for i, n in enumerate(new)]
         if wanted.count(-1) > 1:
             raise ModelError(f"{node}: {self.facts[node.outputs[0]]} has two sizes that are not known")
-        inputs = [name, self.constant(wanted)]
-        self.result(node, self.emit("Reshape", inputs, node.outputs[0], edge, allowzero=1 if 0 in wanted else 0))
+        inputs = [name, self.new.constant(wanted)]
+        self.result(
+            node, self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=1 if 0 in wanted else 0)
+        )
 
     def window(self, node: Node, axis: int) -> None:
-        """A window over the stream: the frames before it come out of a buffer, and it waits for those behind."""
-        told, sizes = dict(node.attributes), (self.facts[node.inputs[0]].shape or ())[2:]
+        """A window over the stream: the frames before come out of a buffer, for those behind it waits."""
+        told, sizes = dict(node.attributes), list(self.facts[node.inputs[0]].shape or ())[2:]
         weights = self.facts[node.inputs[1]].shape if node.op == "Conv" else None
-        kernel = list(weights[2:]) if weights is not None else list(told["kernel_shape"])
+        kernel: list[Any] = list(weights[2:]) if weights is not None else list(told["kernel_shape"])
         ones = [1] * len(kernel)
         strides, dilations = told.get("strides") or ones, told.get("dilations") or ones
         wide = paddings(sizes, kernel, strides, dilations, told.get("pads"), told.get("auto_pad", "NOTSET"))
@@ -331,50 +256,54 @@ class Pulsing:
         if not all(isinstance(n, int) for pair in wide for n in pair):
             raise ModelError(f"{node}: its padding depends on the length of the stream; write it as a number")
         if any(node.outputs[1:]):
-            raise ModelError(f"{node}: the places of the maxima would be counted from the start of the stream")
+            raise ModelError(
+                f"{node}: the places of the maxima would be counted from the start of the stream"
+            )
         open_end = bool(told.get("ceil_mode") and stride > 1)
-        uncounted = node.op == "AveragePool" and not told.get("count_include_pad") and (before or after or open_end)
+        uncounted = (
+            node.op == "AveragePool" and not told.get("count_include_pad") and (before or after or open_end)
+        )
         if open_end and node.op == "AveragePool" and not uncounted:
             raise ModelError(f"{node}: with ceil_mode and count_include_pad its last window cannot be told")
         wide[along] = (0, 0)
         told |= {"pads": [a for a, _ in wide] + [b for _, b in wide], "auto_pad": "NOTSET"}
 
-        name = self.now.get(node.inputs[0], node.inputs[0])
-        dtype = self.edges[name].fact.dtype
+        name = self.called(node.inputs[0])
+        dtype = self.new.edges[name].fact.dtype
         fill: Any = 0
         if node.op == "MaxPool" and dtype is not None:
             fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
         def windowed(name: str, told: dict[str, Any], more: list[str], output: str) -> str:
-            edge = self.edges[name]
+            edge = self.new.edges[name]
             if edge.pulse % stride:
                 raise ModelError(
                     f"{node}: a pulse of {edge.pulse} frames is no multiple of its stride {stride};"
                     f" take a multiple of {self.pulse * stride // math.gcd(edge.pulse, stride)}"
                 )
             if after or open_end or (before and edge.delay):
-                name = self.within(name, fill)
+                name = self.new.within(name, fill)
             late, back = late_window(edge.delay, span, stride, before)
             overlap = max(span - stride, 0)
-            seen = self.delayed(name, back - overlap, overlap, fill)
-            return self.emit(node.op, [seen, *more], output, edge.of(edge.pulse // stride, late), **told)
+            seen = self.new.delayed(name, back - overlap, overlap, fill)
+            return self.new.emit(node.op, [seen, *more], output, edge.of(edge.pulse // stride, late), **told)
 
-        more = [self.now.get(one, one) for one in node.inputs[1:]]
+        more = [self.called(one) for one in node.inputs[1:]]
         if not uncounted:
             self.result(node, windowed(name, told, more, node.outputs[0]))
             return
         # The mean of windows over ones and zeros says which part of a window lies within the stream.
-        edge = self.edges[name]
+        edge = self.new.edges[name]
         shape = [edge.pulse if i == axis else 1 for i in range(len(edge.shape))]
-        there = self.constant(np.ones(shape), dtype)
-        self.edges[there] = replace(edge, fact=Fact(dtype, tuple(shape)))
+        there = self.new.constant(np.ones(shape), dtype)
+        self.new.edges[there] = replace(edge, fact=Fact(dtype, tuple(shape)))
         alone: dict[str, Any] = {
             key: [n if i == along else 1 for i, n in enumerate(value)]
             for key, value in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations))
         }
         part = windowed(there, alone, [], "")
         mean = windowed(name, told, more, "")
-        self.result(node, self.emit("Div", [mean, part], node.outputs[0]))
+        self.result(node, self.new.emit("Div", [mean, part], node.outputs[0]))
 
     def pad(self, node: Node, axis: int) -> None:
         """Frames before the first make it less late; they and those behind the last are filled."""
@@ -383,29 +312,30 @@ class Pulsing:
         along = axes_of(range(rank) if axes is None else axes, rank)
         widths = dict(zip(along, zip(pads[: len(along)], pads[len(along) :])))
         before, after = widths.pop(axis, (0, 0))
-        if before < 0 or after < 0 or ((before or after) and node.attributes.get("mode", "constant") != "constant"):
+        mode = node.attributes.get("mode", "constant")
+        if min(before, after) < 0 or ((before or after) and mode != "constant"):
             raise ModelError(f"{node}: a stream is only padded with constants, and not cut")
-        name = self.now.get(node.inputs[0], node.inputs[0])
+        name = self.called(node.inputs[0])
         value = self.numbers(node, 2)
         if before or after:
-            name = self.within(name, value[0] if value else 0)
-            edge = self.edges[name]
-            name = self.delayed(name, max(before - edge.delay, 0), 0, value[0] if value else 0)
-            edge = self.edges[name]
-            self.edges[name] = replace(edge, delay=edge.delay - before)
+            name = self.new.within(name, value[0] if value else 0)
+            edge = self.new.edges[name]
+            name = self.new.delayed(name, max(before - edge.delay, 0), 0, value[0] if value else 0)
+            edge = self.new.edges[name]
+            self.new.edges[name] = replace(edge, delay=edge.delay - before)
         if widths:
-            others = self.constant([widths[i][j] for j in (0, 1) for i in widths])
-            rest = [others, node.inputs[2] if len(node.inputs) > 2 else "", self.constant(list(widths))]
-            name = self.emit("Pad", [name, *rest], edge=self.edges[name], **node.attributes)
-        self.result(node, self.emit("Identity", [name], node.outputs[0]))
+            others = self.new.constant([widths[i][j] for j in (0, 1) for i in widths])
+            rest = [others, node.inputs[2] if len(node.inputs) > 2 else "", self.new.constant(list(widths))]
+            name = self.new.emit("Pad", [name, *rest], edge=self.new.edges[name], **node.attributes)
+        self.result(node, self.new.emit("Identity", [name], node.outputs[0]))
 
     def slice(self, node: Node, axis: int) -> None:
-        """Frames that are cut off in front make it later; so do those at the end, which nobody knows before."""
+        """Frames that are cut off in front make it later; so do those at the end, which is not known yet."""
         rank = len(self.facts[node.inputs[0]].shape or ())
         starts, ends = self.numbers(node, 1) or [], self.numbers(node, 2) or []
         steps = self.numbers(node, 4) or [1] * len(starts)
         along = axes_of(range(len(starts)) if (axes := self.numbers(node, 3)) is None else axes, rank)
-        name = self.now.get(node.inputs[0], node.inputs[0])
+        name = self.called(node.inputs[0])
         cuts = {i: one for i, *one in zip(along, starts, ends, steps)}
         start, _, step = cuts.pop(axis, (0, 0, 1))
         if not isinstance(start, int) or start < 0 or step != 1:
@@ -413,23 +343,26 @@ class Pulsing:
         if cuts:
             if any(not isinstance(n, int) for one in cuts.values() for n in one):
                 raise ModelError(f"{node}: it cuts at sizes that are not known")
-            columns = [self.constant(list(one)) for one in zip(*cuts.values())]
-            name = self.emit("Slice", [name, *columns[:2], self.constant(list(cuts)), columns[2]], edge=self.edges[name])
-        name = self.emit("Identity", [name])
-        edge = self.edges[name]
-        edge = self.edges[name] = replace(edge, delay=edge.delay + start)
+            columns = [self.new.constant(list(one)) for one in zip(*cuts.values())]
+            name = self.new.emit(
+                "Slice",
+                [name, *columns[:2], self.new.constant(list(cuts)), columns[2]],
+                edge=self.new.edges[name],
+            )
+        name = self.new.emit("Identity", [name])
+        edge = self.new.edges[name]
+        edge = self.new.edges[name] = replace(edge, delay=edge.delay + start)
         found = self.axis_of(node.outputs[0], node)
         if found is not None:
-            length = at((self.facts[node.outputs[0]].shape or ())[found], {self.symbol: self.pulse * FAR})
+            size: Any = (self.facts[node.outputs[0]].shape or ())[found]
+            length = at(size, {self.symbol: self.pulse * FAR})
             unknown = edge.pulse * FAR - length - edge.delay if isinstance(length, int) else 0
-            name = self.delayed(name, max(unknown, 0))
+            name = self.new.delayed(name, max(unknown, 0))
         self.result(node, name)
 
 
-def mixed_axes(
-    node: Node, i: int, rank: int, numbers: Callable[[int], list[Any] | None]
-) -> set[int] | None:
-    """Along which axes of its input `i` a node looks at more than one number; None where that is not known."""
+def mixed_axes(node: Node, i: int, rank: int, numbers: Callable[[int], list[Any] | None]) -> set[int] | None:
+    """Along which axes of its input `i` a node looks at more than one number; None where it is not known."""
     op, told = node.op, node.attributes
     if op in NUMBER_BY_NUMBER or op in ("Transpose", "Squeeze", "Unsqueeze"):
         return set()

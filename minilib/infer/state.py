@@ -6,6 +6,7 @@ Mamba is such a model, a GPT with its cache, and every model that `Pulse` has cu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import Dim, at
-from minilib.infer.facts import Fact
+from minilib.infer.facts import Fact, substitute
 from minilib.infer.model import Graph, ModelError
 
 __all__ = ["Kept", "Memory", "State", "Stream", "carried"]
 
 Array = Any
+MOST = 2**30  # numbers that a state keeps under one name
 ENDLESS = 2**62  # the length of a stream of which the end is not known yet
 
 
@@ -26,8 +28,7 @@ ENDLESS = 2**62  # the length of a stream of which the end is not known yet
 class Kept:
     """An input that the state fills: at first with `fill`, then with what `output` was in the run before.
 
-    Without an output it stays as it is, until the state learns something: `length` is a size of a stream, known
-    when the stream has ended.
+    Without an output it is the `length` of a stream, which is known when the stream has ended.
     """
 
     fact: Fact
@@ -72,7 +73,7 @@ def carried(graph: Graph, pairs: Mapping[str, str], symbols: Mapping[str, int]) 
         fact, made = graph.inputs[name], graph.facts.get(output, Fact())
         if None not in (fact.dtype, made.dtype) and fact.dtype != made.dtype:
             raise ModelError(f"{output!r} is {made}, and cannot come back as {name!r}, which is {fact}")
-        shape = None if fact.shape is None else tuple(at(n, symbols) for n in fact.shape)
+        shape = None if fact.shape is None else tuple(substitute(n, dict(symbols)) for n in fact.shape)
         kept[name] = Kept(Fact(fact.dtype, shape), output)
     return kept
 
@@ -101,7 +102,9 @@ class State:
         made = dict(zip(self.graph.outputs, self.call([given[name] for name in self.graph.inputs])))
         for name, one in self.kept.items():
             if one.output is not None:
-                self.arrays[name] = np.array(made[one.output])  # a copy: the caller may write into a view of it
+                self.arrays[name] = np.array(
+                    made[one.output]
+                )  # a copy: the caller may write into a view of it
         self.turns += 1
         return [made[name] for name in self.seen.outputs]
 
@@ -160,9 +163,11 @@ class State:
     def _begin(self, known: Mapping[str, int]) -> None:
         """What is kept, as it is before the first run, now that the caller's inputs have told their sizes."""
         for name, one in self.kept.items():
-            shape = [at(n, known) for n in one.fact.shape or ()]
+            shape: list[Any] = [substitute(n, dict(known)) for n in one.fact.shape or ()]
             if one.fact.shape is None or one.fact.dtype is None or any(isinstance(n, Dim) for n in shape):
                 raise ModelError(
-                    f"the state {name!r} is {one.fact}: it needs a size to begin with; give its symbols values"
+                    f"the state {name!r} is {one.fact}: it needs a size to begin with; set its symbols"
                 )
+            if math.prod(shape) > MOST:
+                raise ModelError(f"the state {name!r} would keep {math.prod(shape)} numbers")
             self.arrays[name] = np.full(shape, one.fill, one.fact.dtype)
