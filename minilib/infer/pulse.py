@@ -122,8 +122,8 @@ class Pulsing:
         axes = [i for i, n in enumerate(fact.shape) if n is not None and self.symbol in symbols_of(n)]
         if len(axes) > 1:
             raise ModelError(
-                f"{what}: {name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}: each frame looks"
-                " at each other one, and no buffer holds that"
+                f"{what}: {name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}: each frame"
+                " looks at each other one, and no buffer holds that"
             )
         return axes[0] if axes else None
 
