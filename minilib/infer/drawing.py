@@ -10,7 +10,7 @@ __all__ = ["rails"]
 
 
 def rails(graph: Graph) -> Iterator[tuple[str, Node]]:
-    """Each node with its rails: ● where its result begins, ├ where it reads one, ┴ where for the last time."""
+    """Each node with its rails: ● where its result begins, ├ where it reads one, ┴ the last time."""
     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
     last |= {name: len(graph.nodes) for name in graph.outputs}
     tracks: list[str | None] = [name for name in graph.inputs if name in last]
