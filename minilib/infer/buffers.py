@@ -1,5 +1,7 @@
 """Streams in a graph: what is kept of one from pulse to pulse, and how late it is.
 
+Taught in chapters/10d_streams.ipynb: what it exports is edited there, then `make promote`.
+
 A frame is one step along the axis of the stream. Each edge carries so many frames in a run, and is late: its
 frame 0 comes behind `delay` frames that are none of the stream's. Buffers are ordinary nodes: an input holds
 what was seen, and an output what is held the next time. tract's Delay has `delay` and `overlap` as here.
