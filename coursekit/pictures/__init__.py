@@ -110,6 +110,7 @@ from coursekit.pictures.steps import (
     looks,
     step_clocks,
 )
+from coursekit.pictures.streams import draw_conveyor, draw_late, draw_remembered, draw_seams, draw_work
 from coursekit.pictures.tokens import draw_lookup, draw_melting, draw_prices, draw_savings, draw_tokens
 from coursekit.pictures.transformer import (
     draw_glances,

@@ -9,9 +9,10 @@ runnable = model.into_model().into_runnable()
 logits.to_numpy()
 """
 
-from minilib.infer.api import InferenceModel, Model, Onnx, Runnable, SetSymbols, Tensor, onnx
+from minilib.infer.api import InferenceModel, Model, Onnx, Runnable, RunnableState, SetSymbols, Tensor, onnx
 from minilib.infer.facts import Fact, FactError
 from minilib.infer.model import ModelError
+from minilib.infer.pulse import Pulse
 
 __all__ = [
     "Fact",
@@ -20,7 +21,9 @@ __all__ = [
     "Model",
     "ModelError",
     "Onnx",
+    "Pulse",
     "Runnable",
+    "RunnableState",
     "SetSymbols",
     "Tensor",
     "onnx",

@@ -13,9 +13,11 @@ from minilib import dims
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse, careful, evaluate
+from minilib.infer.model import Graph, ModelError, analyse, evaluate
+from minilib.infer.pulse import Pulse
+from minilib.infer.state import Memory, State, carried
 
-__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
+__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "onnx"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class _Named:
     """What a model tells of its inputs and outputs, before and after analysis and when it runs."""
 
     graph: Graph
+    memory = Memory()  # what a state keeps: its inputs and outputs are not the caller's
+
+    @property
+    def _seen(self) -> Graph:
+        return self.memory.seen(self.graph)
 
     def _at(self, names: Sequence[str], i: int, what: str) -> str:
         if not 0 <= i < len(names):
@@ -81,16 +88,16 @@ class _Named:
         return names[i]
 
     def input_count(self) -> int:
-        return len(self.graph.inputs)
+        return len(self._seen.inputs)
 
     def output_count(self) -> int:
-        return len(self.graph.outputs)
+        return len(self._seen.outputs)
 
     def input_name(self, i: int) -> str:
-        return self._at(list(self.graph.inputs), i, "input")
+        return self._at(list(self._seen.inputs), i, "input")
 
     def output_name(self, i: int) -> str:
-        return self._at(self.graph.outputs, i, "output")
+        return self._at(self._seen.outputs, i, "output")
 
     def input_fact(self, i: int) -> Fact:
         return self.graph.inputs[self.input_name(i)]
@@ -152,39 +159,64 @@ class Model(_Named):
     def parse_fact(self, spec: str) -> Fact:
         return parse_fact(spec)
 
-    def transform(self, spec: SetSymbols) -> None:
-        """Changes the model: `SetSymbols({"B": 1})`."""
+    def transform(self, spec: SetSymbols | Pulse) -> None:
+        """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses."""
+        if self.memory.kept:
+            raise ModelError("the model is in pulses already; load it anew, and transform that before")
         changed = spec.apply(self.graph)
+        if isinstance(changed, tuple):
+            changed, self.memory = changed
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
-        """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
-        return Runnable(self.graph, most_bytes)
+    def into_runnable(self) -> Runnable:
+        return Runnable(self.graph, self.memory)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES) -> None:
-        self.graph, self.most_bytes = graph, most_bytes
+    def __init__(self, graph: Graph, memory: Memory | None = None) -> None:
+        self.graph, self.memory = graph, memory or Memory()
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
-        arrays = self.arrays_of(inputs)
-        run = careful(self.graph, arrays, self.most_bytes)
-        return [Tensor(array) for array in evaluate(self.graph, arrays, run)]
+        if self.memory.kept:
+            return self.spawn_state().run(inputs)
+        return [Tensor(array) for array in self._call(_arrays(inputs))]
 
-    def arrays_of(self, inputs: Sequence[Any]) -> list[Any]:
-        """The inputs as arrays. Raises ModelError for what is no list of arrays."""
-        if not isinstance(inputs, list | tuple):
-            raise ModelError(
-                f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
-            )
-        arrays = []
-        for name, one in zip([*self.graph.inputs, *[""] * len(inputs)], inputs):
-            try:
-                arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
-            except ValueError:
-                raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
-        return arrays
+    def _call(self, arrays: list[Any]) -> list[Any]:
+        return evaluate(self.graph, arrays)
+
+    def spawn_state(
+        self, carry: Mapping[str, str] | None = None, symbols: Mapping[str, int] | None = None
+    ) -> RunnableState:
+        """A stream of its own through the model, which remembers what it has seen.
+
+        `carry` names inputs that are outputs of the run before, `{"cache": "new_cache"}`: zeros at first, as
+        large as their fact says where `symbols` are these numbers. They are neither given nor returned.
+        """
+        kept = {**self.memory.kept, **carried(self.graph, carry or {}, symbols or {})}
+        memory = Memory(kept, self.memory.stream)
+        return RunnableState(State(self.graph, self._call, memory))
+
+
+@dataclass(frozen=True)
+class RunnableState:
+    """A model that runs, and remembers."""
+
+    state: State
+
+    def run(self, inputs: Sequence[Any]) -> list[Tensor]:
+        """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
+        return [Tensor(array) for array in self.state.run(_arrays(inputs))]
+
+    def finish(self, inputs: Sequence[Any] | None = None) -> list[Tensor]:
+        """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
+        return [Tensor(array) for array in self.state.finish(None if inputs is None else _arrays(inputs))]
+
+
+def _arrays(inputs: Sequence[Any]) -> list[Any]:
+    if not isinstance(inputs, (list, tuple)):
+        raise ModelError(f"run takes a list of arrays, one for each input, and not {type(inputs).__name__}")
+    return [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]

@@ -65,6 +65,7 @@ ROOMS = {
     "interop.operators": "numpy tensor functional/",  # imported by lessons and interop.torch
     "interop.torch": "numpy torch tensor functional/ cuda/ gpu/ interop.operators",  # imported by nobody
     "wire": "",
+    "infer.__main__": "numpy infer/ onnxruntime",  # to compare with, where it is asked for
     "infer/": "numpy dims wire dag",  # a program that only runs models imports nothing else
     "cuda/": "warplens numpy cupy IPython matplotlib pygments",
 }

@@ -1,0 +1,241 @@
+"""The command line: look at a model, run it, time it, compare it; tract's commands and their names.
+
+python -m minilib.infer MODEL [-i FACT]... [--pass load|analyse|declutter|optimise] [--pulse N]
+    dump [--cost|--profile|--json] | run --input FILE.npz | bench | compare --with FILE.npz|onnxruntime
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minilib.infer.api import InferenceModel, Model, Runnable, onnx
+from minilib.infer.drawing import rails
+from minilib.infer.facts import Fact
+from minilib.infer.model import Graph, ModelError
+from minilib.infer.pulse import Pulse
+
+PASSES = ("load", "analyse", "declutter", "optimise")
+SECONDS = 0.5  # that a bench runs
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command. What is wrong is told in one line, and 2 returned; 1 where a comparison fails."""
+    options = parser().parse_args(arguments)
+    try:
+        return {"dump": dump, "run": run, "bench": bench, "compare": compare}[options.command](options)
+    except (ModelError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except ValueError as error:  # facts
+        print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser("python -m minilib.infer", description="Look at a model, and run it.")
+    made.add_argument("model", metavar="MODEL", help="an ONNX file")
+    made.add_argument(
+        "-i", "--input-fact", metavar="FACT", action="append", default=[],
+        help='what an input is, such as "B,1,8,8,f32"; once for each input',
+    )  # fmt: skip
+    made.add_argument("--pass", dest="stage", choices=PASSES, default="declutter", help="how far to go")
+    made.add_argument("--pulse", metavar="N", help="cut the stream into pulses of so many frames")
+    made.add_argument("--symbol", default="S", help="the length of the stream (S)")
+    commands = made.add_subparsers(dest="command", required=True)
+    shown = commands.add_parser("dump", help="nodes and facts")
+    for name, told in (
+        ("cost", "multiplications of each node"),
+        ("profile", "time of each node"),
+        ("json", "as JSON"),
+    ):
+        shown.add_argument(f"--{name}", action="store_true", help=told)
+    for name, told in (("run", "outputs for inputs"), ("bench", "time of a run"), ("compare", "differences")):
+        one = commands.add_parser(name, help=told)
+        one.add_argument("--input", metavar="FILE.npz", help="arrays by the inputs' names; drawn without it")
+        if name == "run":
+            one.add_argument("--output", metavar="FILE.npz", help="where to write the outputs")
+        if name == "compare":
+            one.add_argument("--with", dest="other", required=True, metavar="FILE.npz|onnxruntime")
+    return made
+
+
+# What the commands work on
+
+
+def loaded(options: argparse.Namespace) -> InferenceModel | Model:
+    """The model, as far as --pass says."""
+    model = onnx().load(options.model)
+    for i, fact in enumerate(options.input_fact):
+        model.set_input_fact(i, fact)
+    if options.stage == "load":
+        return model
+    model.analyse()
+    if options.stage == "analyse":
+        return model
+    typed = model.into_model()
+    if options.pulse:
+        typed.transform(Pulse(options.pulse, options.symbol))
+    return typed
+
+
+def runnable(options: argparse.Namespace) -> Runnable:
+    model = loaded(argparse.Namespace(**{**vars(options), "stage": "declutter"}))
+    assert isinstance(model, Model)
+    return model.into_runnable()
+
+
+def arrays(model: Any, path: str | None) -> dict[str, Any]:
+    """An array for each input: those of the file, by name, or drawn ones."""
+    names = [model.input_name(i) for i in range(model.input_count())]
+    if path is None:
+        rng = np.random.default_rng(0)
+        return {name: drawn(name, model.input_fact(i), rng) for i, name in enumerate(names)}
+    given = opened(path)
+    if missing := [name for name in names if name not in given]:
+        raise ModelError(f"{path} has no array {missing[0]!r}, only {', '.join(given) or 'none'}")
+    return {name: given[name] for name in names}
+
+
+def opened(path: str) -> Mapping[str, Any]:
+    if not path.endswith(".npz"):
+        raise ModelError(f"{path}: arrays are read from .npz files; see numpy.savez")
+    try:
+        return dict(np.load(path))
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or 'it is no .npz file'}") from None
+    except Exception:  # zipfile.BadZipFile, and what pickles raise: NumPy has no error of its own for them
+        raise ModelError(f"{path} cannot be read: it is no .npz file of plain arrays") from None
+
+
+def drawn(name: str, fact: Fact, rng: np.random.Generator) -> Any:
+    shape = fact.shape
+    if shape is None or fact.dtype is None or not all(isinstance(n, int) for n in shape):
+        raise ModelError(f"the input {name!r} is {fact}: say how large it is with -i, or give --input")
+    sizes: Any = shape
+    if fact.dtype.kind == "f":
+        return rng.standard_normal(sizes).astype(fact.dtype)
+    return np.zeros(sizes, fact.dtype)  # whole numbers may be places in a table: 0 is always there
+
+
+# The commands
+
+
+def dump(options: argparse.Namespace) -> int:
+    model = loaded(options)
+    graph = model.graph
+    rows: list[dict[str, Any]] = []
+    if options.cost or options.profile:
+        profile = import_module("minilib.infer.profile").profile
+        rows = profile(graph, list(arrays(model, None).values()) if options.profile else None)
+    if options.json:
+        print(json.dumps(described(model, rows), indent=1))
+        return 0
+    facts = {**graph.inputs, **graph.facts}
+    for i in range(model.input_count()):
+        print(f"input   {model.input_name(i)}: {model.input_fact(i)}")
+    for line, node in rails(graph):
+        told = ", ".join(f"{facts.get(name, Fact())}" for name in node.outputs if name)
+        print(f"{line} {node.op:20} {told}")
+    for i in range(model.output_count()):
+        print(f"output  {model.output_name(i)}: {model.output_fact(i)}")
+    for name in model.property_keys():
+        print(f"{name}: {model.property(name).to_numpy()}")
+    for row in rows:
+        print("  ".join(f"{key} {value}" for key, value in row.items()))
+    if options.stage == "optimise":
+        program = import_module("minilib.infer.plan").Plan(graph).program()
+        print(getattr(program, "source", program))
+    return 0
+
+
+def described(model: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    graph: Graph = model.graph
+    facts = {**graph.inputs, **graph.facts}
+    return {
+        "inputs": {model.input_name(i): str(model.input_fact(i)) for i in range(model.input_count())},
+        "outputs": {model.output_name(i): str(model.output_fact(i)) for i in range(model.output_count())},
+        "nodes": [
+            {
+                "op": node.op,
+                "name": node.name,
+                "inputs": node.inputs,
+                "outputs": {name: str(facts.get(name, Fact())) for name in node.outputs if name},
+            }
+            for node in graph.nodes
+        ],
+        "properties": {name: model.property(name).to_numpy().tolist() for name in model.property_keys()},
+        **({"profile": [{key: plain(value) for key, value in row.items()} for row in rows]} if rows else {}),
+    }
+
+
+def plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | list | dict | None) else str(value)
+
+
+def run(options: argparse.Namespace) -> int:
+    model = runnable(options)
+    made = model.run(list(arrays(model, options.input).values()))
+    found = {model.output_name(i): one.to_numpy() for i, one in enumerate(made)}
+    for name, array in found.items():
+        print(f"{name}: {Fact(array.dtype, array.shape)}")
+        print(np.array2string(array, precision=6, threshold=100))
+    if options.output:
+        np.savez(options.output, **found)
+    return 0
+
+
+def bench(options: argparse.Namespace) -> int:
+    model = runnable(options)
+    given = list(arrays(model, options.input).values())
+    step = model.spawn_state().run if options.pulse else model.run
+    step(given)
+    times: list[float] = []
+    while sum(times) < SECONDS or len(times) < 5:
+        start = time.perf_counter()
+        step(given)
+        times.append(time.perf_counter() - start)
+    times.sort()
+    print(f"{len(times)} runs: median {times[len(times) // 2] * 1e3:.4g} ms, fastest {times[0] * 1e3:.4g} ms")
+    return 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    model = runnable(options)
+    path = options.input or (None if options.other == "onnxruntime" else options.other)
+    given = arrays(model, path)
+    names = [model.output_name(i) for i in range(model.output_count())]
+    if options.other == "onnxruntime":
+        try:
+            runtime = import_module("onnxruntime")
+        except ImportError:
+            raise ModelError("onnxruntime is not installed: pip install onnxruntime") from None
+        session = runtime.InferenceSession(str(Path(options.model)))
+        wanted = dict(zip(names, session.run(names, given)))
+    else:
+        wanted = dict(opened(options.other))
+        if missing := [name for name in names if name not in wanted]:
+            raise ModelError(f"{options.other} has no array {missing[0]!r}, only {', '.join(wanted)}")
+    alike = True
+    for name, one in zip(names, model.run(list(given.values()))):
+        found, expected = one.to_numpy(), np.asarray(wanted[name])
+        if found.shape != expected.shape:
+            print(f"{name}: shapes differ: {found.shape} here, {expected.shape} there")
+            alike = False
+            continue
+        same = np.allclose(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+        away = np.abs(found.astype(np.float64) - expected).max(initial=0.0)
+        print(f"{name}: {'equal' if same else 'DIFFERENT'}, at most {away:.3g} apart")
+        alike &= bool(same)
+    return 0 if alike else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
