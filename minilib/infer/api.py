@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
+from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import Graph, ModelError, analyse, evaluate
+from minilib.infer.model import Graph, ModelError, analyse
+from minilib.infer.plan import Plan
+from minilib.infer.profile import profile_json
 
 __all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "SetSymbols", "Tensor", "onnx"]
 
@@ -158,6 +161,11 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
+    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+        """What each node costs, in symbols; with inputs also how long it takes."""
+        arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
+        return profile_json(self.graph, arrays)
+
     def into_runnable(self) -> Runnable:
         return Runnable(self.graph)
 
@@ -166,9 +174,9 @@ class Runnable(_Named):
     """A model that runs."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.graph, self.plan = graph, Plan(graph)
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
         arrays = [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
-        return [Tensor(array) for array in evaluate(self.graph, arrays)]
+        return [Tensor(array) for array in self.plan.run(arrays)]

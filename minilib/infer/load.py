@@ -13,7 +13,7 @@ from minilib import dims
 from minilib.infer import axes, elementwise, layers
 from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
 from minilib.infer.model import Graph, ModelError, Node
-from minilib.infer.operators import OPERATORS
+from minilib.infer.operators import OPERATORS, OWN
 from minilib.wire import Message, WireError, read
 
 __all__ = ["load", "tensor"]
@@ -80,7 +80,7 @@ def check_operators(nodes: Any) -> None:
         f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         for node in nodes
         if node.domain not in ("", "ai.onnx")
-        or (node.op_type not in OPERATORS and node.op_type != "Constant")
+        or (node.op_type not in OPERATORS.keys() - OWN and node.op_type != "Constant")
     )
     if strange:
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))

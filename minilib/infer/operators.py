@@ -16,7 +16,7 @@ import numpy as np
 
 from minilib.infer.facts import Fact, FactError, broadcast_shapes
 
-__all__ = ["OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
+__all__ = ["OPERATORS", "OWN", "Operator", "boolean", "broadcast", "define", "operator", "own", "same"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Operator:
 
 
 OPERATORS: dict[str, Operator] = {}
+OWN: set[str] = set()  # those that ONNX has not: declutter makes them, and no file may have them
 
 
 def define(name: str, run: Callable[..., Any], facts: Callable[..., Any]) -> None:
@@ -58,6 +59,12 @@ def operator(name: str, facts: Callable[..., Any]) -> Callable[[Callable[..., An
         return run
 
     return decorated
+
+
+def own(name: str, facts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`operator` for one that no file has."""
+    OWN.add(name)
+    return operator(name, facts)
 
 
 # Rules that many operators share
