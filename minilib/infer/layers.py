@@ -312,7 +312,7 @@ def max_pool(
     )
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     layout = (kernel_shape, strides, dilations, wide, found)
-    flat = pool_windows(x, lowest, *layout).reshape(*x.shape[:2], *found, -1)
+    flat = pool_windows(x, lowest, *layout).reshape(*x.shape[:2], *found, math.prod(kernel_shape))
     inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
     places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * n_axes) * inner.size + inner
     chosen = pool_windows(places, -1, *layout).reshape(flat.shape)
