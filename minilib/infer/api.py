@@ -14,7 +14,7 @@ from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join thos
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import Graph, ModelError, analyse
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
 from minilib.infer.plan import Plan
 from minilib.infer.profile import profile_json
 
@@ -166,17 +166,31 @@ class Model(_Named):
         arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
         return profile_json(self.graph, arrays)
 
-    def into_runnable(self) -> Runnable:
-        return Runnable(self.graph)
+    def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
+        """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        return Runnable(self.graph, most_bytes)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.plan = graph, Plan(graph)
+    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES) -> None:
+        self.graph, self.plan = graph, Plan(graph, most_bytes)
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
-        arrays = [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
-        return [Tensor(array) for array in self.plan.run(arrays)]
+        return [Tensor(array) for array in self.plan.run(self.arrays_of(inputs))]
+
+    def arrays_of(self, inputs: Sequence[Any]) -> list[Any]:
+        """The inputs as arrays. Raises ModelError for what is no list of arrays."""
+        if not isinstance(inputs, list | tuple):
+            raise ModelError(
+                f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
+            )
+        arrays = []
+        for name, one in zip([*self.graph.inputs, *[""] * len(inputs)], inputs):
+            try:
+                arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
+            except ValueError:
+                raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
+        return arrays

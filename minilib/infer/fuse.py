@@ -15,7 +15,7 @@ from minilib.infer.elementwise import softmax_rows
 from minilib.infer.facts import Fact, broadcast_shapes
 from minilib.infer.layers import matmul
 from minilib.infer.model import Node
-from minilib.infer.operators import OPERATORS, own
+from minilib.infer.operators import OPERATORS, operator
 
 __all__ = ["factors"]
 
@@ -29,7 +29,7 @@ def _linear_facts(x: Fact, w: Fact, b: Fact) -> Fact:
     return Fact(made.dtype, broadcast_shapes(made.shape, b.shape))
 
 
-@own("Linear", _linear_facts)
+@operator("Linear", _linear_facts, own=True)
 def linear(x: Array, w: Array, b: Array) -> Array:
     """x (..., K) by w (K, N), plus b (N,)"""
     return matmul(x, w) + b
@@ -41,7 +41,7 @@ def _attention_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, **__: Any) -> F
     return Fact(q.dtype, (*(broadcast_shapes(q.shape[:-2], v.shape[:-2]) or ()), q.shape[-2], v.shape[-1]))
 
 
-@own("ScaledDotProductAttention", _attention_facts)
+@operator("ScaledDotProductAttention", _attention_facts, own=True)
 def attention(
     q: Array, k: Array, v: Array, more: Array | None = None, drop: Array | None = None, *,
     scale: float = 1.0, fill: float = -math.inf,
@@ -60,7 +60,7 @@ def _heads_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, heads: int, **__: A
     return Fact(q.dtype, None if q.shape is None or v.shape is None else (*q.shape[:-1], v.shape[-1]))
 
 
-@own("MultiHeadAttention", _heads_facts)
+@operator("MultiHeadAttention", _heads_facts, own=True)
 def multi_head_attention(
     q: Array, k: Array, v: Array, more: Array | None = None, drop: Array | None = None, *,
     heads: int, scale: float = 1.0, fill: float = -math.inf,

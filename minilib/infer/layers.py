@@ -100,6 +100,8 @@ def einsum(*xs: Array, equation: str) -> Array:
 
 # Windows
 
+MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
+
 
 def window_size(
     n: Any, kernel: Any, stride: int, dilation: int, before: Any, after: Any, ceil: int = 0
@@ -151,6 +153,8 @@ def windows(
 ) -> tuple[list[int], list[int], Pairs, list[Any]]:
     strides, dilations = _ones(strides, n_axes), _ones(dilations, n_axes)
     wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
+    if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
+        raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
     found = [
         None if n is None or k is None else window_size(n, k, s, d, before, after, ceil)
         for n, k, s, d, (before, after) in zip(sizes, kernel, strides, dilations, wide)
@@ -251,7 +255,7 @@ def conv_transpose(
     strides, dilations, wide, found = _transposed_sizes(
         x.shape[2:], kernel, strides, dilations, pads, auto_pad, output_padding, output_shape
     )
-    inner = x.reshape(n, group, x.shape[1] // group, -1)
+    inner = x.reshape(n, group, x.shape[1] // group, math.prod(x.shape[2:]))
     weights = w.reshape(group, x.shape[1] // group, -1).swapaxes(1, 2)
     pieces = np.matmul(weights, inner).reshape(n, group, w.shape[1], *kernel, *x.shape[2:])
     reach = [
@@ -424,7 +428,7 @@ def group_norm(
     x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:
     """Scale and b are one a channel; before opset 21 they were one a group."""
-    parts = x.reshape(x.shape[0], num_groups, -1)
+    parts = x.reshape(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups)
     away = parts - parts.mean(-1, keepdims=True)
     made = (away / np.sqrt((away * away).mean(-1, keepdims=True) + epsilon)).reshape(x.shape)
     each = x.shape[1] // len(scale)

@@ -16,7 +16,7 @@ import numpy as np
 
 from minilib.infer.facts import Fact, FactError, broadcast_shapes
 
-__all__ = ["OPERATORS", "OWN", "Operator", "boolean", "broadcast", "define", "operator", "own", "same"]
+__all__ = ["OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Operator:
     run: Callable[..., Any]
     facts: Callable[..., Any]
     attributes: Mapping[str, Any]  # with their defaults
+    own: bool = False  # made by our passes: no file has it
 
     def __call__(self, *arrays: Any, **attributes: Any) -> tuple[Any, ...]:
         """The results, always as a tuple. Raises ValueError, IndexError or TypeError, as NumPy does."""
@@ -41,30 +42,25 @@ class Operator:
 
 
 OPERATORS: dict[str, Operator] = {}
-OWN: set[str] = set()  # those that ONNX has not: declutter makes them, and no file may have them
 
 
-def define(name: str, run: Callable[..., Any], facts: Callable[..., Any]) -> None:
-    """A line of the table; the attributes are the keywords of `run`."""
+def define(name: str, run: Callable[..., Any], facts: Callable[..., Any], own: bool = False) -> None:
+    """A line of the table; the attributes are the keywords of `run`. What is our `own` is not ONNX."""
     parameters = inspect.signature(run).parameters.values()
     attributes = {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
-    OPERATORS[name] = Operator(name, run, facts, attributes)
+    OPERATORS[name] = Operator(name, run, facts, attributes, own)
 
 
-def operator(name: str, facts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def operator(
+    name: str, facts: Callable[..., Any], own: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`define` as a decorator of what the operator runs."""
 
     def decorated(run: Callable[..., Any]) -> Callable[..., Any]:
-        define(name, run, facts)
+        define(name, run, facts, own)
         return run
 
     return decorated
-
-
-def own(name: str, facts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`operator` for one that no file has."""
-    OWN.add(name)
-    return operator(name, facts)
 
 
 # Rules that many operators share

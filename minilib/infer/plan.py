@@ -17,13 +17,12 @@ import numpy as np
 
 from minilib.dag import offsets, peak
 from minilib.infer.facts import Fact
-from minilib.infer.model import Graph, ModelError, Node, analyse, evaluate, fold, run_node
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, Node, analyse, careful, evaluate, fold
 
 __all__ = ["EMITTERS", "Builder", "Plan", "Program", "Slot", "emitter"]
 
 ALIGNED = 64  # bytes: a line of the cache
 PROGRAMS = 16  # so many sets of shapes are kept
-MOST = 2**32  # bytes that an array, or all that lies between inputs and outputs, may take
 
 Array = Any
 FAILURES = (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError, FloatingPointError)
@@ -32,8 +31,8 @@ FAILURES = (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError, F
 class Plan:
     """`run(arrays)` gives the outputs; `program` is what has run last."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES) -> None:
+        self.graph, self.most_bytes = graph, most_bytes
         self.programs: dict[Any, Program] = {}
         self.last: Program | None = None
 
@@ -42,21 +41,25 @@ class Plan:
         key = tuple([(one.shape, one.dtype) for one in arrays])
         program = self.last = self.programs.get(key) or self.at(arrays)
         if not program.lock.acquire(blocking=False):  # its memory is in use by another thread
-            return evaluate(self.graph, list(arrays))
+            return self.one_by_one(arrays)
         try:
             with np.errstate(all="ignore"):
                 return program.function(*arrays)
         except FAILURES:
-            return evaluate(self.graph, list(arrays))  # says which node it was
+            return self.one_by_one(arrays)  # says which node it was
         finally:
             program.lock.release()
+
+    def one_by_one(self, arrays: Sequence[Array]) -> list[Array]:
+        """The same, node by node."""
+        given = list(arrays)
+        return evaluate(self.graph, given, careful(self.graph, given, self.most_bytes))
 
     def at(self, arrays: Sequence[Array]) -> Program:
         """The program for inputs of these shapes. Raises ModelError where they do not fit."""
         key = tuple([(one.shape, one.dtype) for one in arrays])
         if key not in self.programs:
-            self.graph.bind(list(arrays))
-            made = Builder(self.graph, [Fact(one.dtype, one.shape) for one in arrays]).program()
+            made = Builder(self, list(arrays)).program()
             while len(self.programs) >= PROGRAMS:
                 del self.programs[next(iter(self.programs))]
             self.programs[key] = made
@@ -133,15 +136,17 @@ def emitter(*ops: str) -> Callable[[Emitter], Emitter]:
 class Builder:
     """Writes the program of a graph for given sizes."""
 
-    def __init__(self, graph: Graph, inputs: Sequence[Fact]) -> None:
-        named = dict(zip(graph.inputs, inputs))
+    def __init__(self, plan: Plan, arrays: list[Array]) -> None:
+        graph, self.most_bytes = plan.graph, plan.most_bytes
+        run = careful(graph, arrays, plan.most_bytes)
+        named = {name: Fact(one.dtype, one.shape) for name, one in zip(graph.inputs, arrays)}
         fixed = Graph(named, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
         fixed.facts = analyse(fixed)
         self.graph = fold(fixed)
         self.facts = self.graph.facts
         self.node = Node("", [], [""])
         self.lines: list[tuple[str, list[Slot]]] = []
-        self.namespace: dict[str, Any] = {"empty": np.empty, "inf": np.inf, "run_node": run_node}
+        self.namespace: dict[str, Any] = {"empty": np.empty, "inf": np.inf, "run": run}
         self.texts: dict[int, tuple[Slot, str]] = {}  # by id: slots that stand in the namespace
         self.all: list[Piece] = []
         self.reads = Counter(name for node in self.graph.nodes for name in node.inputs)
@@ -286,8 +291,8 @@ class Builder:
     def refuse_large(self, fact: Fact) -> None:
         shape = fact.shape or ()
         size = math.prod(n for n in shape if isinstance(n, int)) * (fact.dtype.itemsize if fact.dtype else 1)
-        if size > MOST:
-            raise ModelError(f"{self.node} asks for {size / 2**30:,.0f} GiB, which no array here may have")
+        if size > self.most_bytes:
+            raise ModelError(f"{self.node} asks for {size:,} bytes, and {self.most_bytes:,} may be in use")
 
     def general(self, node: Node, slots: Sequence[Slot | None]) -> tuple[Slot, ...]:
         """A call of the operator as the table has it. Its results may be views of all that it reads."""
@@ -301,7 +306,7 @@ class Builder:
         texts = iter(range(len(there)))
         arguments = ", ".join("None" if slot is None else f"{{{next(texts)}}}" for slot in slots)
         targets = ", ".join(slot.name for slot in made)
-        self.lines.append((f"{targets}, *_ = run_node({key}, [{arguments}])", [*there, *made]))
+        self.lines.append((f"{targets}, *_ = run({key}, [{arguments}])", [*there, *made]))
         return tuple(made)
 
     def returned(self, name: str) -> Slot:
@@ -329,8 +334,8 @@ class Builder:
         spans = {piece: (piece.first, piece.last) for piece in pieces}
         sizes = {piece: -(-piece.base.nbytes // ALIGNED) * ALIGNED for piece in pieces}
         where, length = offsets(spans, sizes)
-        if length > MOST:
-            raise ModelError(f"for these inputs the model needs {length / 2**30:.0f} GiB between its nodes")
+        if length - ALIGNED * len(pieces) > self.most_bytes:
+            raise ModelError(f"the program takes {length:,} bytes, and {self.most_bytes:,} may be in use")
         block = np.empty(length + ALIGNED, np.uint8)
         start = -block.ctypes.data % ALIGNED
         kept = {slot.name for slot in returned} | set(arguments.split(", "))
