@@ -1,4 +1,4 @@
-"""The models of benchmarks/infer.py as `torch.onnx` writes them: MLP and CNN of digits, gpt-micro, a Mamba block.
+"""The models of benchmarks/infer.py by `torch.onnx`: MLP and CNN of digits, gpt-micro, a Mamba block.
 
     python -m benchmarks.infer_models FOLDER
 
