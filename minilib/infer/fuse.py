@@ -201,15 +201,16 @@ def gelu_of(view: View, bent: str, x: str) -> str | None:
     number, above, below = factors(view, node.inputs[0])
     if node.op == "Erf":
         return "none" if near(number, math.sqrt(0.5)) and above == [x] and not below else None
-    if not near(number, math.sqrt(2 / math.pi)) or below:
+    # number * x^times * (linear + cubic), where the linear part has the x that stand before the sum no more
+    rest, times = [n for n in above if n != x], above.count(x)
+    if len(rest) != 1 or times > 1 or below:
         return None
-    rest, times = ([n for n in above if n != x], above.count(x))
-    if len(rest) != 1 or times > 1:
-        return None
-    for first, cube in plus(view, rest[0]):
-        c, xs, under = factors(view, cube)
-        fits = view.scalar(first) == 1 if times else first == x
-        if fits and near(c, 0.044715) and not under and xs == [x] * (3 - times):
+    slope = math.sqrt(2 / math.pi)
+    for linear, cubic in plus(view, rest[0]):
+        (a, xs, under), (b, cube, beneath) = factors(view, linear), factors(view, cubic)
+        if under or beneath or (xs, cube) != ([x] * (1 - times), [x] * (3 - times)):
+            continue
+        if near(number * a, slope) and near(number * b, slope * 0.044715):
             return "tanh"
     return None
 

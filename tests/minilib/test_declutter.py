@@ -145,6 +145,8 @@ GELUS = [
     "b = Mul x x\nc = Mul k b\nd = Add c one\ne = Mul x p\nf = Mul e d\ng = Tanh f\nh = Add g one\n"
     "i = Mul x h\n"
     "y = Div i two",
+    "b = Mul x x\nc = Mul pk b\nd = Add c p\ne = Mul x d\ng = Tanh e\nh = Add g one\ni = Mul h half\n"
+    "y = Mul x i",
 ]
 
 
@@ -152,7 +154,7 @@ GELUS = [
 def test_gelu_is_recognised_however_it_is_written(lines: str) -> None:
     numbers = {
         "s": 0.5**0.5, "r": 2**0.5, "half": 0.5, "one": 1, "two": 2, "three": 3, "k": 0.044715,
-        "p": (2 / math.pi) ** 0.5,
+        "p": (2 / math.pi) ** 0.5, "pk": (2 / math.pi) ** 0.5 * 0.044715,
     }  # fmt: skip
     graph = graph_of({"x": "B,6,f32"}, lines, **{name: np.float32(value) for name, value in numbers.items()})
     assert ops(smaller(graph, drawn(3, 6) * 3)) == ["Gelu"]
