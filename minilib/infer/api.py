@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
+from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import Graph, ModelError, analyse, evaluate
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
+from minilib.infer.plan import Plan
+from minilib.infer.profile import profile_json
 from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
@@ -169,24 +172,27 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def into_runnable(self) -> Runnable:
-        return Runnable(self.graph, self.memory)
+    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+        """What each node costs, in symbols; with inputs also how long it takes."""
+        arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
+        return profile_json(self.graph, arrays)
+
+    def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
+        """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        return Runnable(self.graph, self.memory, most_bytes)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph, memory: Memory | None = None) -> None:
-        self.graph, self.memory = graph, memory or Memory()
+    def __init__(self, graph: Graph, memory: Memory | None = None, most_bytes: int = MOST_BYTES) -> None:
+        self.graph, self.memory, self.plan = graph, memory or Memory(), Plan(graph, most_bytes)
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
         if self.memory.kept:
             return self.spawn_state().run(inputs)
-        return [Tensor(array) for array in self._call(_arrays(inputs))]
-
-    def _call(self, arrays: list[Any]) -> list[Any]:
-        return evaluate(self.graph, arrays)
+        return [Tensor(array) for array in self.plan.run(_arrays(inputs, self.graph.inputs))]
 
     def spawn_state(
         self, carry: Mapping[str, str] | None = None, symbols: Mapping[str, int] | None = None
@@ -198,7 +204,7 @@ class Runnable(_Named):
         """
         kept = {**self.memory.kept, **carried(self.graph, carry or {}, symbols or {})}
         memory = Memory(kept, self.memory.stream)
-        return RunnableState(State(self.graph, self._call, memory))
+        return RunnableState(State(self.graph, self.plan.run, memory))
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,16 @@ class RunnableState:
         return [Tensor(array) for array in self.state.finish(None if inputs is None else _arrays(inputs))]
 
 
-def _arrays(inputs: Sequence[Any]) -> list[Any]:
-    if not isinstance(inputs, (list, tuple)):
-        raise ModelError(f"run takes a list of arrays, one for each input, and not {type(inputs).__name__}")
-    return [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
+def _arrays(inputs: Sequence[Any], names: Iterable[str] = ()) -> list[Any]:
+    """The inputs as arrays. Raises ModelError for what is no list of arrays."""
+    if not isinstance(inputs, list | tuple):
+        raise ModelError(
+            f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
+        )
+    arrays = []
+    for name, one in zip([*names, *[""] * len(inputs)], inputs):
+        try:
+            arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
+        except ValueError:
+            raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
+    return arrays

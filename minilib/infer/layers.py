@@ -140,7 +140,7 @@ def _ones(value: Any, n: int) -> list[int]:
     return [1] * n if value is None else list(value)
 
 
-def _windows(
+def windows(
     n_axes: int,
     sizes: Any,
     kernel: Any,
@@ -183,7 +183,7 @@ def conv_facts(
     channels, inner = x.shape[1], w.shape[1]
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    *_, found = _windows(len(w.shape) - 2, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad)
+    *_, found = windows(len(w.shape) - 2, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad)
     return Fact(x.dtype, (x.shape[0], w.shape[0], *found))
 
 
@@ -194,7 +194,7 @@ def conv(
     kernel_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Array:  # fmt: skip
     n_axes = x.ndim - 2
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad
     )
     x = np.pad(x, [(0, 0), (0, 0), *wide]) if any(map(any, wide)) else x
@@ -281,7 +281,7 @@ def _pool_facts(
         raise FactError(
             f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
         )
-    *_rest, found = _windows(
+    *_rest, found = windows(
         len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     return Fact(x.dtype, (*x.shape[:2], *found))
@@ -310,7 +310,7 @@ def max_pool(
 ) -> tuple[Array, Array]:  # fmt: skip
     """The largest number of each window, and its place in the whole input."""
     n_axes = len(kernel_shape)
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
@@ -330,7 +330,7 @@ def average_pool(
 ) -> Array:  # fmt: skip
     """Sums over counts; the padding counts with `count_include_pad`, what `ceil_mode` adds never."""
     n_axes = len(kernel_shape)
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     layout = (kernel_shape, strides, dilations)

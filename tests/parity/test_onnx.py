@@ -15,6 +15,7 @@ from minilib.infer.facts import DTYPES
 from minilib.infer.load import graph_of
 from minilib.infer.model import ModelError, analyse, evaluate
 from minilib.infer.operators import OPERATORS
+from minilib.infer.plan import Plan
 from minilib.wire import read, write
 
 onnx = pytest.importorskip("onnx", reason="onnx is missing: `make test-all` installs it")
@@ -68,8 +69,10 @@ def test_all_node_cases_that_need_only_our_operators(cases: list[Any]) -> None:
                 with pytest.raises(ModelError, match=r"Dropout in training mode draws numbers"):
                     evaluate(graph, given)
                 continue
-            for one in (graph, smaller):
-                for name, found, expected in zip(graph.outputs, evaluate(one, given), wanted):
+            plan = Plan(smaller)
+            runs = [lambda: evaluate(graph, given), lambda: evaluate(smaller, given)]  # noqa: B023
+            for run in (*runs, lambda: plan.run(given), lambda: plan.run(given)):  # noqa: B023
+                for name, found, expected in zip(graph.outputs, run(), wanted):
                     assert found.dtype == expected.dtype == graph.facts[name].dtype, case.name
                     np.testing.assert_allclose(found, expected, case.rtol, case.atol, err_msg=case.name)
                     if (shape := graph.facts[name].shape) is not None:
@@ -257,3 +260,40 @@ def test_what_torch_exports_gives_what_onnxruntime_gives_for_any_batch(name: str
         x = torch.randn(n, *shape[1:]).numpy()
         (expected,) = session.run(None, {"x": x})
         assert np.allclose(ours.run([x])[0].to_numpy(), expected, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch", reason="PyTorch is missing: `make test-all` installs it")
+    from benchmarks.infer_models import export
+
+    folder = tmp_path_factory.mktemp("models")
+    export(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name, before, after", [("mlp", 3, 3), ("cnn", 14, 8), ("gpt", 285, 60), ("mamba", 105, 90)]
+)
+def test_decluttered_models_of_torch_are_smaller_and_answer_as_onnxruntime(
+    benchmarked: Path, name: str, before: int, after: int
+) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is missing: `make test-all` installs it")
+    import minilib.infer as tract
+
+    path = benchmarked / f"{name}.onnx"
+    loaded = tract.onnx().load(path)
+    assert len(loaded.graph.nodes) == before
+    model = loaded.into_model()
+    assert len(model.graph.nodes) <= after
+    session, runnable = runtime.InferenceSession(str(path)), model.into_runnable()
+    rng = np.random.default_rng(0)
+    tails = {"mlp": [(64,)], "cnn": [(1, 8, 8)], "gpt": [(2,), (64,)], "mamba": [(8, 64)]}
+    for batch in (1, 5):
+        for tail in tails[name]:
+            drawn = rng.integers(0, 128, (batch, *tail)) if name == "gpt" else None
+            x = rng.standard_normal((batch, *tail), np.float32) if drawn is None else drawn
+            (expected,) = session.run(None, {"x": x})
+            assert np.allclose(runnable.run([x])[0].to_numpy(), expected, atol=1e-5)
+            program = runnable.plan.program
+            assert program.bytes <= 1.1 * program.live_bytes
