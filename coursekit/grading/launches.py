@@ -103,10 +103,10 @@ def _array(name: str, want: Any, have: Any, tolerance: float, own: bool) -> str 
         return "nothing was written to it" if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
-    return _values(name, _unpacked(want), _unpacked(have), tolerance, own)
+    return _values(name, unpacked(want), unpacked(have), tolerance, own)
 
 
-def _unpacked(array: Any) -> Values:
+def unpacked(array: Any) -> Values:
     """An array of numbers as float64, which is exact enough to tell how far two are apart."""
     content = base64.b64decode(array["packed"], validate=True)
     return np.frombuffer(content, array["dtype"]).reshape(array["shape"]).astype(np.float64)

@@ -10,9 +10,13 @@ from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, SHARED, Chapter, Exercise, HiddenTest
 from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import Judge, share
+from coursekit.grading.diagnosis import diagnosis, pairs_of
+from coursekit.grading.errors import explained
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.relations import Inputs
 from coursekit.grading.submissions import Submission
+from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
 OVERRIDDEN = "set by the instructor"
@@ -31,7 +35,9 @@ class ExerciseResult:
     exercise: Exercise
     points: float
     messages: tuple[str, ...] = ()  # of the tests that failed
-    hint: str | None = None
+    hint: str | None = None  # of a known mistake
+    diagnosis: str = ""  # what the values themselves say, where no mistake is known
+    quoted: str = ""  # what the first visible check that fails says
     seconds: float = 0.0
     tested: float | None = None  # what the tests gave, where the instructor gave other points
     comment: str = ""  # the instructor's
@@ -40,6 +46,11 @@ class ExerciseResult:
     @property
     def passed(self) -> bool:
         return not self.messages
+
+    @property
+    def explained(self) -> str:
+        """The hint, or what the values say by themselves."""
+        return self.hint or self.diagnosis
 
     @property
     def unsolved(self) -> bool:
@@ -80,6 +91,7 @@ class Measure:
     known: Sequence[Known] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)  # by grade_id
     own: bool = False  # nothing has to be kept from whom it is told: errors are told in full
+    inputs: Mapping[str, Inputs] = field(default_factory=dict)  # what the reference drew, by grade_id
 
     def result(self, submission: Submission, run: NotebookRun) -> Result:
         """The grades of one student."""
@@ -123,14 +135,50 @@ class Measure:
             borrowed.words,
             f"Its cell stopped with {stopped}, after what was graded." if stopped else "",
         ]
+        hint = self._hint(exercise, failed, told, submission.added)
+        said = next((cell.quoted for cell in failed if cell.quoted), "")
         return ExerciseResult(
             exercise,
             points,
             told_once,
-            self._hint(exercise, failed, told, submission.added),
+            hint,
+            "" if hint else self._diagnosis(shown, public, failed, sources[0]),
+            said if self.own or said in self.said(exercise) else "",
             seconds,
             note=" ".join(filter(None, notes)),
         )
+
+    def _diagnosis(
+        self, shown: Sequence[CellRun], public: Sequence[CellRun], failed: Sequence[CellRun], answer: str
+    ) -> str:
+        """What the values of an answer say beside the reference's, else what its error says."""
+        compared = [
+            cell
+            for cell in shown
+            if cell.grade_id in self.reference and cell.grade_id not in self.judges
+            if cell.status in ("ok", "error")
+        ]
+        pairs = [
+            pair
+            for cell in compared
+            for pair in pairs_of(self.reference[cell.grade_id], cell, self.inputs.get(cell.grade_id, ()))
+        ]
+        if failed and (said := diagnosis(pairs, own=self.own)):
+            return said
+        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
+        return self._of_error(stopped, answer) if stopped else ""
+
+    def _of_error(self, stopped: CellRun, answer: str) -> str:
+        """What an error means, and in which case it came, where cases before it went well."""
+        said = explained(stopped.error, answer)
+        names = [probe.name for probe in self.reference[stopped.grade_id].probes]
+        case = names[len(stopped.probes)] if 0 < len(stopped.probes) < len(names) else ""
+        return f"In `{case}`: {said}" if said and case and self.own else said
+
+    def said(self, exercise: Exercise) -> set[str]:
+        """What the visible checks of an exercise may say, word by word."""
+        sources = self.chapter.checks.get(exercise.number, ())
+        return {text.removeprefix("AssertionError: ") for one in sources for text in messages_of(one)}
 
     def _points(self, test: HiddenTest, cell: CellRun, message: str | None) -> float:
         """All points of a test that passed; of one that goes by probe otherwise a part, in halves."""
