@@ -396,6 +396,15 @@ def too_early(message: str, answer: Answer) -> str | None:
     )
 
 
+def not_implemented(message: str, answer: Answer) -> str | None:
+    if re.search(r"\braise NotImplemented(Error)?\b", answer.source):
+        return (
+            "`raise NotImplementedError` stops everything; where a case is left to somebody else, it is "
+            "`return NotImplemented`."
+        )
+    return None
+
+
 def divided(message: str, answer: Answer) -> str | None:
     return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
 
@@ -480,6 +489,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "AttributeError": (nothing_returned, not_in_class),
     "NameError": (misspelt,),
+    "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),
     "IndexError": (out_of_range,),

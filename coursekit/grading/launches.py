@@ -166,7 +166,7 @@ def _thread(block: int, thread: int, *, own: bool) -> str:
 
 def _counts(expected: Any, got: Any, own: bool) -> str | None:
     for total, (value, which, slack) in expected.items():
-        limit, count = _value(value), _value(got[total][0])
+        limit, count = value_of(value), value_of(got[total][0])
         told, best = _told(count, own, limit), _told(limit, True)
         if which == "at most" and count > limit * slack:
             return f"{total} is {told}; {best} can do"
@@ -181,5 +181,5 @@ def _told(count: float, own: bool, beside: float = 0.0) -> str:
     return whole if own or count == beside else wording.beside(count, {beside})
 
 
-def _value(encoded: Any) -> float:
+def value_of(encoded: Any) -> float:
     return float(encoded["int"]) if "int" in encoded else float.fromhex(encoded["float"])

@@ -21,6 +21,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from nbformat import NotebookNode
 
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
@@ -28,12 +29,14 @@ from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
 from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, Exercise, assemble, load_for_learners
+from coursekit.grading.beside import side_by_side
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import inputs_of, measured, misconceptions_of, mistaken, noted
 from coursekit.grading.flow import Flow, info
 from coursekit.grading.hints import Known, known
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.page import words
 from coursekit.grading.relations import Inputs
 from coursekit.grading.results import ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
@@ -118,7 +121,10 @@ class Live:
         if self.course.own(self.chapter.number).is_file():
             mine = Submission("you", "you", "", dict(answers), ())
             progress.note(self.course, self.chapter, mine, [result])
-        return UNSOLVED if result.unsolved else {"text": in_words(result), "goes_on": result.passed}
+        if result.unsolved:
+            return UNSOLVED
+        told = {"text": in_words(result), "goes_on": result.passed}
+        return told if result.passed else {**told, "html": in_html(result)}
 
     def examine(
         self, exercise: Exercise, answers: Mapping[str, str], added: Sequence[str], *, hints: bool = True
@@ -202,6 +208,20 @@ def in_words(result: ExerciseResult) -> str:
     quoted = f"This cell says: {result.quoted}" if result.quoted else ""
     lines = [f"{result.exercise.number} {verdict}: {points}", said, quoted, *result.messages, result.note]
     return "\n".join(filter(None, lines))
+
+
+def in_html(result: ExerciseResult) -> str:
+    """The same for a notebook: three lines, and the rest folded, with the smallest value that is wrong."""
+    first, *more = in_words(result).splitlines()
+    lines = [Markup("<b>{}</b>").format(first), *(words(line) for line in more)]
+    folded = [Markup("<div>{}</div>").format(line) for line in lines[3:]]
+    if result.example is not None:
+        folded.append(side_by_side(result.example))
+    shown = Markup("").join(Markup("<div>{}</div>").format(line) for line in lines[:3])
+    if folded:
+        label = "expected and got, side by side" if result.example else "more"
+        shown += Markup("<details><summary>{}</summary>{}</details>").format(label, Markup("").join(folded))
+    return str(shown)
 
 
 def here() -> Course:
