@@ -68,7 +68,8 @@ class Check:
         shown = show(f"checking {exercise} ...")
         reply = self._ask({"exercise": exercise, "answers": answers, "added": added})
         text = str(Unsolved(exercise)) if reply.get("unsolved") else reply["text"]
-        shown.update({"text/plain": text}, raw=True)
+        html = {"text/html": reply["html"]} if "html" in reply else {}
+        shown.update({"text/plain": text, **html}, raw=True)
         if not reply.get("goes_on", True):
             raise Explained
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from coursekit.box.probe import encode, show
 from warplens import KernelFault, LongThread, cp, profile, simulate
 
@@ -44,6 +46,7 @@ def probe_kernel(
     runs: dict[str, Any] = {}
     at_file_scope = [(one.bytes, one.bytes.copy()) for one in getattr(kernel, "variables", {}).values()]
     shown: dict[str, Any] = {"runs": runs, "arrays": [], "findings": [], "work": {}, "counts": {}}
+    shown["launch"] = {"grid": [int(n) for n in grid], "block": [int(n) for n in block]}
     runs["lockstep"] = _run(kernel, grid, block, args, shared_mem, "lockstep")
     _restore(at_file_scope)
     if runs["lockstep"].get("fault") == STOPPED:  # an endless loop is endless in each order
@@ -76,6 +79,7 @@ def probe_kernel(
     limits = [*((total, "at most") for total in at_most), *((total, "at least") for total in at_least)]
     shown |= {
         "findings": list(_findings(report)),
+        "touched": _touched(args, report.outputs),
         "work": _work(report),
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
     }
@@ -108,6 +112,13 @@ def _outputs(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     """What each array holds after a run, None where that is what it held before."""
     pairs = [(cp.asnumpy(old), new) for old, new in zip(before, after) if isinstance(old, cp.ndarray)]
     return [None if old.tobytes() == new.tobytes() else packed(new) for old, new in pairs]
+
+
+def _touched(before: Sequence[Any], after: Sequence[Any]) -> list[list[int]]:
+    """Of each array the first place that a launch changed, the one after the last, and how many."""
+    pairs = [(cp.asnumpy(old), new) for old, new in zip(before, after) if isinstance(old, cp.ndarray)]
+    places = [np.flatnonzero((old != new) & ~((old != old) & (new != new))) for old, new in pairs]
+    return [[int(some[0]), int(some[-1]) + 1, some.size] if some.size else [0, 0, 0] for some in places]
 
 
 def _same_or(run: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

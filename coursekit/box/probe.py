@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 MIME = "application/vnd.coursekit.probe+json"
 LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has
 
+DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
+MANY = 4000  # numbers of one array that are noted
+
 Result = TypeVar("Result")
 
 
@@ -126,3 +129,43 @@ def most(action: Callable[[], Result]) -> tuple[Result, int]:
 
 def _live_bytes() -> int:
     return sum(trace.size for trace in tracemalloc.take_snapshot().traces if trace.size >= LARGE)
+
+
+def noting(rng: Any) -> Any:
+    """A generator that draws what `rng` draws, and notes it: `shown_of` shows it. For the reference alone."""
+    import numpy
+
+    class Noting(numpy.random.Generator):
+        pass
+
+    def noted(name: str) -> Callable[..., Any]:
+        draw = getattr(numpy.random.Generator, name)
+
+        def method(self: Any, *args: Any, **options: Any) -> Any:
+            made = draw(self, *args, **options)
+            if isinstance(made, (float, numpy.ndarray)) and len(drawn) < 200 and numpy.size(made) <= MANY:
+                drawn.append(numpy.array(made))
+            return made
+
+        return method
+
+    drawn: list[Any] = []
+    for name in ("normal", "uniform", "random", "integers", "permutation", "choice", "dirichlet"):
+        setattr(Noting, name, noted(name))
+    made = Noting(rng.bit_generator)
+    setattr(made, "drawn", drawn)  # noqa: B010 (NumPy's type has no such attribute)
+    return made
+
+
+def shown_of(rng: Any, names: dict[str, Any]) -> None:
+    """Show what was drawn from `noting(rng)`, and which of a test's names hold numbers."""
+    import numpy
+
+    def numbers(value: Any) -> Any:
+        value = getattr(value, "data", value)
+        plain = isinstance(value, (float, int, numpy.ndarray, numpy.floating)) and not isinstance(value, bool)
+        return numpy.array(value) if plain and numpy.size(value) <= MANY else None
+
+    named = [[name, numbers(value)] for name, value in names.items() if not name.startswith("_")]
+    found = [[name, array] for name, array in named if array is not None and array.dtype.kind in "iuf"]
+    probe(DRAWN, [*found[-60:], *(["", array] for array in rng.drawn if array.dtype.kind in "iuf")])

@@ -139,6 +139,19 @@ class Chapter:
                 found.setdefault(tests[cell.grade_id], []).append(cell.source)
         return found
 
+    @cached_property
+    def checks(self) -> dict[str, list[str]]:
+        """The source of the visible checks, by exercise."""
+        found: dict[str, list[str]] = {}
+        number = ""
+        for cell in notebooks.cells(self.path, self.notebook):
+            kind = role(cell)
+            if kind == "answer":
+                number = cell.exercise or ""
+            elif kind == "checks" and number:
+                found.setdefault(number, []).append(cell.source)
+        return found
+
     def loans(self, answers: Mapping[str, str], added: Sequence[str]) -> dict[str, Loan]:
         """What answers need of each other and of `added` cells, by exercise, where they need anything."""
         written = [one for one in self.exercises if not (one.cuda or one.left_alone(answers.get(one.number)))]
@@ -361,6 +374,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
             test = tests[name]
             made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points))
             made[-1].metadata["coursekit"]["room"] = by_number[test.exercise].room
+            made[-1].metadata["coursekit"]["visible"] = chapter.checks.get(test.exercise, [])
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter), "cells": made})
 
 

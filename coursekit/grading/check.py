@@ -180,8 +180,12 @@ def _score(one: ExerciseResult, visible: bool) -> str:
 
 def _words(one: ExerciseResult) -> Iterator[str]:
     yield from one.messages
-    if one.hint and not one.unsolved:
-        yield one.hint
+    if one.unsolved:
+        return
+    if one.explained:
+        yield one.explained
+    if one.quoted:
+        yield f'Its visible check says: "{one.quoted}"'
     if one.note:
         yield one.note
 

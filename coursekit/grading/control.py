@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from nbformat import NotebookNode
 
+from coursekit.box.probe import DRAWN
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, assemble
@@ -17,11 +20,13 @@ from coursekit.grading.flow import DEFAULT_TIMEOUT, info
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.misconceptions import Misconception, load_misconceptions
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.plain import plain
+from coursekit.grading.relations import Inputs
 from coursekit.grading.results import Measure
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
-REFERENCE, AGAIN, EMPTY = "reference", "reference-again", "empty"
+REFERENCE, AGAIN, EMPTY, NOTED = "reference", "reference-again", "empty", "reference-noted"
 WORTH_A_WORKER = 6  # notebooks
 SLOWER = 3  # how many times the reference's time a notebook may take, and a minute
 STEP = 10  # seconds to which a budget is rounded up, so that it seldom differs from run to run
@@ -90,14 +95,36 @@ def control(
     made = bundles(misconceptions_of(chapter) if mistakes is None else mistakes)
     reference = assemble(chapter, chapter.reference())
     runs = conditions.run(
-        {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {})}
+        {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {}), NOTED: noted(reference)}
         | {f"mistakes-{number}": mistaken(chapter, bundle) for number, bundle in enumerate(made, 1)}
     )
     measure = measured(chapter, runs[REFERENCE], own=conditions.public)
     _check_repeats(measure, runs[AGAIN])
     _check_empty(measure, runs[EMPTY])
     shown = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
-    return runs[REFERENCE], replace(measure, known=shown)
+    return runs[REFERENCE], replace(measure, known=shown, inputs=inputs_of(runs[NOTED]))
+
+
+NOTING = "from coursekit.box.probe import noting as _noting, shown_of as _shown_of\nrng = _noting(rng)\n"
+
+
+def noted(reference: NotebookNode) -> NotebookNode:
+    """The reference's notebook, each hidden test of which also shows what it drew. No student's code."""
+    made = deepcopy(reference)
+    for cell in made.cells:
+        if info(cell)["role"] == "hidden":
+            cell.source = f"{NOTING}{cell.source}\n_shown_of(rng, globals())"
+    return made
+
+
+def inputs_of(run: NotebookRun) -> dict[str, Inputs]:
+    """What the hidden tests of a `noted` reference drew, by grade_id."""
+    found: dict[str, Inputs] = {}
+    for cell in run.cells:
+        if cell.probes and cell.probes[-1].name == DRAWN:
+            pairs = plain(cell.probes[-1].value)
+            found[cell.grade_id] = [(str(name), np.asarray(array, np.float64)) for name, array in pairs]
+    return found
 
 
 def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -> float:

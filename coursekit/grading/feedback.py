@@ -1,7 +1,8 @@
 """What one student reads: the tasks, their own answers, points, and what is wrong in words.
 
-On this page stand the instructor's task texts, the student's own code, and the grader's messages. No output
-of any kernel, no hidden test, no input and no expected value: those are not even passed to this module.
+On this page stand the instructor's task texts, the student's own code, and the grader's messages; where the
+hidden tests are public, also the smallest value that is wrong, beside the expected one. Where they are not,
+no output of any kernel, no hidden test, no input and no expected value is even passed to this module.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 
 from coursekit.grading.assemble import HELPERS, Chapter
+from coursekit.grading.beside import side_by_side
 from coursekit.grading.markdown import task
 from coursekit.grading.page import page, words
 from coursekit.grading.results import Result
@@ -35,6 +37,7 @@ def feedback(chapter: Chapter, result: Result) -> str:
         helpers=_helpers(result),
         task=task,
         coloured=_coloured,
+        side_by_side=side_by_side,
         longest=LONGEST,
         code_css=_code_css(),
     )

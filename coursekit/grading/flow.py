@@ -14,6 +14,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from nbformat import NotebookNode
@@ -138,6 +139,25 @@ class Flow:
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
         return shown
+
+    def quote(self, cell: NotebookNode) -> str:
+        """What the first visible check that fails says of the answer that `cell` has just tested, or ""."""
+        exercise, trouble = str(info(cell).get("exercise")), self.trouble
+        if self.loaded != exercise or self.kernel is None or self.budget.over:
+            return ""
+        about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
+        said = ""
+        with self.budget:
+            for source in info(cell).get("visible", ()):
+                check = copy(cell)
+                check.source = source
+                shown = self.execute(check, "hidden", entropy(self.seed, exercise), about)
+                if shown.error_type == "AssertionError":
+                    said = shown.error.removeprefix("AssertionError").lstrip(": ")
+                if shown.status != "ok":
+                    break
+        self.trouble = trouble
+        return said
 
     def load(self, exercise: str) -> Shown:
         """Bring the kernel into the state in which the hidden tests of `exercise` run."""

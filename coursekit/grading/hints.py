@@ -50,17 +50,17 @@ def hint(
 ) -> str | None:
     """The hint of the misconception that shows what the `failed` tests of one exercise showed.
 
-    One that explains all of them is preferred to one that explains some, and the same values to the same
-    words of a judge. `right` is the reference.
+    It explains all of them: one that explains some would be told to those who made another mistake. The same
+    values are preferred to the same words of a judge. `right` is the reference.
     """
     best, most = None, 0
     for one in knowns:
-        explained = sum(
+        explained = [
             _likeness(right.get(cell.grade_id), one.cells.get(cell.grade_id), cell, judges.get(cell.grade_id))
             for cell in failed
-        )
-        if explained > most:
-            best, most = one.misconception.hint, explained
+        ]
+        if all(explained) and sum(explained) > most:
+            best, most = one.misconception.hint, sum(explained)
     return best
 
 

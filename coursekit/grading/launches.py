@@ -103,10 +103,10 @@ def _array(name: str, want: Any, have: Any, tolerance: float, own: bool) -> str 
         return "nothing was written to it" if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
-    return _values(name, _unpacked(want), _unpacked(have), tolerance, own)
+    return _values(name, unpacked(want), unpacked(have), tolerance, own)
 
 
-def _unpacked(array: Any) -> Values:
+def unpacked(array: Any) -> Values:
     """An array of numbers as float64, which is exact enough to tell how far two are apart."""
     content = base64.b64decode(array["packed"], validate=True)
     return np.frombuffer(content, array["dtype"]).reshape(array["shape"]).astype(np.float64)
@@ -166,7 +166,7 @@ def _thread(block: int, thread: int, *, own: bool) -> str:
 
 def _counts(expected: Any, got: Any, own: bool) -> str | None:
     for total, (value, which, slack) in expected.items():
-        limit, count = _value(value), _value(got[total][0])
+        limit, count = value_of(value), value_of(got[total][0])
         told, best = _told(count, own, limit), _told(limit, True)
         if which == "at most" and count > limit * slack:
             return f"{total} is {told}; {best} can do"
@@ -181,5 +181,5 @@ def _told(count: float, own: bool, beside: float = 0.0) -> str:
     return whole if own or count == beside else wording.beside(count, {beside})
 
 
-def _value(encoded: Any) -> float:
+def value_of(encoded: Any) -> float:
     return float(encoded["int"]) if "int" in encoded else float.fromhex(encoded["float"])

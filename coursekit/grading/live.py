@@ -21,6 +21,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from nbformat import NotebookNode
 
 from coursekit import light  # noqa: F401 (before anything else imports nbformat)
@@ -28,12 +29,15 @@ from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
 from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, Exercise, assemble, load_for_learners
+from coursekit.grading.beside import side_by_side
 from coursekit.grading.client import Kernel
-from coursekit.grading.control import measured, misconceptions_of, mistaken
+from coursekit.grading.control import inputs_of, measured, misconceptions_of, mistaken, noted
 from coursekit.grading.flow import Flow, info
 from coursekit.grading.hints import Known, known
 from coursekit.grading.misconceptions import Misconception
-from coursekit.grading.model import NotebookRun
+from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.page import words
+from coursekit.grading.relations import Inputs
 from coursekit.grading.results import ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
 from coursekit.grading.sandbox import Box, make_library
@@ -69,6 +73,7 @@ class Live:
         self.measures: dict[str, Measure] = {}
         self.misconceptions = [] if chapter.visible else misconceptions_of(chapter)
         self.mistakes: dict[Misconception, NotebookRun] = {}
+        self.drawn: dict[str, Mapping[str, Inputs]] = {}
 
     @classmethod
     @contextmanager
@@ -116,7 +121,10 @@ class Live:
         if self.course.own(self.chapter.number).is_file():
             mine = Submission("you", "you", "", dict(answers), ())
             progress.note(self.course, self.chapter, mine, [result])
-        return UNSOLVED if result.unsolved else {"text": in_words(result), "goes_on": result.passed}
+        if result.unsolved:
+            return UNSOLVED
+        told = {"text": in_words(result), "goes_on": result.passed}
+        return told if result.passed else {**told, "html": in_html(result)}
 
     def examine(
         self, exercise: Exercise, answers: Mapping[str, str], added: Sequence[str], *, hints: bool = True
@@ -126,11 +134,19 @@ class Live:
         cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
         own = [source for source in added if _without_call(source) not in cells]
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
-        run = self.run(exercise, assemble(self.chapter, answers, own))
+        run = self.run(exercise, assemble(self.chapter, answers, own), measure=measure)
         result = measure.result(mine, run).exercises[0]
         if result.passed or result.unsolved or result.hint or not hints:
             return result
-        return replace(measure, known=self.known(exercise)).result(mine, run).exercises[0]
+        more = replace(measure, known=self.known(exercise), inputs=self.inputs(exercise))
+        return more.result(mine, run).exercises[0]
+
+    def inputs(self, exercise: Exercise) -> Mapping[str, Inputs]:
+        """What the tests of an exercise drew."""
+        if exercise.number not in self.drawn:
+            notebook = noted(assemble(self.chapter, self.chapter.reference()))
+            self.drawn[exercise.number] = inputs_of(self.run(exercise, notebook))
+        return self.drawn[exercise.number]
 
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:
@@ -152,8 +168,18 @@ class Live:
             self.mistakes[one] = self.run(self.exercises[one.exercise], notebook)
         return self.mistakes[one]
 
-    def run(self, exercise: Exercise, notebook: NotebookNode, seed: int | None = None) -> NotebookRun:
-        """Run the hidden tests of one exercise, at `seed` where that is not the one of all."""
+    def run(
+        self,
+        exercise: Exercise,
+        notebook: NotebookNode,
+        seed: int | None = None,
+        *,
+        measure: Measure | None = None,
+    ) -> NotebookRun:
+        """Run the hidden tests of one exercise, at `seed` where that is not the one of all.
+
+        Where `measure` finds one wrong, the visible check that fails is quoted.
+        """
         flow = self.flows[exercise.room]
         flow.take_up(notebook)
         flow.seed = self.seed if seed is None else seed
@@ -162,7 +188,11 @@ class Live:
             for cell in notebook.cells
             if info(cell)["role"] == "hidden" and info(cell)["exercise"] == exercise.number
         ]
-        return NotebookRun("", tuple(flow.run(cell) for cell in tests))
+        return NotebookRun("", tuple(self._quoted(flow, cell, flow.run(cell), measure) for cell in tests))
+
+    def _quoted(self, flow: Flow, cell: NotebookNode, run: CellRun, measure: Measure | None) -> CellRun:
+        wrong = measure and run.status in ("ok", "error") and measure.decide(run)
+        return replace(run, quoted=flow.quote(cell)) if wrong else run
 
 
 def _without_call(source: str) -> str:
@@ -174,9 +204,24 @@ def in_words(result: ExerciseResult) -> str:
     """The lines below an answer."""
     points = f"{number(result.points)} of {number(result.exercise.points)} points"
     verdict = "passed" if result.passed else "is not right yet"
-    hint = f"Hint: {result.hint}" if result.hint and not result.passed else ""
-    lines = [f"{result.exercise.number} {verdict}: {points}", *result.messages, hint, result.note]
+    said = f"Hint: {result.explained}" if result.explained and not result.passed else ""
+    quoted = f"This cell says: {result.quoted}" if result.quoted else ""
+    lines = [f"{result.exercise.number} {verdict}: {points}", said, quoted, *result.messages, result.note]
     return "\n".join(filter(None, lines))
+
+
+def in_html(result: ExerciseResult) -> str:
+    """The same for a notebook: three lines, and the rest folded, with the smallest value that is wrong."""
+    first, *more = in_words(result).splitlines()
+    lines = [Markup("<b>{}</b>").format(first), *(words(line) for line in more)]
+    folded = [Markup("<div>{}</div>").format(line) for line in lines[3:]]
+    if result.example is not None:
+        folded.append(side_by_side(result.example))
+    shown = Markup("").join(Markup("<div>{}</div>").format(line) for line in lines[:3])
+    if folded:
+        label = "expected and got, side by side" if result.example else "more"
+        shown += Markup("<details><summary>{}</summary>{}</details>").format(label, Markup("").join(folded))
+    return str(shown)
 
 
 def here() -> Course:

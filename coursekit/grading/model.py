@@ -27,6 +27,7 @@ class CellRun:
     "died" (the kernel went away), "flood" (too much output) or "missing".
     `error` is one line, such as "NameError: name 'helper' is not defined", "" when there was none.
     Beside "ok" it is what ended the answer's cell after its definitions.
+    `quoted` is what the first visible check that fails says, where somebody asked.
     """
 
     grade_id: str
@@ -35,6 +36,7 @@ class CellRun:
     probes: tuple[Probe, ...] = ()
     error: str = ""
     seconds: float = 0.0
+    quoted: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -154,9 +155,12 @@ class GradedCell(IPyNbCell):  # type: ignore[misc]
         """nbval would expect all cells after a timeout to fail."""
 
     def runtest(self) -> None:
-        run = self.parent.flows[info(self.cell)["room"]].run(self.cell)
+        flow, settings = self.parent.flows[info(self.cell)["room"]], self.config.stash[settings_key]
+        run = flow.run(self.cell)
+        message = settings.verdict(run)
+        if message is not None and settings.expected is not None and run.status in ("ok", "error"):
+            run = replace(run, quoted=flow.quote(self.cell))
         self.parent.runs[self.name] = run
-        message = self.config.stash[settings_key].verdict(run)
         if message is not None:
             raise Failed(message)
 

@@ -17,6 +17,7 @@ from coursekit.grading.page import page, state
 from coursekit.grading.results import ExerciseResult, Result, number
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NUMBERS = re.compile(r"-?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _case(
     case.set("time", f"{one.seconds:.3f}")
     if not one.passed:
         failure = ElementTree.SubElement(case, "failure", message=_xml(one.verdict))
-        failure.text = _xml(one.hint or "")
+        failure.text = _xml(one.explained)
     return case
 
 
@@ -104,7 +105,8 @@ def report(run: Run) -> str:
         columns=_columns(run),
         exercises=_exercises(run),
         hints=_ranked(one for one in _wrong(run) if one.hint),
-        others=_ranked(one for one in _wrong(run) if not (one.hint or one.unsolved)),
+        diagnoses=_ranked(one for one in _wrong(run) if one.diagnosis),
+        candidates=candidates(run),
         address=functools.partial(quote, safe=""),
     )
 
@@ -149,5 +151,32 @@ def _wrong(run: Run) -> list[ExerciseResult]:
 
 def _ranked(wrong: Iterable[ExerciseResult]) -> list[tuple[tuple[str, str], int]]:
     """The most common hints, or messages where there are none, each with its exercise."""
-    counts = Counter((one.exercise.number, one.hint or one.verdict) for one in wrong)
+    counts = Counter((one.exercise.number, one.explained or one.verdict) for one in wrong)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:12]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Wrong answers that nothing explains, and what they have in common: perhaps a mistake to be known."""
+
+    exercise: str
+    said: str  # what the tests say of all of them, numbers aside
+    students: Sequence[str]
+    example: str  # the shortest of their answers
+
+
+def candidates(run: Run) -> list[Candidate]:
+    """Those that most answers share first."""
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for result in run.graded:
+        for one in result.exercises:
+            if one.passed or one.unsolved or one.explained:
+                continue
+            common = _NUMBERS.sub("…", "; ".join((*one.messages, one.quoted)).strip("; "))
+            answer = result.submission.answers.get(one.exercise.number) or ""
+            groups.setdefault((one.exercise.number, common), []).append((result.submission.student, answer))
+    made = [
+        Candidate(number, said, [name for name, _ in some], min((text for _, text in some), key=len)[:2000])
+        for (number, said), some in groups.items()
+    ]
+    return sorted(made, key=lambda one: (-len(one.students), one.exercise, one.said))[:12]

@@ -8,11 +8,17 @@ from dataclasses import dataclass, field, replace
 
 from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, SHARED, Chapter, Exercise, HiddenTest
+from coursekit.grading.beside import smallest
 from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import Judge, share
+from coursekit.grading.diagnosis import diagnosis, pairs_of
+from coursekit.grading.errors import explained
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.relations import Inputs, Pair
 from coursekit.grading.submissions import Submission
+from coursekit.grading.threads import of_kernels
+from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
 OVERRIDDEN = "set by the instructor"
@@ -31,7 +37,10 @@ class ExerciseResult:
     exercise: Exercise
     points: float
     messages: tuple[str, ...] = ()  # of the tests that failed
-    hint: str | None = None
+    hint: str | None = None  # of a known mistake
+    diagnosis: str = ""  # what the values themselves say, where no mistake is known
+    quoted: str = ""  # what the first visible check that fails says
+    example: Pair | None = None  # the smallest value that is wrong, for who may see it
     seconds: float = 0.0
     tested: float | None = None  # what the tests gave, where the instructor gave other points
     comment: str = ""  # the instructor's
@@ -40,6 +49,11 @@ class ExerciseResult:
     @property
     def passed(self) -> bool:
         return not self.messages
+
+    @property
+    def explained(self) -> str:
+        """The hint, or what the values say by themselves."""
+        return self.hint or self.diagnosis
 
     @property
     def unsolved(self) -> bool:
@@ -80,6 +94,7 @@ class Measure:
     known: Sequence[Known] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)  # by grade_id
     own: bool = False  # nothing has to be kept from whom it is told: errors are told in full
+    inputs: Mapping[str, Inputs] = field(default_factory=dict)  # what the reference drew, by grade_id
 
     def result(self, submission: Submission, run: NotebookRun) -> Result:
         """The grades of one student."""
@@ -108,6 +123,9 @@ class Measure:
         ]
         sources = [submission.answers.get(key, "") for key in (exercise.number, HELPERS)]
         answer = "\n".join([*sources, borrowed.code])
+        # A stub of ours raises `Unsolved`: of an answer, NotImplementedError is an error as others are.
+        ours = "NotImplementedError" not in exercise.stub
+        shown = [_erred(cell) if ours else cell for cell in shown]
         safe = self.own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
         public = [cell if safe or cell.status in OURS else _told(cell, answer) for cell in shown]
         messages = [self.decide(cell) for cell in public]
@@ -123,14 +141,60 @@ class Measure:
             borrowed.words,
             f"Its cell stopped with {stopped}, after what was graded." if stopped else "",
         ]
+        hint = self._hint(exercise, failed, told, submission.added)
+        said = next((cell.quoted for cell in failed if cell.quoted), "")
+        pairs = self._pairs(shown) if failed else []
         return ExerciseResult(
             exercise,
             points,
             told_once,
-            self._hint(exercise, failed, told, submission.added),
+            hint,
+            self._diagnosis(exercise, pairs, shown, public, answer) if failed and not hint else "",
+            said if self.own or said in self.said(exercise) else "",
+            smallest(pairs) if self.own else None,
             seconds,
             note=" ".join(filter(None, notes)),
         )
+
+    def _pairs(self, shown: Sequence[CellRun]) -> list[Pair]:
+        """The values of an exercise beside the reference's, where these are the only right ones."""
+        return [
+            pair
+            for cell in shown
+            if cell.grade_id in self.reference and cell.grade_id not in self.judges
+            if cell.status in ("ok", "error")
+            for pair in pairs_of(self.reference[cell.grade_id], cell, self.inputs.get(cell.grade_id, ()))
+        ]
+
+    def _diagnosis(
+        self,
+        exercise: Exercise,
+        pairs: Sequence[Pair],
+        shown: Sequence[CellRun],
+        public: Sequence[CellRun],
+        answer: str,
+    ) -> str:
+        """What the values of an answer say beside the reference's, else what its error says."""
+        said = None
+        if exercise.cuda:
+            both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
+            said = of_kernels(both, answer, exercise.reference, own=self.own)
+        if said or (said := diagnosis(pairs, own=self.own)):
+            return said
+        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
+        return self._of_error(stopped, answer) if stopped else ""
+
+    def _of_error(self, stopped: CellRun, answer: str) -> str:
+        """What an error means, and in which case it came, where cases before it went well."""
+        said = explained(stopped.error, answer)
+        names = [probe.name for probe in self.reference[stopped.grade_id].probes]
+        case = names[len(stopped.probes)] if 0 < len(stopped.probes) < len(names) else ""
+        return f"In `{case}`: {said}" if said and case and self.own else said
+
+    def said(self, exercise: Exercise) -> set[str]:
+        """What the visible checks of an exercise may say, word by word."""
+        sources = self.chapter.checks.get(exercise.number, ())
+        return {text.removeprefix("AssertionError: ") for one in sources for text in messages_of(one)}
 
     def _points(self, test: HiddenTest, cell: CellRun, message: str | None) -> float:
         """All points of a test that passed; of one that goes by probe otherwise a part, in halves."""
@@ -150,6 +214,11 @@ class Measure:
             library_hint(error, self.chapter.set_up) for error in errors if exercise.room not in SHARED
         )
         return next(filter(None, helpers), None) or known or next(filter(None, without), None)
+
+
+def _erred(cell: CellRun) -> CellRun:
+    unsolved = cell.status == "unsolved" and cell.error.startswith("NotImplementedError")
+    return replace(cell, status="error") if unsolved else cell
 
 
 def _told(cell: CellRun, answer: str) -> CellRun:

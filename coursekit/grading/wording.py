@@ -305,6 +305,14 @@ def _modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield one.module or ""
 
 
+def messages_of(source: str) -> set[str]:
+    """What the assertions and raised errors of some Python of ours say, where they say it in plain words."""
+    try:
+        return {text for one in ast.walk(ast.parse(source)) for text in _raised(one)}
+    except SyntaxError:
+        return set()
+
+
 def _raised(statement: ast.AST) -> Iterator[str]:
     """`ValueError: what it says`, of a statement that raises it in plain words."""
     if isinstance(statement, ast.Assert) and isinstance(statement.msg, ast.Constant):

@@ -55,7 +55,8 @@ def test_a_learner_sees_points_words_and_the_hint(course: Course, capsys: Any) -
     assert re.fullmatch(r"01 tiny +saved 1\d Nov \d\d:\d\d", title)
     assert first == "  1.1 double                  2/2"
     assert second == "  1.2 unbroadcast             1/3   broadcast: expected shape (4,), got (3, 4)"
-    assert " ".join(line.strip() for line in hint) == tiny.HINTS["same"]
+    quoted = 'Its visible check says: "sum over axis 0"'
+    assert " ".join(line.strip() for line in hint) == f"{tiny.HINTS['same']} {quoted}"
     assert third == "  1.3 any order                 -   not solved yet"
     assert total == "                              3/7   next: 1.2, then 1.3"
     assert tree(course.root) == before

@@ -1,0 +1,502 @@
+"""Errors in words: what a teacher says who sees an error beside the answer that raised it.
+
+Python's messages name types; these sentences name the mistake: a missing `return`, `^` for a power, a
+function that calls itself. They are a fixed list, filled with names and lines of the answer itself alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+
+from coursekit import notebooks
+
+Rule = Callable[[str, "Answer"], str | None]
+
+
+class Answer:
+    """An answer's text, and what Python sees in it."""
+
+    def __init__(self, source: str) -> None:
+        self.cuda = bool(notebooks.cuda_line(source)) or "__global__" in source
+        self.source = notebooks.cuda_text(source) if self.cuda else source
+        self.lines = self.source.splitlines()
+        try:
+            plain = "\n".join(line for line in self.lines if not line.lstrip().startswith(("%", "!")))
+            self.tree: ast.AST = ast.parse(textwrap.dedent(plain)) if not self.cuda else ast.Module([], [])
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self.tree = ast.Module([], [])
+        self.nodes = list(ast.walk(self.tree))
+
+    @property
+    def functions(self) -> Iterator[ast.FunctionDef]:
+        return (node for node in self.nodes if isinstance(node, ast.FunctionDef))
+
+    def silent(self) -> ast.FunctionDef | None:
+        """The last function that gives nothing back, of those that should."""
+        found = [one for one in self.functions if one.name != "__init__" and not _gives(one)]
+        return (
+            found[-1]
+            if found and not any(_gives(one) and one.name == found[-1].name for one in self.functions)
+            else None
+        )
+
+    def line_with(self, pattern: str) -> str:
+        found = (line.strip() for line in self.lines if re.search(pattern, line.partition("#")[0]))
+        return next((line for line in found if len(line) < 90), "")
+
+    def code(self, number: int) -> str:
+        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+
+
+def explained(error: str, source: str) -> str:
+    """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
+    answer = Answer(source)
+    kind, _, message = error.partition(": ")
+    rules = RULES.get(kind, ())
+    return next((said for rule in rules if (said := rule(message, answer))), "")
+
+
+def _gives(function: ast.FunctionDef) -> bool:
+    """Whether a function returns or yields something, or raises always, or is a stub of a protocol."""
+    own = [node for node in ast.walk(function) if node is not function]
+    gives = any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value for node in own)
+    return gives or isinstance(function.body[-1], ast.Raise | ast.Pass)
+
+
+def _prints(function: ast.FunctionDef) -> bool:
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(isinstance(one, ast.Name) and one.id == "print" for one in calls)
+
+
+# None, types and operators
+
+
+def nothing_returned(message: str, answer: Answer) -> str | None:
+    if "NoneType" not in message and "'None'" not in message:
+        return None
+    silent = answer.silent()
+    if silent is None:
+        in_place = answer.line_with(r"=\s*[\w.]+\.(append|sort|extend|reverse|add|update|insert|fill)\(")
+        if in_place:
+            return (
+                f"`{in_place}`: such a method changes its list and gives back None; call it on a "
+                "line of its own."
+            )
+        return "Something is None that should be a value: which name got it from a function without `return`?"
+    if _prints(silent):
+        return f"`{silent.name}` prints its result and gives back None: `return` it instead."
+    return f"`{silent.name}` has no `return`, so it gives back None."
+
+
+def caret(message: str, answer: Answer) -> str | None:
+    if "for ^" not in message:
+        return None
+    line = answer.line_with(r"\^")
+    return f"In Python a power is `**`; `^` works on bits{f': `{line}`' if line else ''}."
+
+
+def list_for_array(message: str, answer: Answer) -> str | None:
+    if re.search(
+        r"can't multiply sequence by non-int|unsupported operand type\(s\) for [-/*+@]+:? .*'(list|tuple)'",
+        message,
+    ):
+        return (
+            "A list is no array: on lists `*` repeats and `-` does not exist. Make it "
+            "`np.array(...)`, or use a loop."
+        )
+    if "only concatenate" in message or "can only concatenate" in message:
+        return "A list is no array: `+` joins lists. Make it `np.array(...)`, or add in a loop."
+    if re.search(r"list indices must be integers or slices, not tuple", message):
+        return "A list of lists takes one index at a time, `x[i][j]`; `x[i, j]` is for arrays."
+    return None
+
+
+def value_and_number(message: str, answer: Answer) -> str | None:
+    found = re.search(r"unsupported operand type\(s\) for (\S+?):? '(\w+)' and '(\w+)'", message)
+    if not found:
+        return None
+    operator, left, right = found.groups()
+    name = {"+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__"}.get(operator, "")
+    if left == right and name and any(one.name == name for one in answer.functions):
+        return f"{left} has no `{name}` yet: is `@add_to({left})` missing above yours?"
+    if left == right and name:
+        return f"{left} does not know `{operator}` here: work with what it holds, `.data`."
+    if {left, right} & {"int", "float"}:
+        other = right if left in ("int", "float") else left
+        return (
+            f"A plain number meets a {other} at `{operator}`: work with the numbers inside, or "
+            "make both the same kind."
+        )
+    return None
+
+
+def not_callable(message: str, answer: Answer) -> str | None:
+    found = re.match(r"'(\w+)' object is not callable", message)
+    if found and found[1] in ("int", "float", "ndarray", "Tensor", "Value", "list", "tuple", "str"):
+        return (
+            f"A value ({found[1]}) stands before a bracket as if it were a function: is a `*` "
+            "missing, or does a name hide a function?"
+        )
+    return None
+
+
+def not_indexed(message: str, answer: Answer) -> str | None:
+    if re.match(r"'(builtin_function_or_method|function|method|type)' object is not subscriptable", message):
+        return "A function stands before `[...]`: it is called with `(...)`."
+    if re.match(r"'(int|float)' object is not (subscriptable|iterable)", message):
+        return (
+            "A single number is used as if it were a list: is it `range(n)`, or the list "
+            "itself, that is meant?"
+        )
+    return None
+
+
+def arguments(message: str, answer: Answer) -> str | None:
+    found = re.match(r"(?:\w+\.)*(\w+)\(\) (missing|takes|got)", message)
+    if not found:
+        return None
+    own = next((one for one in answer.functions if one.name == found[1]), None)
+    if own is None:
+        return None
+    names = [argument.arg for argument in own.args.args]
+    if (
+        names[:1] != ["self"]
+        and "given" in message
+        and not any("@" in x for x in map(ast.unparse, own.decorator_list))
+    ):
+        inside = any(isinstance(node, ast.ClassDef) and own in node.body for node in answer.nodes)
+        added = any("add_to" in ast.unparse(one) for one in own.decorator_list)
+        if inside or added:
+            return f"`{own.name}` belongs to a class: its first parameter is `self`."
+    return (
+        f"`{own.name}` is called with other arguments than `def {own.name}({', '.join(names)})` "
+        "takes: keep the signature of the task."
+    )
+
+
+def matrix_sizes(message: str, answer: Answer) -> str | None:
+    if "mismatch in its core dimension" in message:
+        return (
+            "`@` multiplies rows by columns: the last axis of the left must be as long as the "
+            "last but one of the right. Is one of them to be transposed?"
+        )
+    found = re.search(r"could not be broadcast together with shapes? \(([\d,]*)\) \(([\d,]*)\)", message)
+    if found:
+        left, right = ([int(n) for n in text.split(",") if n] for text in found.groups())
+        if len(left) != len(right) and (left[: len(right)] == right or right[: len(left)] == left):
+            return (
+                f"Shapes ({found[1]}) and ({found[2]}) do not fit: a reduction has lost its "
+                "axis. `keepdims=True` keeps it, or `[:, None]` puts it back."
+            )
+        return (
+            f"Shapes ({found[1]}) and ({found[2]}) do not fit: axes are compared from the last, "
+            "and each pair must be equal or 1."
+        )
+    if "truth value of an array" in message:
+        return (
+            "An array is not one truth: `if`, `and` and `or` want one. Use `np.where`, `&`, "
+            "`|`, `np.maximum`, or `.any()`."
+        )
+    return None
+
+
+# Names
+
+
+def misspelt(message: str, answer: Answer) -> str | None:
+    found = re.match(r"name '(\w+)' is not defined", message)
+    if not found:
+        return None
+    name = found[1]
+    if name in FROM_ELSEWHERE:
+        return FROM_ELSEWHERE[name]
+    if name in ("In", "Out") or re.search(r"^\s*(In \[|>>> )", answer.source, re.M):
+        return "The cell has a prompt (`>>>` or `In [1]:`) in it that was copied along: take it out."
+    if name in ("data", "grad", "inputs"):
+        return f"`{name}` belongs to an object: write `self.{name}`, or what it belongs to."
+    known = {n.id for n in answer.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    known |= {n.arg for n in answer.nodes if isinstance(n, ast.arg)} | {one.name for one in answer.functions}
+    near = difflib.get_close_matches(name, sorted((known | set(dir(builtins))) - {name}), 1, 0.75)
+    return f"`{name}` is nowhere defined: is `{near[0]}` meant?" if near else None
+
+
+FROM_ELSEWHERE = {
+    "true": "In Python it is `True`, with a capital letter.",
+    "false": "In Python it is `False`, with a capital letter.",
+    "null": "In Python nothing is `None`.",
+    "NULL": "In Python nothing is `None`.",
+    "nil": "In Python nothing is `None`.",
+    "this": "In Python the object itself is `self`.",
+    "sqrt": "`sqrt` is in a module: `math.sqrt` for a number, `np.sqrt` for an array.",
+    "exp": "`exp` is in a module: `math.exp` for a number, `np.exp` for an array.",
+    "log": "`log` is in a module: `math.log` for a number, `np.log` for an array.",
+    "tanh": "`tanh` is in a module: `math.tanh` for a number, `np.tanh` for an array.",
+    "expf": "`expf` is CUDA C's: in Python it is `math.exp` or `np.exp`.",
+    "pi": "`pi` is in a module: `math.pi`.",
+    "inf": "`inf` is in a module: `math.inf`.",
+    "printf": "In Python it is `print`, and an exercise returns its result.",
+    "torch": "PyTorch is not there: the exercise is written with NumPy or the course's own library.",
+    "len_": "`len(x)` is the length.",
+}
+
+
+def not_in_class(message: str, answer: Answer) -> str | None:
+    found = re.search(r"'(\w+)' object has no attribute '(\w+)'", message)
+    if not found:
+        return None
+    kind, name = found.groups()
+    top = [one for one in getattr(answer.tree, "body", ()) if isinstance(one, ast.FunctionDef)]
+    own = next(
+        (one for one in top if one.name == name and one.args.args[:1] and one.args.args[0].arg == "self"),
+        None,
+    )
+    if own is not None and not own.decorator_list:
+        return (
+            f"`{name}` is a function of its own, outside of the class: `@add_to({kind})` above "
+            "it puts it there."
+        )
+    return OTHER_LANGUAGES.get((kind if kind in ("list", "str", "ndarray") else "", name)) or _kind_of(
+        kind, name
+    )
+
+
+OTHER_LANGUAGES = {
+    ("ndarray", "append"): "An array does not grow: collect in a list, and make it an array at the end.",
+    ("list", "push"): "A list grows with `append`.",
+    ("list", "length"): "The length is `len(x)`.",
+    ("list", "size"): "The length of a list is `len(x)`; `size` is an array's.",
+    ("ndarray", "length"): "The length is `len(x)`, or `x.size` for all numbers.",
+    ("str", "length"): "The length is `len(x)`.",
+}
+
+
+def _kind_of(kind: str, name: str) -> str | None:
+    if kind in ("list", "tuple") and name in (
+        "shape",
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "T",
+        "dtype",
+        "ndim",
+        "reshape",
+        "data",
+        "copy_",
+    ):
+        return f"There is a {kind} where an array or tensor is wanted: `.{name}` is theirs."
+    if kind in ("float", "int", "float64", "float32") and name in (
+        "data",
+        "grad",
+        "inputs",
+        "op",
+        "backward",
+        "shape",
+        "sum",
+    ):
+        return (
+            f"A plain number came where a value with `.{name}` is wanted: wrap it first, or take "
+            "the number as it is."
+        )
+    if kind == "ndarray" and name in (
+        "backward",
+        "requires_grad",
+        "grad",
+        "item_",
+        "detach",
+        "exp",
+        "log",
+        "tanh",
+        "sqrt",
+    ):
+        return (
+            f"An array came where a tensor is wanted; of arrays it is `np.{name}(x)`, if there "
+            "is such a function."
+        )
+    return None
+
+
+# Loops, recursion, syntax
+
+
+def itself(message: str, answer: Answer) -> str | None:
+    operators = {
+        "__add__": ast.Add,
+        "__mul__": ast.Mult,
+        "__sub__": ast.Sub,
+        "__truediv__": ast.Div,
+        "__pow__": ast.Pow,
+    }
+    for one in answer.functions:
+        inner = list(ast.walk(one))
+        sign = operators.get(one.name)
+        for node in inner:
+            if sign and isinstance(node, ast.BinOp) and isinstance(node.op, sign) and _of_self(node):
+                return (
+                    f"`{ast.unparse(node)}` inside of `{one.name}` calls `{one.name}` again, "
+                    "and so on: use the numbers, `self.data`."
+                )
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == one.name:
+                return (
+                    f"`{one.name}` calls itself, and never comes to an end: each call must bring "
+                    "it nearer to a case that it answers without another."
+                )
+            if one.name in ("__getattr__", "__setattr__") or (sign is None and _asks_itself(one, node)):
+                return f"`{one.name}` asks for itself again and again."
+    return (
+        "A function calls itself without end: where does it stop? On a long chain even a right "
+        "recursion is too deep; a loop with a list of its own is not."
+    )
+
+
+def _of_self(node: ast.BinOp) -> bool:
+    return ast.unparse(node.left) == "self"
+
+
+def _asks_itself(one: ast.FunctionDef, node: ast.AST) -> bool:
+    own = any(ast.unparse(x) == "property" for x in one.decorator_list)
+    return (
+        own
+        and isinstance(node, ast.Attribute)
+        and node.attr == one.name
+        and ast.unparse(node.value) == "self"
+    )
+
+
+def out_of_range(message: str, answer: Answer) -> str | None:
+    if "out of range" in message or "out of bounds" in message:
+        line = answer.line_with(r"range\(.*\+ ?1\)|\[\w+ ?\+ ?1\]")
+        more = f" Look at `{line}`." if line else ""
+        return f"An index is too large, often by one: of n items the last has the number n - 1.{more}"
+    return None
+
+
+def axis_gone(message: str, answer: Answer) -> str | None:
+    if "out of bounds for array of dimension" in message:
+        return (
+            "An axis is named that is not there any more: each sum without `keepdims=True` "
+            "takes one away, and those behind it move up."
+        )
+    return None
+
+
+def too_early(message: str, answer: Answer) -> str | None:
+    found = re.search(r"local variable '(\w+)'|^'(\w+)' is used before", message)
+    if not found:
+        return None
+    name = found[1] or found[2]
+    return (
+        f"`{name}` is used before it has a value: it is assigned only further down, or only in a "
+        "branch that was not taken. Give it a value first."
+    )
+
+
+def not_implemented(message: str, answer: Answer) -> str | None:
+    if re.search(r"\braise NotImplemented(Error)?\b", answer.source):
+        return (
+            "`raise NotImplementedError` stops everything; where a case is left to somebody else, it is "
+            "`return NotImplemented`."
+        )
+    return None
+
+
+def divided(message: str, answer: Answer) -> str | None:
+    return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
+
+
+def syntax(message: str, answer: Answer) -> str | None:
+    for pattern, words in IN_PYTHON:
+        line = answer.line_with(pattern)
+        if line:
+            return f"{words} `{line}`"
+    return None
+
+
+IN_PYTHON = (
+    (r"\+\+\s*$|\w\+\+|\+\+\w", "Python has no `++`: it is `+= 1`."),
+    (r"&&|\|\|", "In Python it is `and` and `or`."),
+    (r"\belse if\b", "In Python it is `elif`."),
+    (r"!\w", "In Python it is `not`."),
+    (r"^\s*(In \[\d*\]:|>>> )", "A prompt was copied along: take it out."),
+    (r"^\s*(if|for|while|def|else|elif|class)\b[^:]*$", "A `:` is missing at the end of this line:"),
+    (r"^\s*(if|while)\s[^=!<>]*[^=!<>]=[^=]", "`=` gives a value to a name; `==` compares:"),
+    (r"^\s*for\s*\(", "A loop is `for i in range(n):`"),
+    (r"^\s*(int|float|double|auto)\s+\w+\s*=", "Python's names have no types: `x = 1`."),
+)
+
+
+# CUDA C, by somebody who knows Python
+
+
+def cuda(message: str, answer: Answer) -> str | None:
+    found = re.search(r":(\d+):\d+: error: (.*)", message) or re.search(r"line (\d+): (.*)", message)
+    line = answer.code(int(found[1])) if found else ""
+    for pattern, words in IN_CUDA:
+        if re.search(pattern, line):
+            return f"{words} `{line}`" if len(line) < 90 else words
+    what = found[2] if found else message
+    if "expected a ';'" in what and found:
+        return f"A `;` is missing at the end of a statement, here or in the line before: `{line}`"
+    if name := re.search(r"identifier ['\"](\w+)['\"] is undefined", what):
+        return NAMES_OF_CUDA.get(
+            name[1],
+            (
+                f"`{name[1]}` is not declared: in C a name gets a type where it appears first, "
+                f"as in `float {name[1]} = ...;`, and lives only inside of its `{{ }}`."
+            ),
+        )
+    if "expected a '}'" in what:
+        return "A `{` is never closed: count the braces."
+    return None
+
+
+IN_CUDA = (
+    (r"\bfor\s+\w+\s+in\b", "In C a loop is `for (int i = 0; i < n; i++) { ... }`:"),
+    (r"\*\*", "C has no power `**`: multiply, or `powf(x, y)`:"),
+    (r"//", "In C `//` begins a comment; whole numbers are divided by `/`:"),
+    (r"^\s*(if|while)\s+[^(]", "In C a condition stands in brackets, and no `:` follows:"),
+    (r"\belif\b", "In C it is `else if`:"),
+    (r"^[^\"/]*#(?!define|pragma|include)", "In C a comment begins with `//`:"),
+    (r"\bif\b.*\belse\b(?!.*;.*else)", "In C a choice is `condition ? one : other`:"),
+    (r"\bnp\.|\bmath\.", "C has no modules: it is `expf(x)`, `sqrtf(x)`, `fmaxf(x, y)`:"),
+    (r"\bdef\b|\blambda\b", "In C a function is `__device__ float name(float x) { ... }`:"),
+    (r"\.shape\b|\blen\(", "In C an array is an address: its length comes as a parameter:"),
+    (r"\[[^\]]*:[^\]]*\]", "C has no slices: take one element at a time:"),
+)
+NAMES_OF_CUDA = {
+    "None": "C has no `None`.",
+    "True": "In C it is `true`.",
+    "False": "In C it is `false`.",
+    "print": "In C it is `printf(\"%f\\n\", x);`.",
+    "pass": "C has no `pass`: an empty body is `{ }`.",
+    "elif": "In C it is `else if`.",
+    "def": "In C a function begins with the type of its result.",
+    "range": "In C a loop is `for (int i = 0; i < n; i++)`.",
+    "len": "In C an array is an address: its length comes as a parameter.",
+    "sum": "There is no `sum`: add in a loop.",
+    "abs_": "Of floats it is `fabsf`.",
+}  # fmt: skip
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "TypeError": (
+        caret, nothing_returned, list_for_array, arguments, value_and_number, not_callable, not_indexed,
+    ),
+    "AttributeError": (nothing_returned, not_in_class),
+    "NameError": (misspelt,),
+    "NotImplementedError": (not_implemented,),
+    "UnboundLocalError": (too_early,),
+    "RecursionError": (itself,),
+    "IndexError": (out_of_range,),
+    "AxisError": (axis_gone,),
+    "ValueError": (matrix_sizes, axis_gone),
+    "ZeroDivisionError": (divided,),
+    "SyntaxError": (syntax,),
+    "IndentationError": (syntax,),
+    "CompileError": (cuda,),
+}  # fmt: skip

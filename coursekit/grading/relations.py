@@ -1,0 +1,360 @@
+"""Relations between what was got and what was expected: each is one function of a pair, with its sentence.
+
+A relation returns its sentence where it holds, else None. Several may hold; the first of `RELATIONS` is the
+most specific. All of it is pure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coursekit.grading.plain import MOST
+
+ENOUGH = 24.0  # bits: one wrong answer in 16 million would look so by chance
+A_FLOAT, A_FACTOR = 30.0, 34.0  # bits of a drawn float that fits, and what a free factor costs
+
+Array = np.ndarray[Any, Any]
+Inputs = Sequence[tuple[str, Array]]  # what the reference drew, by name where it has one
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One value of a probe: what was expected, what was got, and where it stands."""
+
+    probe: str
+    place: str  # "value 2 of 3", "" where it is the only one
+    want: Any
+    have: Any
+    tolerance: float = 1e-9
+    others: list[Array] = field(default_factory=list, compare=False)  # the probe's other expected values
+    inputs: Inputs = field(default=(), compare=False)
+    codes: bool = False  # the numbers stand for texts or other things: only their order means something
+
+    @property
+    def right(self) -> bool:
+        if self.numeric:
+            return self.want.shape == self.have.shape and bool(self.near(self.want, self.have).all())
+        return type(self.want) is type(self.have) and json.dumps(self.want, default=str) == json.dumps(
+            self.have, default=str
+        )
+
+    @property
+    def numeric(self) -> bool:
+        return isinstance(self.want, np.ndarray) and isinstance(self.have, np.ndarray)
+
+    def near(self, one: Any, other: Any) -> Array:
+        with np.errstate(all="ignore"):
+            near = np.isclose(other, one, rtol=self.tolerance, atol=self.tolerance, equal_nan=True)
+        return np.asarray(near)
+
+    def same(self, one: Array, other: Array) -> bool:
+        return one.shape == other.shape and one.size > 0 and bool(self.near(one, other).all())
+
+    @property
+    def bits(self) -> float:
+        """How unlikely it is that what was got fits by chance: a drawn float has many bits, 3 has few."""
+        found = (
+            np.unique(self.have[np.isfinite(self.have)]) if self.have.size < MOST else self.have.ravel()[:99]
+        )
+        known = [A_FLOAT if x != np.round(x) else min(20.0, math.log2(2 + abs(x))) for x in found[:40] if x]
+        if self.want.shape == self.have.shape and not self.codes:  # that many were cut down to whole numbers
+            known += [1.5] * int(
+                ((self.want != np.round(self.want)) & (self.have == np.round(self.have))).sum()
+            )
+        return sum(known)
+
+
+# Relations: (pair) -> the sentence where it holds
+
+
+def zeros(p: Pair) -> str | None:
+    if p.have.size > 2 and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
+        return "it is 0 everywhere: nothing was added or written there"
+    return None
+
+
+def sign(p: Pair) -> str | None:
+    return "the right numbers with the wrong sign" if p.same(-p.want, p.have) and p.want.any() else None
+
+
+def _named_factors(p: Pair) -> Iterator[tuple[float, str]]:
+    yield 2.0, "twice what it should be: is something counted twice, or a 2 to be divided by?"
+    yield 0.5, "half of what it should be: is a factor 2 missing?"
+    yield 180 / math.pi, "in degrees, where radians are wanted"
+    yield math.pi / 180, "in radians, where degrees are wanted"
+    yield math.log(2), "too small by the factor ln 2: another logarithm's base"
+    yield 1 / math.log(2), "too large by the factor 1 / ln 2: another logarithm's base"
+    yield 1 / math.log(10), "the logarithm to the base 10, where the natural one is wanted"
+    yield math.log(10), "too large by the factor ln 10: another logarithm's base"
+    yield math.sqrt(2), "too large by the root of 2"
+    yield math.sqrt(0.5), "too small by the root of 2"
+
+
+def factor(p: Pair) -> str | None:
+    if p.want.shape != p.have.shape or not p.want.any() or p.codes:
+        return None
+    at = int(np.argmax(np.abs(np.where(np.isfinite(p.want), p.want, 0))))
+    ratio = float(p.have.ravel()[at] / p.want.ravel()[at])
+    if not math.isfinite(ratio) or not ratio or not p.same(p.want * ratio, p.have):
+        return None
+    for value, words in _named_factors(p):
+        for turned, less in ((value, ""), (-value, ", and with the wrong sign")):
+            if p.same(p.want * turned, p.have):
+                return words + less
+    return _by_size(p, ratio) or _by_number(p, ratio)
+
+
+def _by_size(p: Pair, ratio: float) -> str | None:
+    sizes = {n for x in (p.want, *p.others, *(x for _, x in p.inputs)) for n in (*x.shape, x.size) if n > 2}
+    for value, words in (
+        (ratio, "too large by the length of an axis: a sum where a mean is wanted?"),
+        (1 / ratio, "too small by the length of an axis: a mean where a sum is wanted, or divided twice?"),
+    ):
+        if value > 2.5 and abs(value - round(value)) < 1e-6 * value and round(value) in sizes:
+            return words
+    return None
+
+
+def _by_number(p: Pair, ratio: float) -> str | None:
+    for name, x in p.inputs:
+        if x.size == 1 and name and abs(float(x.ravel()[0])) not in (0.0, 1.0):
+            number = float(x.ravel()[0])
+            if math.isclose(ratio, number, rel_tol=1e-6):
+                return f"too large by the factor `{name}`: it is multiplied in once too often"
+            if math.isclose(ratio, 1 / number, rel_tol=1e-6):
+                return f"too small by the factor `{name}`: it is missing, or divided by once too often"
+    return "the right numbers, all multiplied by one and the same number" if _free(p) else None
+
+
+def _free(p: Pair) -> bool:
+    """Whether there are numbers enough for a constant that could be anything."""
+    return len(np.unique(p.want[np.isfinite(p.want)])) >= 3 and p.bits >= A_FACTOR + 2 * ENOUGH
+
+
+def offset(p: Pair) -> str | None:
+    if p.want.shape != p.have.shape or p.want.size < 1 or p.codes or not np.isfinite(p.want).all():
+        return None
+    more = float((p.have - p.want).ravel()[0])
+    if not p.same(p.want + more, p.have) or not more:
+        return None
+    if abs(abs(more) - 1) < 1e-6:
+        return "larger by 1 than it should be" if more > 0 else "smaller by 1 than it should be"
+    return (
+        "off by one and the same amount everywhere: something is added too much, or missing"
+        if _free(p)
+        else None
+    )
+
+
+def moved(p: Pair) -> str | None:
+    want, have = p.want, p.have
+    if want.size < 2 or len(np.unique(want)) < 2:
+        return None
+    if want.ndim >= 2:
+        for axes in _turns(want.ndim):
+            if want.transpose(axes).shape == have.shape and p.same(want.transpose(axes), have):
+                return "the expected, transposed: two axes are exchanged"
+    for axis in range(want.ndim if want.shape == have.shape else 0):
+        if p.same(np.flip(want, axis), have):
+            return "the expected in reverse order" + _along(axis, want.ndim)
+        if want.shape[axis] > 2 and want.shape == have.shape:
+            for step in (1, -1):
+                later = tuple(slice(1, None) if k == axis else slice(None) for k in range(want.ndim))
+                early = tuple(slice(None, -1) if k == axis else slice(None) for k in range(want.ndim))
+                one, other = (later, early) if step == 1 else (early, later)
+                if p.same(want[other], have[one]):
+                    return f"the expected, shifted by one place towards the {'end' if step == 1 else 'start'}"
+    return None
+
+
+def _turns(ndim: int) -> Iterator[tuple[int, ...]]:
+    plain_order = tuple(range(ndim))
+    return (axes for axes in itertools.permutations(plain_order) if axes != plain_order and ndim <= 4)
+
+
+def _along(axis: int, ndim: int) -> str:
+    return "" if ndim < 2 else f" along axis {axis}"
+
+
+def lengths(p: Pair) -> str | None:
+    want, have = p.want, p.have
+    if want.ndim != have.ndim or want.ndim < 1 or want.shape == have.shape or not have.size:
+        return None
+    axis = next(k for k in range(want.ndim) if want.shape[k] != have.shape[k])
+    fewer = want.shape[axis] - have.shape[axis]
+    small, large = (have, want) if fewer > 0 else (want, have)
+    if small.shape[:axis] + small.shape[axis + 1 :] != large.shape[:axis] + large.shape[axis + 1 :]:
+        return None
+    first = np.take(large, range(small.shape[axis]), axis)
+    last = np.take(large, range(large.shape[axis] - small.shape[axis], large.shape[axis]), axis)
+    count = "one" if abs(fewer) == 1 else "some"
+    if p.same(first, small):
+        return (
+            f"the last {count} {'is' if count == 'one' else 'are'} missing"
+            if fewer > 0
+            else f"{count} too many at the end"
+        )
+    if p.same(last, small):
+        return (
+            f"the first {count} {'is' if count == 'one' else 'are'} missing"
+            if fewer > 0
+            else f"{count} too many at the start"
+        )
+    return None
+
+
+KEPT = "missing: keepdims=True keeps it"
+
+
+def shapes(p: Pair) -> str | None:
+    want, have = p.want, p.have
+    if want.shape == have.shape or p.codes:
+        return None
+    if want.size == have.size and p.same(want.ravel(), have.ravel()):
+        if [n for n in want.shape if n > 1] == [n for n in have.shape if n > 1]:
+            fewer = have.ndim < want.ndim
+            return f"the right numbers, but an axis of length 1 is {KEPT if fewer else 'too many'}"
+        return "the right numbers in another shape"
+    with np.errstate(all="ignore"):
+        for axis in range(have.ndim):
+            for words, reduced in (("sum", have.sum), ("mean", have.mean)):
+                if any(p.same(want, reduced(axis=axis, keepdims=keep)) for keep in (False, True)):
+                    return f"the {words} over an axis is missing"
+        for axis in range(want.ndim):
+            for words, reduced in (
+                ("summed", want.sum),
+                ("averaged", want.mean),
+                ("reduced to the largest", want.max),
+            ):
+                if any(p.same(reduced(axis=axis, keepdims=keep), have) for keep in (False, True)):
+                    return f"{words} over an axis that should stay"
+    return None
+
+
+def of_another(p: Pair) -> str | None:
+    telling = p.have.size > 1 or (p.have.size == 1 and not float(p.have.ravel()[0]).is_integer())
+    if telling and any(p.same(x, p.have) for x in p.others):
+        return "another one of the expected results: are two of them exchanged?"
+    return None
+
+
+def of_an_input(p: Pair) -> str | None:
+    for name, x in p.inputs:
+        if p.have.any() and (p.same(x, p.have) or (p.have.ndim > 1 and p.same(x.T, p.have))):
+            return f"equal to the input{f' `{name}`' if name else ''}: nothing was done to it"
+    return None
+
+
+FUNCTIONS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
+    ("the square of what is expected: is a root missing?", np.square),
+    ("the root of what is expected: is a square missing, or one root too many?", np.sqrt),
+    ("1 over what is expected: multiplied where it should be divided, or the other way", lambda x: 1 / x),
+    ("the exponential of what is expected: is a logarithm missing?", np.exp),
+    ("the logarithm of what is expected: is an exp missing?", np.log),
+    ("the expected without its sign", np.abs),
+    ("1 minus what is expected", lambda x: 1 - x),
+    ("rounded: whole numbers where fractions are expected", np.round),
+    ("cut down to whole numbers: `//` or int(...) where fractions are expected", np.floor),
+    ("cut down to whole numbers: `//` or int(...) where fractions are expected", np.trunc),
+    ("the expected without what is below 0", lambda x: np.maximum(x, 0)),
+    ("added up from the start: each holds those before it as well", np.cumsum),
+)
+
+
+def function(p: Pair) -> str | None:
+    if p.want.shape != p.have.shape or p.codes or not np.isfinite(p.want).all():
+        return None
+    with np.errstate(all="ignore"):
+        for words, apply in FUNCTIONS:
+            made = apply(p.want).reshape(p.want.shape) if p.want.size else p.want
+            if p.same(made, p.have) and not p.same(made, p.want):
+                return words
+    return None
+
+
+def by_an_input(p: Pair) -> str | None:
+    """Off by an input or another result: added, taken away, multiplied in or divided by."""
+    if p.want.shape != p.have.shape or p.codes or not np.isfinite(p.have).all() or p.bits < 2 * A_FLOAT:
+        return None
+    named = [
+        *((f"`{name}`" if name else "an input", x) for name, x in p.inputs),
+        *(("another of the results", x) for x in p.others),
+    ]
+    with np.errstate(all="ignore"):
+        for name, x in named:
+            if not (_fits(x, p.want) and x.any() and x.size > 1):
+                continue
+            if p.same(p.want + x, p.have) or p.same(p.want - x, p.have):
+                return f"off by exactly {name}: it is added or taken away once too often, or missing"
+            if not p.near(np.abs(x), 1).all() and p.same(p.want * x, p.have):
+                return f"multiplied by {name} once too often"
+            if not p.near(np.abs(x), 1).all() and p.same(p.have * x, p.want):
+                return f"the factor {name} is missing"
+    return None
+
+
+def _fits(x: Array, like: Array) -> bool:
+    try:
+        return bool(np.broadcast_shapes(x.shape, like.shape) == like.shape)
+    except ValueError:
+        return False
+
+
+def by_rows(p: Pair) -> str | None:
+    """A factor or an offset of its own for each row or column: what is worked out once for each is wrong."""
+    want, have = p.want, p.have
+    if want.shape != have.shape or want.ndim < 2 or p.codes or min(want.shape[-2:]) < 3:
+        return None
+    with np.errstate(all="ignore"):
+        for axis, line in ((-1, "row"), (-2, "column")):
+            start = np.take(have / want, [0], axis)
+            if np.isfinite(start).all() and p.same(want * start, have):
+                return f"each {line} is off by a factor of its own: what it is divided by is wrong"
+            start = np.take(have - want, [0], axis)
+            if p.same(want + start, have):
+                return f"each {line} is off by an amount of its own, the same in all of it"
+    return None
+
+
+def ordered(p: Pair) -> str | None:
+    want, have = p.want.ravel(), p.have.ravel()
+    if p.want.shape == p.have.shape and len(np.unique(want)) > 3 and p.same(np.sort(want), np.sort(have)):
+        return "the right values in another order"
+    return None
+
+
+def precision(p: Pair) -> str | None:
+    if p.want.shape != p.have.shape or p.codes or p.want.size < 4:
+        return None
+    with np.errstate(all="ignore"):
+        away = np.abs(p.have - p.want) / np.maximum(np.abs(p.want), 1e-12)
+    if 1e-9 < float(away.max()) < 4e-7 and p.tolerance <= 1e-8:
+        return (
+            "right to about seven digits: does something pass through float32, or is an eps in another place?"
+        )
+    return None
+
+
+RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
+    zeros, sign, factor, moved, lengths, shapes, of_another, of_an_input, function, offset, by_an_input,
+    by_rows, ordered, precision,
+)  # fmt: skip
+
+
+# Kinds
+
+
+def kinds(p: Pair) -> str | None:
+    """Another kind of thing than is expected."""
+    if p.have is None and p.want is not None:
+        return "it is None: is a `return` missing, or is something printed instead of returned?"
+    if p.want is None and p.have is not None:
+        return "None is expected there, and something else came"
+    return None

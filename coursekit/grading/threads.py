@@ -1,0 +1,167 @@
+"""What is wrong with a kernel, said of what its threads touched and of what was counted.
+
+Pure functions on what `box.kernels.probe_kernel` shows of it and of the reference; each returns a sentence
+where it is sure, else None. One on threads holds in each launch that shows it, and none may show another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from coursekit.grading import launches
+from coursekit.grading.model import CellRun
+
+BLOCK = "all blocks work on the numbers of the first: `blockIdx.x * blockDim.x` is missing from the index"
+WIDTH = "blocks overlap: `blockIdx.x` counts blocks, so it is multiplied by `blockDim.x` in the index"
+THREAD = "all threads of a block work on its first number: `threadIdx.x` is missing from the index"
+STRIDE = "only as many numbers as there are threads are worked on: a loop goes on by `gridDim.x * blockDim.x`"
+UNGUARDED = (
+    "there are more threads than numbers, and those without one touch what is behind the end: guard them"
+)
+MISGUARDED = (
+    "it touches what is behind the end although there is an `if`: what is tested is not what is touched"
+)
+
+
+def of_kernels(
+    pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, *, own: bool = True
+) -> str | None:
+    """The sentence on a kernel, of its launches beside the reference's (right, shown)."""
+    shown = [both for right, cell in pairs for both in _launches(right, cell)]
+    wrong = [(want, have) for want, have in shown if _is_wrong(want, have)]
+    if not wrong:
+        return next((said for want, have in shown if (said := counted(want, have, own=own))), None)
+    told = {words for want, have in wrong if (words := touched(want, have))}
+    if len(told) == 1:
+        return told.pop()
+    return None if told else behind(wrong, answer) or absent(answer, reference)
+
+
+def _launches(right: CellRun, cell: CellRun) -> Iterator[tuple[Any, Any]]:
+    for want, have in zip(right.probes, cell.probes, strict=False):
+        both = (want.value, have.value)
+        if want.name == have.name and all(isinstance(one, dict) and "kernel" in one for one in both):
+            yield want.value["kernel"], have.value["kernel"]
+
+
+def _is_wrong(want: Any, have: Any) -> bool:
+    """Whether values, findings or faults are wrong, counts aside."""
+    bare: dict[str, Any] = {"work": {}, "counts": {}}
+    return launches.difference({**want, **bare}, {**have, **bare}, 1e-4, own=True) is not None
+
+
+# What threads touched
+
+
+def touched(want: Any, have: Any) -> str | None:
+    """Which part of the index is missing, of the places that were changed beside those that should be."""
+    if "launch" not in have or "touched" not in want or "touched" not in have:
+        return None
+    grid, block = (math.prod(have["launch"][part]) for part in ("grid", "block"))
+    flat = all(n == 1 for part in ("grid", "block") for n in have["launch"][part][1:])
+    for wanted, found in zip(want["touched"], have["touched"]):
+        said = _index(wanted, found, grid, block) if flat else None
+        if said:
+            return said
+    return None
+
+
+def _index(wanted: Any, found: Any, grid: int, block: int) -> str | None:
+    """`wanted` and `found` are the first place that was changed, the one after the last, and how many."""
+    start, end, count = found
+    if wanted[0] != 0 or start != 0 or wanted[2] < wanted[1] or wanted[1] <= end:
+        return None
+    if grid > 1 and block > 1:
+        if end == count == block and wanted[1] > block:
+            return BLOCK
+        if end == count == block + grid - 1 < wanted[1]:
+            return WIDTH
+        if count == grid and end == (grid - 1) * block + 1:
+            return THREAD
+    if end == count == grid * block < wanted[1]:
+        return STRIDE
+    return None
+
+
+def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
+    """Where threads touch what is behind an array's end: whether a guard is there."""
+    faults = [run for _, have in wrong for run in have["runs"].values() if "fault" in run]
+    if not faults or not all(re.search(r"has [\d,]+ elements?", str(run["told"])) for run in faults):
+        return None
+    return MISGUARDED if re.search(r"\bif\s*\(|\?", answer) else UNGUARDED
+
+
+def absent(answer: str, reference: str) -> str | None:
+    """What tells threads apart, in the reference and not in the answer."""
+    for name in ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y"):
+        if name in reference and name not in answer:
+            what = "blocks" if name.startswith("block") else "threads of a block"
+            return f"`{name}` is nowhere in it: all {what} along that axis do the same"
+    return None
+
+
+# Counts
+
+
+def counted(want: Any, have: Any, *, own: bool) -> str | None:
+    """The first count that is too high or too low, in words."""
+    for total, (value, which, slack) in want["counts"].items():
+        limit, count = launches.value_of(value), launches.value_of(have["counts"][total][0])
+        if which == "at most" and count > limit * slack and total in COUNTS:
+            words = COUNTS[total]
+            if "sectors" in total and limit:
+                words = f"{words}{_apart(count / limit)}"
+            return (
+                f"{count:,.0f} {NAMES.get(total, total)} where {limit:,.0f} would do: {words}"
+                if own
+                else words
+            )
+        if which == "at least" and count * slack < limit and total in COUNTS:
+            return COUNTS[total]
+    return None
+
+
+def _apart(ratio: float) -> str:
+    """How far apart neighbours must lie to need so many more sectors of 32 bytes."""
+    if ratio >= 6:
+        return "; they lie 32 bytes apart or more, as down a column"
+    return f"; they lie about {4 * round(ratio)} bytes apart" if ratio >= 1.8 else ""
+
+
+SPREAD = "neighbours of a warp {} places that do not lie side by side, or a place is {} more than once"
+NAMES = {
+    "global_load_sectors": "sectors read",
+    "global_store_sectors": "sectors written",
+    "global_load_requests": "reads of a warp",
+    "global_store_requests": "writes of a warp",
+    "shared_load_requests": "reads of a warp from shared memory",
+    "bank_conflicts": "bank conflicts",
+    "bytes_read": "bytes read",
+    "bytes_moved": "bytes moved",
+    "divergent_branches": "divergent branches",
+}
+COUNTS = {
+    "global_load_sectors": SPREAD.format("read", "read"),
+    "global_store_sectors": SPREAD.format("write", "written"),
+    "global_load_requests": "the same number is read again: keep it in a variable",
+    "global_store_requests": "a place is written more than once: work in a variable, and write at the end",
+    "shared_load_requests": (
+        "shared memory is read oftener than need be: keep numbers in variables, or read four at a time"
+    ),
+    "shared_bytes": "numbers pass through shared memory that could stay in registers, or go by shuffles",
+    "shared_bytes_read": (
+        "shared memory is read oftener than need be: let each number that is read serve more sums"
+    ),
+    "bank_conflicts": "threads of a warp ask one bank for different words: pad the rows, or read along them",
+    "bytes_read": "numbers are read from global memory more than once: share them through shared memory",
+    "bytes_moved": (
+        "more is read or written than the task needs: read each number once, write each result once"
+    ),
+    "barriers": "there are more barriers than need be: which `__syncthreads()` separates nothing?",
+    "atomics": "one atomic for each block is enough: add up inside of the block first",
+    "divergent_branches": "threads of one warp go different ways: let whole warps take a branch",
+    "flops_per_byte": "too much is read for what is worked out: let each number that is read serve more sums",
+}

@@ -1,0 +1,174 @@
+"""What the numbers themselves say: relations that hold speak, and chance never does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coursekit.box.probe import encode
+from coursekit.grading.diagnosis import diagnosis, pairs_of
+from coursekit.grading.errors import explained
+from coursekit.grading.model import CellRun, Probe
+
+Values = list[tuple[str, Any]]
+
+
+def cell(values: Values) -> CellRun:
+    return CellRun("t-hidden", "1.1", "ok", tuple(Probe(name, encode(value)) for name, value in values))
+
+
+def said(want: Values, have: Values, inputs: Any = (), *, own: bool = True) -> str:
+    return diagnosis(pairs_of(cell(want), cell(have), inputs), own=own) or ""
+
+
+def drawn(seed: int, *shape: int) -> Any:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+X, Y = drawn(1, 4, 5), drawn(2, 4, 5)
+SQUARE = drawn(3, 4, 4)
+MISTAKES: list[tuple[Any, Any, str]] = [
+    (X, -X, "wrong sign"),
+    (X, 2 * X, "twice what it should be"),
+    (float(X[0, 0]), float(X[0, 0]) / 2, "half of what"),
+    (X, X * 5, "too large by the length of an axis"),
+    (X, X / 20, "too small by the length of an axis"),
+    (X, X + 1, "larger by 1"),
+    (X, X.T, "transposed"),
+    (SQUARE, SQUARE.T, "transposed"),
+    (X, X[::-1], "reverse order along axis 0"),
+    (X, np.roll(X, 1, 0), "shifted by one place towards the end"),
+    (X, X[:-1], "the last one is missing"),
+    (X, X[1:], "the first one is missing"),
+    (X[:-1], X, "one too many at the end"),
+    (X.sum(0), X, "the sum over an axis is missing"),
+    (X.sum(1, keepdims=True), X.sum(1), "keepdims"),
+    (X, X.sum(1), "summed over an axis that should stay"),
+    (np.sqrt(abs(X)), abs(X), "a root missing"),
+    (np.log(abs(X)), abs(X), "a logarithm missing"),
+    (X, np.floor(X), "cut down to whole numbers"),
+    (X, abs(X), "without its sign"),
+    (X, np.zeros((4, 5)), "0 everywhere"),
+    (X, X.astype(np.float32), "float32"),
+    (X[0], X[0][::-1].copy(), "reverse order"),
+    (X / X.sum(1, keepdims=True), X / X.max(1, keepdims=True), "each row is off by a factor"),
+    ([X, Y], [Y, X], "another one of the expected results"),
+    (float(X[0, 0]), None, "None: is a `return` missing"),
+    (np.where(X > 0, X, 0), X, "wrong only where 0 is expected"),
+    (np.tril(SQUARE), SQUARE, "above the diagonal"),
+    (["a", "bc", "d", "e"], ["e", "d", "bc", "a"], "reverse order"),
+    ([31, 140, 250, 961, 77], [31, 140, 250, 961], "the last one is missing"),
+]
+
+
+@pytest.mark.parametrize("want, have, words", MISTAKES, ids=[one[2] for one in MISTAKES])
+def test_a_relation_is_told(want: Any, have: Any, words: str) -> None:
+    assert words.lower() in said([("a", want)], [("a", have)]).lower()
+
+
+def test_it_names_the_input_that_was_given_back_or_left_out() -> None:
+    inputs = [("x", X), ("rate", np.array(0.037)), ("", Y)]
+    assert "equal to the input `x`" in said([("a", Y * X + 1)], [("a", X)], inputs).lower()
+    assert "factor `rate`" in said([("a", 0.037 * X)], [("a", X)], inputs[1:])
+    assert "an input" in said([("a", X + Y)], [("a", X)], inputs[2:])
+
+
+def test_it_says_where_it_is_right() -> None:
+    want = [("one", X[0]), ("two", [X, Y]), ("three", Y)]
+    have = [("one", X[0]), ("two", [X, 3 * Y**2]), ("three", Y)]
+    assert said(want, have) == "Right in `one`, `three`, wrong in `two`; only value 2 of 2 is wrong."
+    last = X.copy()
+    last[-1] = 7
+    more = Y.copy()
+    more[-1] = 8
+    assert "Only the last row is wrong" in said([("a", X), ("b", Y)], [("a", last), ("b", more)])
+
+
+def test_a_relation_that_holds_for_some_values_alone_names_their_probe() -> None:
+    words = said([("one", X), ("two", Y)], [("one", -X), ("two", Y**2)])
+    assert words.startswith("In `one`: the right numbers with the wrong sign")
+
+
+def test_where_tests_are_private_no_name_no_place_and_no_number_is_told() -> None:
+    inputs = [("secret", np.array(0.037))]
+    told = {said([("hush", want)], [("hush", have)], inputs, own=False) for want, have, _ in MISTAKES}
+    told.add(said([("hush", 0.037 * X)], [("hush", X)], inputs, own=False))
+    assert len(told) < 40 and not any(re.search(r"hush|secret|value \d|0\.037", words) for words in told)
+
+
+def wrong(rng: np.random.Generator, like: Any) -> Any:
+    """A wrong answer without a reason: other numbers, of another scale, whole ones, in part right."""
+    made: list[Callable[[], Any]] = [
+        lambda: rng.normal(size=like.shape),
+        lambda: rng.normal(size=like.shape) * 10.0 ** rng.integers(-3, 4),
+        lambda: rng.integers(-9, 10, like.shape).astype(float),
+        lambda: np.where(rng.random(like.shape) < 0.5, like, rng.normal(size=like.shape)),
+        lambda: like + rng.normal(size=like.shape) * 10.0 ** rng.integers(-5, 1),
+        lambda: rng.random(tuple(rng.integers(1, 6, rng.integers(1, 3)))),
+    ]
+    return made[rng.integers(len(made))]()
+
+
+def test_of_10000_random_wrong_answers_none_is_told_a_reason() -> None:
+    rng, told = np.random.default_rng(5), []
+    for _ in range(10_000):
+        shape = tuple(rng.integers(1, 5, rng.integers(0, 3)))
+        want = rng.normal(size=shape) if rng.random() < 0.7 else rng.integers(0, 20, shape).astype(float)
+        have, inputs = wrong(rng, want), [("x", rng.normal(size=shape)), ("n", np.array(rng.uniform(0, 2)))]
+        told.append(said([("a", want)], [("a", have)], inputs))
+    assert [words for words in told if words and not words.startswith(("Only", "Wrong only"))] == []
+    assert sum(map(bool, told)) < 200, "places are told seldom"
+
+
+ERRORS = [
+    (
+        "TypeError: unsupported operand type(s) for ^: 'float' and 'int'",
+        "def f(t):\n    return t ^ 2",
+        "`**`",
+    ),
+    (
+        "AttributeError: 'NoneType' object has no attribute 'data'",
+        "def f(x):\n    x + 1",
+        "`f` has no `return`",
+    ),
+    ("TypeError: 'NoneType' object is not iterable", "def f(x):\n    print(x + 1)", "`f` prints"),
+    (
+        "RecursionError: maximum recursion depth exceeded",
+        "def __add__(self, other):\n    return Value(self + other)",
+        "`self + other`",
+    ),
+    (
+        "AttributeError: 'Value' object has no attribute 'tanh'",
+        "def tanh(self):\n    return Value(1)",
+        "@add_to(Value)",
+    ),
+    ("NameError: name 'true' is not defined", "x = true", "`True`"),
+    ("NameError: name 'resutl' is not defined", "result = 1\nprint(resutl)", "`result`"),
+    (
+        "ValueError: operands could not be broadcast together with shapes (3,4) (3,)",
+        "x / x.sum(1)",
+        "keepdims",
+    ),
+    ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
+    (
+        "CompileError: k.cu:1:7: error: expected a '('",
+        "%%cuda k\nfor i in range(n) {",
+        "for (int i = 0; i < n; i++)",
+    ),
+    ("CompileError: k.cu:1:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
+]
+
+
+@pytest.mark.parametrize("error, answer, words", ERRORS, ids=[one[0] for one in ERRORS])
+def test_an_error_is_told_in_words(error: str, answer: str, words: str) -> None:
+    assert words in explained(error, answer)
+
+
+@pytest.mark.parametrize("answer", ["", "def f(:", "\0", "x" * 30_000, "(" * 500])
+def test_no_answer_breaks_the_words(answer: str) -> None:
+    for error, _, _ in ERRORS:
+        assert isinstance(explained(error, answer), str)
