@@ -23,6 +23,17 @@ from minilib.optim import SGD, AdamW
 from minilib.parallel import get_num_threads, set_num_threads
 from minilib.tensor import Tensor, apply, tensor
 
+_elsewhere = compiled.off()  # to import it turns it on, also for the tests of other files
+_elsewhere.__enter__()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def turned_on():
+    _elsewhere.__exit__(None, None, None)
+    yield
+    compiled.off().__enter__()
+
+
 Case = tuple[Callable[..., Tensor], list[Any]]
 
 
