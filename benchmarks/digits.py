@@ -88,7 +88,7 @@ def mean(rows: list[dict[str, Any]], name: str, where: str) -> float:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The figures as chapter 03d shows them."""
+    """The figures as chapter 03f shows them."""
     others = f"{1797 - OTHERS} by other writers"
     head = [f"mean of {len(SEEDS)} seeds", "a random fifth", others, "seconds a training"]
     lines = [f"| {' | '.join(head)} |", "|---|---|---|---|"]
@@ -110,7 +110,7 @@ def main() -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
-    print(f"wrote {RESULTS}; chapter 03d shows this table")
+    print(f"wrote {RESULTS}; chapter 03f shows this table")
 
 
 if __name__ == "__main__":

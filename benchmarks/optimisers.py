@@ -1,8 +1,8 @@
-"""The race of chapter 03c: three optimisers, three schedules, every one of them tuned on the same grid.
+"""The race of chapter 03e: three optimisers, three schedules, every one of them tuned on the same grid.
 
     python -m benchmarks.optimisers        # writes benchmarks/results/optimisers.json; a few minutes
 
-The network and the batches are chapter 03c's: 64, 64, 64, 10 units on handwritten digits, 600 batches of 64.
+The network and the batches are chapter 03e's: 64, 64, 64, 10 units on handwritten digits, 600 batches of 64.
 For each of the nine pairs the rate is chosen among the same 16, by the loss of the last 50 batches, mean of
 three starts; what is reported is that mean from four other starts. None gets a trial more than the others.
 """
@@ -80,7 +80,7 @@ def mean(rows: Sequence[dict[str, Any]], kind: str, schedule: str) -> float:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The figures as chapter 03c shows them: loss at the end, and the rate that was best."""
+    """The figures as chapter 03e shows them: loss at the end, and the rate that was best."""
     lines = [
         f"| loss at the end (best rate) | {' | '.join(SCHEDULES)} |",
         "|---" * (len(SCHEDULES) + 1) + "|",
@@ -102,7 +102,7 @@ def main() -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n", encoding="utf-8")
     print(table(rows))
-    print(f"wrote {RESULTS}; chapter 03c shows this table")
+    print(f"wrote {RESULTS}; chapter 03e shows this table")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Data sets, splits, and loaders whose epochs are known by one number.
 
-Taught in chapters/03d_training.ipynb, solutions/03d_training.ipynb and solutions/06c_gpt.ipynb: what they
+Taught in chapters/03f_training.ipynb, solutions/03f_training.ipynb and solutions/06c_gpt.ipynb: what they
 export is edited there, then `make promote`.
 """
 

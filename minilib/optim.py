@@ -1,6 +1,6 @@
 """Optimisers, schedules of the learning rate, gradient clipping: PyTorch's, in place on arrays.
 
-Taught in chapters/03c_optimisers.ipynb and solutions/03c_optimisers.ipynb: what they export is edited there,
+Taught in chapters/03e_optimisers.ipynb and solutions/03e_optimisers.ipynb: what they export is edited there,
 then `make promote`.
 """
 

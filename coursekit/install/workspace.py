@@ -54,6 +54,11 @@ class Copy:
     def is_exercise(self) -> bool:
         return self.is_notebook and self.name.startswith("exercises/")
 
+    @property
+    def chapter(self) -> str:
+        """`"03"` of all parts of chapter 03."""
+        return chapter_number(self.original)[:2]
+
 
 def copies(course: Course) -> list[Copy]:
     """What belongs into work/."""
@@ -128,24 +133,28 @@ def update(course: Course, wanted: str) -> list[str]:
         known = ", ".join(numbers) or "none"
         raise CourseError(f"there is no chapter {wanted!r} to update; there are: {known}")
     record = _read_record(course)
+    written = {chapter: _written(course, chapter) for chapter in {copy.chapter for copy in chosen}}
     lines = []
     for copy in chosen:
-        lines.append(_update_one(copy, record))
+        lines.append(_update_one(copy, record, written[copy.chapter]))
         record[copy.name] = describe(copy.original)
         write_record(course.work / RECORD, record)
     trust(copy.target for copy in chosen)
     return lines
 
 
-def _update_one(copy: Copy, record: dict[str, Any]) -> str:
+def _update_one(copy: Copy, record: dict[str, Any], elsewhere: Written) -> str:
     if not copy.target.exists():
         _copy(copy)
-        return f"{copy.name}: copied into work/"
+        came = _move_in(copy, elsewhere)
+        return f"{copy.name}: copied into work/" + (f", with {came} of your answers" if came else "")
     if holds_the_same(copy.original, copy.target) or (
         record.get(copy.name, {}).get("sha256") == digest(copy.original)
     ):
-        return f"{copy.name}: yours is made from the newest version already"
-    fresh, moved = merge(copy, record.get(copy.name, {}))
+        came = _move_in(copy, elsewhere)
+        answers = f", and now holds {came} of your answers from other parts" if came else ""
+        return f"{copy.name}: yours is made from the newest version already{answers}"
+    fresh, moved = merge(copy, record.get(copy.name, {}), elsewhere)
     kept = _backup(copy.target)
     write(copy.target, fresh)
     answers = f", {moved} of your answers moved over" if copy.is_exercise else ""
@@ -161,10 +170,60 @@ def _backup(path: Path) -> Path:
     return kept
 
 
-def merge(copy: Copy, before: dict[str, Any]) -> tuple[NotebookNode, int]:
+Written = dict[str, tuple[str, str]]  # by exercise: the part in which it was answered, and the answer
+
+
+def _written(course: Course, chapter: str) -> Written:
+    """The learner's answers from all parts of a chapter: an exercise may move from one to another.
+
+    What earlier updates have kept comes first, so that a newer answer wins.
+    """
+    paths = (course.work / "exercises").glob(f"{chapter}*.ipynb")
+    stubs = {
+        cell.source
+        for path in course.exercises.glob(f"{chapter}*.ipynb")
+        for cell in cells(path, read(path))
+        if cell.is_answer
+    }
+    answers: Written = {}
+    for path in sorted(paths, key=lambda path: (".before-update-" not in path.name, path.name)):
+        parts: dict[str, list[str]] = {}
+        for cell in cells(path, read(path)):
+            if cell.is_answer and cell.exercise:
+                parts.setdefault(cell.exercise, []).append(cell.source)
+        for exercise, sources in parts.items():
+            text = "\n\n".join(sources)
+            if text not in stubs and "raise Unsolved" not in text:
+                answers[exercise] = chapter_number(path), text
+    return answers
+
+
+def _move_in(copy: Copy, elsewhere: Written) -> int:
+    """Put answers from other parts into the learner's copy, where it has stubs; returns how many."""
+    if not copy.is_exercise:
+        return 0
+    mine = read(copy.target)
+    if came := _fill(copy, mine, elsewhere):
+        write(copy.target, mine)
+    return came
+
+
+def _fill(copy: Copy, mine: NotebookNode, elsewhere: Written) -> int:
+    """Put answers from other parts in place of the stubs in `mine`; returns how many."""
+    own = chapter_number(copy.original)
+    answers = {exercise: text for exercise, (part, text) in elsewhere.items() if part != own}
+    stubs = {cell.source for cell in cells(copy.original, read(copy.original)) if cell.is_answer}
+    found = [cell for cell in cells(copy.target, mine) if cell.exercise in answers and cell.source in stubs]
+    for cell in found:
+        cell.node.source = answers[cell.exercise or ""]
+    return len(found)
+
+
+def merge(copy: Copy, before: dict[str, Any], elsewhere: Written | None = None) -> tuple[NotebookNode, int]:
     """The original with the learner's answers and added cells in it, and how many answers were moved.
 
-    `before` is what `describe` said of the version that the learner's copy was made from, {} if unknown.
+    `before` is what `describe` said of the version that the learner's copy was made from, {} if unknown;
+    `elsewhere` holds what the learner wrote in other parts of the chapter.
     """
     fresh, mine = read(copy.original), read(copy.target)
     if not copy.is_exercise:
@@ -172,9 +231,10 @@ def merge(copy: Copy, before: dict[str, Any]) -> tuple[NotebookNode, int]:
     places = {cell.grade_id: cell for cell in cells(copy.original, fresh) if cell.is_answer and cell.grade_id}
     by_exercise = {cell.exercise: name for name, cell in places.items() if cell.exercise}
     answers: dict[str, list[str]] = {}
+    gone = _exercises_beside(copy)
     for cell in cells(copy.target, mine):
         name = cell.grade_id if cell.is_answer else by_exercise.get(cell.exercise or "")
-        if name:
+        if name and cell.exercise not in gone:
             answers.setdefault(name, []).append(cell.source)
     stubs = before.get("stubs", {})
     written = {
@@ -185,9 +245,17 @@ def merge(copy: Copy, before: dict[str, Any]) -> tuple[NotebookNode, int]:
     moved = [name for name in written if name in places and written[name] != places[name].source]
     for name in moved:
         places[name].node.source = written[name]
+    came = _fill(copy, fresh, elsewhere or {})
     _keep_added_cells(fresh, mine, set(before.get("cells", [])))
     _append_homeless(fresh, {name: text for name, text in written.items() if name not in places})
-    return fresh, len(moved)
+    return fresh, len(moved) + came
+
+
+def _exercises_beside(copy: Copy) -> set[str]:
+    """The exercises that stand in other parts of the chapter: answers to them have moved there."""
+    paths = copy.original.parent.glob(f"{copy.chapter}*.ipynb")
+    found = (cell.exercise for path in paths if path != copy.original for cell in cells(path, read(path)))
+    return {exercise for exercise in found if exercise}
 
 
 def _keep_added_cells(fresh: NotebookNode, mine: NotebookNode, known: set[str]) -> None:

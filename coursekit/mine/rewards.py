@@ -60,13 +60,13 @@ def digits_of_03a(names: Names) -> None:
     _draw(names["shuffled"][1437:][right], names["labels"][1437:][right])
 
 
-def digits_of_03b(names: Names) -> None:
+def digits_of_03c(names: Names) -> None:
     images, labels = names["images"], names["labels"]
     right = (names["teacher"](images).argmax(1) == labels).numpy()
     _draw(images.numpy()[right], labels.numpy()[right])
 
 
-def digits_of_03d(names: Names) -> None:
+def digits_of_03f(names: Names) -> None:
     model = names["model"].eval()
     images, labels, right = [], [], []
     for batch, targets in names["tested"]:
@@ -146,8 +146,9 @@ def echoes_of_07d(names: Names) -> None:
 REWARDS: dict[str, tuple[Callable[[Names], Picture | None], str]] = {
     "01": (moons, "the border between your moons"),
     "03a": (digits_of_03a, "digits that your library read right"),
-    "03b": (digits_of_03b, "digits that your library read right"),
-    "03d": (digits_of_03d, "digits that your library read right"),
+    "03b": (digits_of_03a, "digits that your library read right"),
+    "03c": (digits_of_03c, "digits that your library read right"),
+    "03f": (digits_of_03f, "digits that your library read right"),
     "06a": (sentences_of_06a, "sentences, cut by your own merges"),
     "06b": (heads_of_06b, "where your attention looks, head by head"),
     "06c": (lists_of_06c, "lists that your library has sorted"),

@@ -1,6 +1,6 @@
 """Checkpoints: all that a training is made of, in two files that are whole or not there.
 
-Taught in chapters/03d_training.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/03f_training.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Trainer: steps on batches, by losses that are sums and counts.
 
-Taught in chapters/03d_training.ipynb and solutions/03d_training.ipynb: what they export is edited there, then
+Taught in chapters/03f_training.ipynb and solutions/03f_training.ipynb: what they export is edited there, then
 `make promote`.
 """
 

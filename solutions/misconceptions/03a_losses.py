@@ -1,29 +1,5 @@
 """Plausible wrong answers to the exercises of chapter 03a, each with the hint that it earns."""
 
-# %% exercise=3.1 hint="You count the steps of the window, not its places: it also has the place where it starts. Add 1."
--     return max(0, (n + 2 * padding - span) // stride + 1)
-+     return max(0, (n + 2 * padding - span) // stride)
-
-# %% exercise=3.1 hint="Padding is added on both sides of the row: twice."
--     return max(0, (n + 2 * padding - span) // stride + 1)
-+     return max(0, (n + padding - span) // stride + 1)
-
-# %% exercise=3.1 hint="A window of k numbers that are d apart has k - 1 gaps of d: it spans d (k - 1) + 1, not d k."
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    return max(0, (n + 2 * padding - dilation * kernel) // stride + 1)
-
-# %% exercise=3.1 hint="Where the window does not fit, the number of places is 0; yours is below."
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
-
-# %% exercise=3.1 hint="Your answer does not depend on the dilation. How far is it from the window's first number to its last?"
-def count_windows(n, kernel, stride=1, padding=0, dilation=1):
-    return max(0, (n + 2 * padding - kernel) // stride + 1)
-
-# %% exercise=3.1 hint="You round up. Where less than a whole stride is left, the window cannot move once more."
--     return max(0, (n + 2 * padding - span) // stride + 1)
-+     return max(0, -(-(n + 2 * padding - span) // stride) + 1)
-
 # %% exercise=3.2 hint="exp of a large score is infinite. Subtract the largest number of the row first, and add it after the logarithm."
 def logsumexp(input, dim, keepdim=False):
     return input.exp().sum(dim, keepdim=keepdim).log()
@@ -519,35 +495,6 @@ class RMSNorm(Function):
         y, scale, weight = self.saved
         g = grad * weight
         return (g - y * (g * y).mean(1, keepdims=True)) / scale, (grad * y).sum(0)
-
-# %% exercise=3.8 hint="Windows overlap, and one place can win several of them. Yours keeps the last: add, with +=."
--         out[tap] += grad * (winner == i)
-+         out[tap] = np.where(winner == i, grad, out[tap])
-
-# %% exercise=3.8 hint="Only the winner of a window gets its gradient. Yours gives it to every place in the window."
-def max_pool_backward(grad, winner, taps, out):
-    for tap in taps:
-        out[tap] += grad
-
-# %% exercise=3.8 hint="The gradient that arrives is missing: each place gets 1 for a window that it won, instead of that window's gradient."
--         out[tap] += grad * (winner == i)
-+         out[tap] += winner == i
-
-# %% exercise=3.8 hint="Each tap overwrites what others brought to the same places, with zeros where it did not win. Add, with +=."
--         out[tap] += grad * (winner == i)
-+         out[tap] = grad * (winner == i)
-
-# %% exercise=3.8 hint="winner counts the taps from 0."
--     for i, tap in enumerate(taps):
-+     for i, tap in enumerate(taps, 1):
-
-# %% exercise=3.8 hint="The last tap gets nothing: go through all of them."
--     for i, tap in enumerate(taps):
-+     for i, tap in enumerate(taps[:-1]):
-
-# %% exercise=3.8 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[tap] += ..."
-+     out = np.zeros_like(out)
-      for i, tap in enumerate(taps):
 
 # %% exercise=3.9 hint="When a larger number comes, the sum so far is still relative to the old one. Multiply it by exp(old - new)."
 -             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())

@@ -40,11 +40,3 @@ def test_the_fused_operation_equals_the_chain(simple, fast, shapes, whole):
         results.append([out.data, *[x.grad.data for x in inputs]])
     for a, b in zip(*results):
         np.testing.assert_allclose(a, b, atol=1e-12)
-
-
-def test_convolution_equals_the_product_with_columns():
-    rng = np.random.default_rng(0)
-    x, weight = rng.normal(size=(9, 3, 20, 17)), rng.normal(size=(5, 3, 4, 3))
-    np.testing.assert_allclose(
-        F.conv2d(Tensor(x), Tensor(weight)).data, reference.column_conv2d(x, weight), atol=1e-12
-    )

@@ -1,4 +1,4 @@
-"""Chapter 03c, graded: wrong answers earn their hints, other right answers earn all points."""
+"""Part 3c, graded: wrong answers earn their hints, other right answers earn all points."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from graded import Exercises, ExerciseTests
 
 
 class TestExercises(ExerciseTests):
-    exercises = Exercises("03c_optimisers")
+    exercises = Exercises("03c_modules")

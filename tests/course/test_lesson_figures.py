@@ -113,7 +113,7 @@ def test_02a_trains_to_the_losses_of_01_where_add_sums_and_to_others_where_it_do
     assert [right[0], *right[2:]] == ["100"] * 3 and int(right[1]) < 95
 
 
-# 03c: momentum, and the race
+# 03e: momentum, and the race
 
 
 def across(rate: float, momentum: float) -> float:
@@ -123,7 +123,7 @@ def across(rate: float, momentum: float) -> float:
 
 
 def test_the_longest_step_with_momentum():
-    lesson = Lesson("03c")
+    lesson = Lesson("03e")
     rows = re.findall(r"momentum ([\d.]+): limit ([\d.]+), below it (\S+), above it (\S+)", lesson.printed)
     assert len(rows) == 3
     for momentum, limit, below, above in ((float(number) for number in row) for row in rows):
@@ -134,7 +134,7 @@ def test_the_longest_step_with_momentum():
 
 
 def test_walks_with_and_without_momentum_differ_in_nothing_else():
-    lesson = Lesson("03c")
+    lesson = Lesson("03e")
     rates = re.findall(
         r"partial\(SGD, lr=([\d.]+)(?:, momentum=([\d.]+))?\)", lesson.cell('    "no momentum"')
     )
@@ -161,7 +161,7 @@ def test_the_race_is_fair():
 
 
 def test_the_headline_of_03c_is_the_recorded_race():
-    rows, lesson = json.loads(optimisers.RESULTS.read_text())["rows"], Lesson("03c")
+    rows, lesson = json.loads(optimisers.RESULTS.read_text())["rows"], Lesson("03e")
     assert " ".join(optimisers.table(rows).split()) in lesson.prose
     best = {
         kind: min((optimisers.mean(rows, kind, schedule), schedule) for schedule in optimisers.SCHEDULES)
@@ -178,7 +178,7 @@ def test_the_headline_of_03c_is_the_recorded_race():
 
 @pytest.mark.slow
 def test_the_race_is_run_with_the_lesson_s_network_and_batches():
-    lesson = Lesson("03c")
+    lesson = Lesson("03e")
     names = {"np": np, "tensor": tensor, "F": F}
     exec("from sklearn.datasets import load_digits; from minilib import nn", names)
     exec("from minilib.tensor import manual_seed", names)
@@ -199,17 +199,19 @@ def test_the_winner_wins_again():
     assert again[0] < 0.004 < 0.008 < again[1]
 
 
-# 03a, 03b, 03d: digits
+# 03a, 03c, 03f: digits
 
 
 def test_each_share_of_digits_has_its_network_and_its_split():
-    lesson = Lesson("03d")
-    right, asked = Lesson("03a").found(r"([\d.]+%) of (\d+) new digits right")
-    (teacher,) = Lesson("03b").found(r"teacher ([\d.]+%)")
+    lesson = Lesson("03f")
+    rows_read, asked = Lesson("03a").found(r"([\d.]+%) of (\d+) new digits right")
+    right, asked_too = Lesson("03b").found(r"([\d.]+%) of (\d+) new digits right")
+    (teacher,) = Lesson("03c").found(r"teacher ([\d.]+%)")
     mlp, cnn = lesson.found(r"test: MLP ([\d.]+%), CNN ([\d.]+%)")
     rows = re.findall(r"(?m)^\| [\d.]+% \|.*", lesson.markdown)
     for share, *sizes in (
-        (right, "1,437", asked),
+        (rows_read, "1,437", asked),
+        (right, "1,437", asked_too),
         (teacher, "1,797"),
         (mlp, "1,150", "360"),
         (cnn, "1,150", "360"),
@@ -217,14 +219,15 @@ def test_each_share_of_digits_has_its_network_and_its_split():
         (row,) = [row for row in rows if row.startswith(f"| {share} |")]
         assert tells(row, *sizes)
     assert "(1150, 287, 360)" in lesson.results and digits.OTHERS == 1415
-    assert tells(Lesson("03b").prose, teacher)
-    assert tells(Lesson("03a").prose, f"{float(right[:-1]):.0f}")
+    assert tells(Lesson("03c").prose, teacher)
+    assert tells(Lesson("03a").prose, f"{float(rows_read[:-1]):.0f}")
+    assert tells(Lesson("03b").prose, f"{float(right[:-1]):.0f}")
     assert tells(lesson.prose, f"{max(float(mlp[:-1]), float(cnn[:-1])):.0f}")
-    assert not re.search(r"digits\W[^.]*\d%", Lesson("03c").prose)
+    assert not re.search(r"digits\W[^.]*\d%", Lesson("03e").prose)
 
 
 def test_the_larger_networks_share_stands_beside_the_command_that_recorded_it():
-    prose = Lesson("03d").prose
+    prose = Lesson("03f").prose
     shares = [match.start() for match in re.finditer(r"99\.5%", prose)]
     assert shares
     for place in shares:
@@ -232,14 +235,14 @@ def test_the_larger_networks_share_stands_beside_the_command_that_recorded_it():
 
 
 def test_the_test_set_is_looked_at_once():
-    code = "\n".join(s for s in Lesson("03d").code if not s.startswith("#| milestone"))
+    code = "\n".join(s for s in Lesson("03f").code if not s.startswith("#| milestone"))
     assert len(re.findall(r"\btest_set\b", code)) == 3  # made, counted, given to its loader
     assert len(re.findall(r"\btest_loader\b", code)) == 3  # made, and asked about two networks, in one line
     assert re.search(r"accuracy\(flat, test_loader\).*accuracy\(seeing, test_loader\)", code)
 
 
 def test_what_forgotten_eval_mode_costs_is_told_as_it_was():
-    lesson = Lesson("03d")
+    lesson = Lesson("03f")
     mean, sure = map(float, lesson.found(r"train\(\) .*, mean ([\d.]+)%; eval\(\) ([\d.]+)%"))
     won, lost = map(int, lesson.found(r"of 100 draws train\(\) won (\d+), lost (\d+)"))
     assert tells(lesson.prose, won) and lost > won and round(sure - mean) == 1

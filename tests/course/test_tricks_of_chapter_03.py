@@ -146,8 +146,9 @@ def report(model, batches, classes):
 """,
     ),
 }
-PARTS = {**dict.fromkeys(range(1, 10), "03a"), **dict.fromkeys(range(10, 19), "03b")}
-PARTS |= {**dict.fromkeys(range(19, 27), "03c"), **dict.fromkeys(range(27, 36), "03d")}
+PARTS = {**dict.fromkeys(range(2, 10), "03a"), **dict.fromkeys(range(10, 19), "03c")}
+PARTS |= {**dict.fromkeys(range(19, 27), "03e"), **dict.fromkeys(range(27, 36), "03f")}
+PARTS |= {1: "03b", 8: "03b", 14: "03d", 18: "03d"}
 
 
 @contextmanager
@@ -157,7 +158,7 @@ def grader(number: str) -> Iterator[Live]:
         yield live
 
 
-@pytest.mark.parametrize("part", dict.fromkeys(PARTS.values()))
+@pytest.mark.parametrize("part", dict.fromkeys(PARTS[int(trick[0][2:])] for trick in TRICKS.values()))
 def test_a_trick_earns_no_point_that_is_for_the_exercise(part: str) -> None:
     tried = {name: trick for name, trick in TRICKS.items() if PARTS[int(trick[0].partition(".")[2])] == part}
     with grader(part) as live:

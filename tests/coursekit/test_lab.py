@@ -205,6 +205,23 @@ def test_an_answer_without_a_place_is_kept_at_the_end(course: Course) -> None:
     assert "return 3 * x" in sources(mine(course))[-1]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_an_answer_follows_its_exercise_into_another_part(course: Course, together: bool) -> None:
+    old, new = course.exercises / "01_exercises.ipynb", course.exercises / "01b_exercises.ipynb"
+    workspace.prepare(course)
+    solve(course)
+    notebooks.write(new, exercise("# Part b"))
+    notebook = exercise("# Part a")
+    del notebook.cells[1:3]
+    notebooks.write(old, notebook)
+    workspace.prepare(course)  # as `make lab` after a `git pull`
+    for asked in ["1"] if together else ["01", "01b"]:
+        workspace.update(course, asked)
+    assert sources(course.work / "exercises" / new.name)[1] == MINE
+    assert not any(MINE in source for source in sources(mine(course)))
+    assert workspace.prepare(course) == []
+
+
 def test_a_lost_record_loses_no_answer(course: Course) -> None:
     workspace.prepare(course)
     before = solve(course)

@@ -318,7 +318,7 @@ def test_a_network_with_norms_and_curves_takes_the_same_steps_of_adamw() -> None
 
 @pytest.mark.thorough
 def test_the_digits_network_takes_the_same_ten_steps_and_one_of_adamw() -> None:
-    """The convolutional network of chapter 03d, batches of 8."""
+    """The convolutional network of chapter 03f, batches of 8."""
 
     def build() -> nn.Module:
         manual_seed(0)

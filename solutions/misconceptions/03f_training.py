@@ -1,4 +1,4 @@
-"""Plausible wrong answers to the exercises of chapter 03d, each with the hint that it earns."""
+"""Plausible wrong answers to the exercises of chapter 03f, each with the hint that it earns."""
 
 # %% exercise=3.27 hint="Where nothing is left over, the last batch is a whole one, not an empty one."
 def steps(n, batch_size, epochs, drop_last):

@@ -1,4 +1,4 @@
-"""Second right answers to the exercises of chapter 03d, by another way than the reference's: each earns all points."""
+"""Second right answers to the exercises of chapter 03f, by another way than the reference's: each earns all points."""
 
 # %% exercise=3.27
 def steps(n, batch_size, epochs, drop_last):

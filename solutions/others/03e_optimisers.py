@@ -1,4 +1,4 @@
-"""Second right answers to the exercises of chapter 03c, by another way than the reference's: each earns all points."""
+"""Second right answers to the exercises of chapter 03e, by another way than the reference's: each earns all points."""
 
 # %% exercise=3.19
 def largest_rate(H):
