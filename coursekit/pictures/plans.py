@@ -167,3 +167,90 @@ def _addresses(
         else f"Step {now}: {sum(sizes[n] for n in alive) / unit:.3g} of memory are alive"
     )
     return described(figure, f"{when}. {told}; the peak of what is alive is {max(live) / unit:.3g}.")
+
+
+# Traces
+
+
+def draw_guard(condition: str, branch: str, other: str, taken: bool) -> Described:
+    """A function with a choice, and the program of one trace: the branch that was taken, behind a guard."""
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 2.3))
+    boxes = {
+        "the function": [(0.3, 1.3, f"if {condition}", PALE), (3, 2.2, branch, PALE), (3, 0.4, other, PALE)],
+        "the program": [
+            (0.3, 1.3, f"guard: {condition}\nis {taken}", palette.SAND[0]),
+            (3, 2.2 if taken else 0.4, branch if taken else other, PALE),
+            (3, 0.4 if taken else 2.2, "an error", "white"),
+        ],
+    }
+    for ax, (title, cells) in zip(axes, boxes.items()):
+        for x, y, text, colour in cells:
+            dashed = "--" if colour == "white" else "-"
+            ax.add_patch(Rectangle((x, y), 1.9, 0.9, fc=colour, ec=INK, lw=1, linestyle=dashed))
+            ax.text(x + 0.95, y + 0.45, text, ha="center", va="center", size=9, color=INK)
+        for end in (2.65, 0.85):
+            ax.annotate("", (3, end), (2.2, 1.75), arrowprops={"arrowstyle": "-|>", "color": GREY})
+        ax.set(xlim=(0, 5.2), ylim=(0, 3.4))
+        ax.set_title(title, loc="left", fontsize=10, color=INK)
+        ax.axis("off")
+    return described(
+        figure,
+        f"The function leads to {branch} where {condition}, else to {other}. The program has a guard that "
+        f"{condition} is {taken}, and behind it {branch if taken else other} alone; otherwise an error.",
+    )
+
+
+def draw_twice(one: Any, other: Any) -> Described:
+    """Two traces of one function side by side, node by node; red where they differ."""
+    programs = [_program_of(one), _program_of(other)]
+    high = max(map(len, programs))
+    figure, ax = plt.subplots(figsize=(7.6, 0.42 * high + 0.5))
+    told = []
+    for x, program in zip((0, 4), programs):
+        for i, node in enumerate(program):
+            differs = any(i >= len(rows) or _line(rows[i]) != _line(node) for rows in programs)
+            ax.add_patch(
+                Rectangle((x, -i), 3.5, 0.8, fc=PALE, ec=RED if differs else BLUE, lw=2.2 if differs else 0.9)
+            )
+            ax.text(x + 0.15, 0.4 - i, _line(node), va="center", size=9, color=INK)
+            if differs:
+                told.append(_line(node))
+    ax.set(xlim=(-0.1, 7.7), ylim=(-high + 0.8, 1))
+    ax.axis("off")
+    return described(figure, f"Two traces of {high} nodes, side by side. They differ in: {'; '.join(told)}.")
+
+
+def _program_of(node: Any) -> list[Any]:
+    found: dict[Any, None] = {}
+
+    def visit(one: Any) -> None:
+        for x in one.inputs:
+            visit(x)
+        found.setdefault(one)
+
+    visit(node)
+    return list(found)
+
+
+def _line(node: Any) -> str:
+    if node.type == "Constant" and node.f.value.size == 1:
+        return f"{node.name} = {node.f.value.item():g}"
+    return f"{node.name} of {', '.join(x.name for x in node.inputs)}" if node.inputs else node.name
+
+
+def draw_file(model: Any, length: int) -> Described:
+    """What the bytes of an ONNX file are: weights, by their names, and all the rest."""
+    sizes = {weight.name: len(weight.raw_data) for weight in model.graph.initializer}
+    sizes["the program"] = length - sum(sizes.values())
+    figure, ax = plt.subplots(figsize=(8.2, 1.2))
+    at = 0
+    colours = [BLUE, GREY]
+    for i, (name, size) in enumerate(sizes.items()):
+        colour = ORANGE if name == "the program" else colours[i % 2]
+        ax.barh(0, size, left=at, color=colour, edgecolor="white")
+        place = (at + size / 2, 0.5 + 0.28 * (i % 2))
+        ax.text(*place, f"{name}: {size}", ha="center", va="bottom", size=8.5, color=INK)
+        at += size
+    ax.set(xlim=(0, length), ylim=(-0.45, 1.2), yticks=[], xlabel="bytes")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return described(figure, "Bytes of the file. " + "; ".join(f"{k}: {v}" for k, v in sizes.items()))
