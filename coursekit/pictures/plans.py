@@ -13,8 +13,8 @@ from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE, RED
 from minilib.draw import palette
 
 SIGNS = {
-    "Mul": "×", "Add": "+", "Sub": "−", "Neg": "−", "Div": "÷", "Pow": "^", "Sum": "Σ", "LongSum": "Σ",
-    "SumTo": "Σ", "Sqrt": "√", "Sigmoid": "σ", "Tanh": "tanh", "Exp": "exp", "Log": "log", "MatMul": "@",
+    "Mul": "×", "Add": "+", "Sub": "−", "Neg": "−", "Div": "÷", "Pow": "^", "Sum": "Σ", "LongSum": "Σ",  # noqa: RUF001
+    "SumTo": "Σ", "Sqrt": "√", "Sigmoid": "σ", "Tanh": "tanh", "Exp": "exp", "Log": "log", "MatMul": "@",  # noqa: RUF001
     "Assign": "←", "Expand": "⇢", "Fill": "1", "Placeholder": "x", "Part": "·",
 }  # fmt: skip
 
@@ -101,7 +101,7 @@ def _sign(node: Any) -> str:
 
 
 def draw_blocks(rows: Sequence[int], seconds: Sequence[float], whole: float) -> Described:
-    """Milliseconds of a chain of operations over the rows of a block, beside one operation after the other."""
+    """Milliseconds of a chain of operations over the rows of a block, and of one after the other."""
     figure, ax = plt.subplots(figsize=(6.2, 2.9), layout="constrained")
     ax.axhline(1e3 * whole, color=GREY, linestyle="--", label="one operation after the other")
     ax.plot(rows, [1e3 * t for t in seconds], "o-", color=BLUE, label="all operations, block by block")
@@ -157,7 +157,9 @@ def _addresses(
         if now is not None:
             ax.axvline(now + 0.5, color=INK, linewidth=0.8, zorder=1)
         ax.set(xlim=(0, last + 1), ylim=(0, 1.03 * max(ends.values()) / unit), xlabel="step of the program")
-        ax.set_title(f"{name}: {ends[name] / unit:.3g} {'MiB' if unit > 1024 else 'KiB'}", loc="left", size=10)
+        ax.set_title(
+            f"{name}: {ends[name] / unit:.3g} {'MiB' if unit > 1024 else 'KiB'}", loc="left", size=10
+        )
         ax.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("address, " + ("MiB" if unit > 1024 else "KiB"))
     told = "; ".join(f"{name} ends at {end / unit:.3g}" for name, end in ends.items())
