@@ -1,6 +1,7 @@
 """Programs as graphs without circles: in what order, who is needed, who is alive when, and where in memory.
 
-Taught in chapters/09c_passes.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they export is edited there, then
+`make promote`.
 
 A node is anything with `inputs`, in which the nodes are that have to come before it. Nodes are told apart by
 what they are, never by `==`: a node of `minilib.graph` answers that with a node.

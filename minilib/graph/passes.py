@@ -1,6 +1,7 @@
 """What a compiler sees: nodes that nobody needs, that are known, that do nothing, that are there twice.
 
-Taught in chapters/09c_passes.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they export is edited there, then
+`make promote`.
 """
 
 from __future__ import annotations
