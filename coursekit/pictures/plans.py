@@ -15,7 +15,7 @@ from minilib.draw import palette
 SIGNS = {
     "Mul": "×", "Add": "+", "Sub": "−", "Neg": "−", "Div": "÷", "Pow": "^", "Sum": "Σ", "LongSum": "Σ",  # noqa: RUF001
     "SumTo": "Σ", "Sqrt": "√", "Sigmoid": "σ", "Tanh": "tanh", "Exp": "exp", "Log": "log", "MatMul": "@",  # noqa: RUF001
-    "Assign": "←", "Expand": "⇢", "Fill": "1", "Placeholder": "x", "Part": "·",
+    "Assign": "←", "Expand": "⇢", "Fill": "1", "Placeholder": "x", "Part": "·", "Reshape": "▭",
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _program(
         fill = PALE if node.name in by_hand else palette.SAND[0]
         edge = RED if going else (BLUE if node.name in by_hand else ORANGE)
         ax.add_patch(Circle((x, y), 0.4, fc=fill, ec=edge, lw=2.4 if going else 1.2, zorder=2))
-        ax.text(x, y, _sign(now), ha="center", va="center", size=8, color=INK, zorder=3)
+        ax.text(x, y, _sign(now), ha="center", va="center", size=7, color=INK, zorder=3)
     ax.set(xlim=(0.2, wide), ylim=(min(rows) - 0.8, max(rows) + 0.8), aspect="equal")
     ax.set_title(f"{title}: {len(program)} nodes", loc="left", fontsize=11, color=INK)
     ax.axis("off")
@@ -93,8 +93,8 @@ def _program(
 
 def _sign(node: Any) -> str:
     if node.type == "Constant" and node.f.value.size == 1:
-        return f"{node.f.value.item():.2g}".replace("1e-05", "ε")
-    return SIGNS.get(node.type, node.type[:4])
+        return f"{node.f.value.item():.3g}".replace("1e-05", "ε")
+    return SIGNS.get(node.type, str(node.type)[:4])
 
 
 # Loops
@@ -180,7 +180,7 @@ def draw_guard(condition: str, branch: str, other: str, taken: bool) -> Describe
     boxes = {
         "the function": [(0.3, 1.3, f"if {condition}", PALE), (3, 2.2, branch, PALE), (3, 0.4, other, PALE)],
         "the program": [
-            (0.3, 1.3, f"guard: {condition}\nis {taken}", palette.SAND[0]),
+            (0.3, 1.3, f"guard: {taken}?\n{condition}", palette.SAND[0]),
             (3, 2.2 if taken else 0.4, branch if taken else other, PALE),
             (3, 0.4 if taken else 2.2, "an error", "white"),
         ],
