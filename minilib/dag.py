@@ -1,6 +1,7 @@
 """Programs as graphs without circles: in what order, who is needed, who is alive when, and where in memory.
 
-Taught in chapters/09a_sessions.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/09a_sessions.ipynb, chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they
+export is edited there, then `make promote`.
 
 A node is anything with `inputs`, in which the nodes are that have to come before it. Nodes are told apart by
 what they are, never by `==`: a node of `minilib.graph` answers that with a node.
@@ -100,26 +101,29 @@ def peak(spans: Mapping[N, tuple[int, int]], sizes: Mapping[N, int]) -> int:
 def offsets(spans: Mapping[N, tuple[int, int]], sizes: Mapping[N, int]) -> tuple[dict[N, int], int]:
     """Where in one block of memory each node lies, so that no two which are alive together overlap.
 
-    The largest goes first, and each into the tightest gap that is free while it lives. Returns the places,
-    and how long the block is. (The best plan of all is NP-hard to find: it is bin packing with time.)
+    Returns the places, and how long the block is: the shortest of three, in which the largest go first, or
+    those that are large for long, or the oldest. (The best plan of all is NP-hard to find: it is bin packing
+    with time.)
     """
+    keys: list[Callable[[N], int]] = [
+        lambda node: -sizes[node],
+        lambda node: -sizes[node] * (spans[node][1] - spans[node][0] + 1),
+        lambda node: spans[node][0],
+    ]
+    plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys]
+    return min(plans, key=lambda plan: plan[1])
+
+
+def _placed(
+    nodes: Iterable[N], spans: Mapping[N, tuple[int, int]], sizes: Mapping[N, int]
+) -> tuple[dict[N, int], int]:
+    """Each node, in this order, at the lowest place that is free while it lives."""
     placed: dict[N, int] = {}
-    for node in sorted(spans, key=lambda node: -sizes[node]):
+    for node in nodes:
         first, last = spans[node]
-        taken = sorted(
-            (start, start + sizes[other])
-            for other, start in placed.items()
-            if spans[other][0] <= last and first <= spans[other][1]
-        )
-        placed[node] = _gap(taken, sizes[node])
-    return placed, max((start + sizes[node] for node, start in placed.items()), default=0)
-
-
-def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:
-    """The start of the tightest gap of `size` between what is taken, in order; else behind all."""
-    best, room, end = None, 0, 0
-    for start, stop in taken:
-        if start - end >= size and (best is None or start - end < room):
-            best, room = end, start - end
-        end = max(end, stop)
-    return end if best is None else best
+        at = 0
+        for other in sorted(placed, key=placed.__getitem__):
+            if spans[other][0] <= last and first <= spans[other][1] and placed[other] < at + sizes[node]:
+                at = max(at, placed[other] + sizes[other])
+        placed[node] = at
+    return placed, max((at + sizes[node] for node, at in placed.items()), default=0)

@@ -75,6 +75,14 @@ from coursekit.pictures.networks import (
     draw_signals,
 )
 from coursekit.pictures.operators import draw_calls, draw_dispatch, draw_fits, time_calls
+from coursekit.pictures.plans import (
+    draw_addresses,
+    draw_blocks,
+    draw_file,
+    draw_guard,
+    draw_passes,
+    draw_twice,
+)
 from coursekit.pictures.plots import (
     BLUE,
     ORANGE,

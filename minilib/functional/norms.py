@@ -252,7 +252,7 @@ def batch_norm(
     out = _normed(f, input, weight, bias)
     _lean(running_mean, f.mean, momentum)
     # N - 1, while the batch is normed by n: PyTorch's.
-    _lean(running_var, f.var * (count / (count - 1)), momentum)
+    _lean(running_var, f.var * count / (count - 1), momentum)
     return out
 
 

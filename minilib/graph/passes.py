@@ -1,4 +1,8 @@
-"""What a compiler sees: nodes that nobody needs, that are known, that do nothing, that are there twice."""
+"""What a compiler sees: nodes that nobody needs, that are known, that do nothing, that are there twice.
+
+Taught in chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they export is edited there, then
+`make promote`.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +97,7 @@ def fold(node: Node) -> Node:
 
 
 def simplify(node: Node) -> Node:
-    """x for x * 1, x / 1, x ** 1, x - 0 (not for x + 0: -0 + 0 is 0), and for what repeats a shape or dtype."""
+    """x for x * 1, x / 1, x ** 1, x - 0 (not for x + 0: -0 + 0 is 0), for what repeats a shape or dtype."""
     node = _unexpanded(node)
     same = handed_on(node)
     # A variable is read where it stands: its identity may be of before an assignment.

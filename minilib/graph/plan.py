@@ -1,4 +1,7 @@
-"""A program as Python that one can read: who shares whose memory, and what runs in one loop."""
+"""A program as Python that one can read: who shares whose memory, and what runs in one loop.
+
+Taught in solutions/09c_passes.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

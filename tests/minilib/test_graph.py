@@ -739,3 +739,24 @@ def test_300_programs_give_what_tensorflow_has_given() -> None:
             at += value.size
             assert np.allclose(value, part, rtol=2e-6, atol=2e-6), (seed, np.abs(value - part).max())
     assert at == len(flat) and len(recorded["counts"]) == tensorflow_programs.COUNT
+
+
+def test_batch_norm_in_training_is_traced_for_any_batch_with_its_running_averages() -> None:
+    t.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
+    before = {name: x.data.copy() for name, x in model.named_buffers()}
+    rng = np.random.default_rng(0)
+    program = tf.trace(lambda x, y: F.cross_entropy(model(x), y), *rows(4, rng))
+    for n in (4, 9):
+        arrays = rows(n, rng)
+        for name, x in model.named_buffers():
+            x.data[...] = before[name]
+        program.read_model()
+        traced = program.run(*arrays)
+        found = {name: x.data.copy() for name, x in model.named_buffers()}
+        for name, x in model.named_buffers():
+            x.data[...] = before[name]
+        exact = F.cross_entropy(model(t.from_numpy(arrays[0])), t.from_numpy(arrays[1]))
+        assert np.allclose(traced, exact.data, rtol=1e-6)
+        for name, x in model.named_buffers():
+            assert np.allclose(found[name], x.data, rtol=1e-6), name

@@ -1,0 +1,93 @@
+# Plausible wrong answers to the exercises of chapter 09c, each with the hint that it earns.
+# One is a whole program, or an edit of the reference answer: "- " a line that goes, "+ " one that comes.
+
+# %% exercise=9.11 hint="You compare numbers: for == the two zeros are one. Compare their bits, as in a.view(np.int32)."
+-     same = (a.view(np.int32) == b.view(np.int32)) | (np.isnan(a) & np.isnan(b))
++     same = (a == b) | (np.isnan(a) & np.isnan(b))
+
+# %% exercise=9.11 hint="A NaN has many bit patterns, and all of them are NaN: let those off that are NaN on both sides, and only those."
+-     same = (a.view(np.int32) == b.view(np.int32)) | (np.isnan(a) & np.isnan(b))
++     same = (a.view(np.int32) == b.view(np.int32)) | np.isnan(a) | np.isnan(b)
+
+# %% exercise=9.11 hint="Nearly equal is not equal: a compiler that promises the same bits may not use a tolerance."
+-     same = (a.view(np.int32) == b.view(np.int32)) | (np.isnan(a) & np.isnan(b))
++     same = np.isclose(a, b, equal_nan=True) & (np.signbit(a) == np.signbit(b))
+
+# %% exercise=9.12 hint="The shape agrees now, and the dtype does not: a cast to float64 hands its numbers on, but whoever reads it counts on float64."
+-     if same is None or (same.shape, same.dtype) != (node.shape, node.dtype):
++     if same is None or same.shape != node.shape:
+
+# %% exercise=9.12 hint="You compare how many axes there are, or how many numbers. A row of four is no table of two by two: compare the whole shape."
+-     if same is None or (same.shape, same.dtype) != (node.shape, node.dtype):
++     if same is None or (same.size, same.dtype) != (node.size, node.dtype):
+
+# %% exercise=9.12 hint="Only products and casts are mended in yours, or it does nothing at all any more. Whatever the operation, compare shape and dtype, and shorten where both agree."
+-     if same is None or (same.shape, same.dtype) != (node.shape, node.dtype):
+-         return node
+-     return same
++     return node
+
+# %% exercise=9.13 hint="Your name does not say what an operation's attributes are: sums along two axes have become one. Add frozen(vars(node.f))."
+-             key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
++             key = type(node.f), reads, _ids(new.controls)
+
+# %% exercise=9.13 hint="You look at the inputs as they were, and not as they have become. So only the innermost of two equal trees is found: take the inputs of changed(node, became)."
+-             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
++             reads = tuple((id(x), versions.get(x, 0)) for x in node.inputs)
+
+# %% exercise=9.13 hint="A variable that was assigned in between is read as if nothing had happened. Count the assignments to it, and put the count beside the input."
+-             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
++             reads = tuple((id(x), 0) for x in new.inputs)
+
+# %% exercise=9.13 hint="One assignment makes all variables new in yours: those that were not written are read twice for nothing. Count for each variable by itself."
+-             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
++             versions[None] = versions.get(None, 0) + 1
+
+-             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
++             reads = tuple((id(x), versions.get(None, 0) * isinstance(x.f, kinds.Stored)) for x in new.inputs)
+
+# %% exercise=9.14 hint="You join whatever agrees in kind. If a sum stands between two of them, its loop waits for itself: look for a way through a third unit first."
+-             if there is not None and alike and there != here and not detour(there, here):
++             if there is not None and alike and there != here:
+
+# %% exercise=9.14 hint="A node that needs two units joins only one of them in yours. Where it may, it makes one unit of all."
+-             if there is not None and alike and there != here and not detour(there, here):
++             if there is not None and alike and here == at[node] and there != here and not detour(there, here):
+
+# %% exercise=9.14 hint="Your units stand in the order of their first nodes. One that began early may have to wait for another: order them by what they need."
+-     return [members[i] for i in order(ready, before.__getitem__)]
++     return [members[i] for i in sorted(members)]
+
+# %% exercise=9.14 hint="None is no kind: a sum and a product of matrices do not share a loop because neither has one."
+-             alike = there is not None and kind[node] is not None and kind[x] == kind[node]
++             alike = there is not None and kind[x] == kind[node]
+
+# %% exercise=9.15 hint="In the order of their birth holes form that nothing fits into. Try the largest first."
+-     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys]
++     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys[2:]]
+
+# %% exercise=9.15 hint="The last step of a span counts: an array that is read for the last time at a step is still there when that step's result is written."
+-             if spans[other][0] <= last and first <= spans[other][1] and placed[other] < at + sizes[node]:
++             if spans[other][0] < last and first < spans[other][1] and placed[other] < at + sizes[node]:
+
+# %% exercise=9.15 hint="Yours shares nothing: each array has a place of its own. Two that are never alive together may lie in the same place."
+-             if spans[other][0] <= last and first <= spans[other][1] and placed[other] < at + sizes[node]:
++             if placed[other] < at + sizes[node]:
+
+# %% exercise=9.15 hint="You look at arrays in the order in which they were placed, and step over a gap below. From low to high, please."
+-         for other in sorted(placed, key=placed.__getitem__):
++         for other in placed:
+
+# %% exercise=9.16 hint="You never give a register back: each result has a new one. Those that a line reads for the last time are free for its own result."
+-         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
+
+# %% exercise=9.16 hint="An operation that reads one register twice gives it back twice, and then two results share it. Give each back once."
+-         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
++         free += [where[one] for one in operands if one in own and last[one] == name]
+
+# %% exercise=9.16 hint="You free the registers after the result has found its place. The line may write over what it reads: free them before."
+-         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
+
+-         if name in own and name not in last:
+-             free.append(where[name])
++         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
