@@ -1,4 +1,7 @@
-"""Gradients as further nodes: there is no tape, since the program itself is there to be read."""
+"""Gradients as further nodes: there is no tape, since the program itself is there to be read.
+
+Taught in chapters/09b_gradients.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,16 @@ def gradients(
     """The derivatives of the sum of all `ys` with respect to each of `xs`: nodes, or None where none depends.
 
     `grad_ys` are the gradients of the ys, 1 where there is none; `stop_gradients` count as constants.
-    Newest first: all that use a node's result are newer, so its gradient is complete when its turn comes.
     """
     ys, xs = listed(ys), listed(xs)
     graph = ys[0].graph
     with graph.as_default():
-        start = len(graph.nodes)
-        stops = set(stop_gradients)  # a set: `in` a list asks ==
+        start, stops, pending = len(graph.nodes), set(stop_gradients), dict[Node, Node]()
         way = between(ys, xs, stops)
-        pending: dict[Node, Node] = {}
         for y, grad in zip(ys, listed(grad_ys) if grad_ys is not None else [None] * len(ys), strict=True):
             if y in way:
                 accumulate(pending, y, seed(y, grad))
+        # Newest first: all that use a node's result are newer, so its gradient is complete by then.
         for node in sorted(way, key=by_age, reverse=True):
             needs = [x in way for x in node.inputs]
             if node in pending and any(needs) and node not in stops:
