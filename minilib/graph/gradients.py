@@ -25,7 +25,8 @@ def gradients(
     with graph.as_default():
         start, stops, pending = len(graph.nodes), set(stop_gradients), dict[Node, Node]()
         way = between(ys, xs, stops)
-        for y, grad in zip(ys, listed(grad_ys) if grad_ys is not None else [None] * len(ys), strict=True):
+        starts = [None] * len(ys) if grad_ys is None else listed(grad_ys)
+        for y, grad in zip(ys, starts, strict=True):
             if y in way:
                 accumulate(pending, y, seed(y, grad))
         # Newest first: all that use a node's result are newer, so its gradient is complete by then.
