@@ -1,4 +1,7 @@
-"""Gradients as further nodes: there is no tape, since the program itself is there to be read."""
+"""Gradients as further nodes: there is no tape, since the program itself is there to be read.
+
+Taught in chapters/09b_gradients.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +19,29 @@ def gradients(
     """The derivatives of the sum of all `ys` with respect to each of `xs`: nodes, or None where none depends.
 
     `grad_ys` are the gradients of the ys, 1 where there is none; `stop_gradients` count as constants.
-    Newest first: all that use a node's result are newer, so its gradient is complete when its turn comes.
     """
-    ys, xs = _listed(ys), _listed(xs)
+    ys, xs = listed(ys), listed(xs)
     graph = ys[0].graph
     with graph.as_default():
-        start = len(graph.nodes)
-        stops = set(stop_gradients)  # a set: `in` a list asks ==
-        between = _between(ys, xs, stops)
-        pending: dict[Node, Node] = {}
-        for y, grad in zip(ys, _listed(grad_ys) if grad_ys is not None else [None] * len(ys), strict=True):
-            if y in between:
-                _add(pending, y, _first(y, grad))
-        for node in sorted(between, key=by_age, reverse=True):
-            needs = [x in between for x in node.inputs]
+        start, stops, pending = len(graph.nodes), set(stop_gradients), dict[Node, Node]()
+        way = between(ys, xs, stops)
+        starts = [None] * len(ys) if grad_ys is None else listed(grad_ys)
+        for y, grad in zip(ys, starts, strict=True):
+            if y in way:
+                accumulate(pending, y, seed(y, grad))
+        # Newest first: all that use a node's result are newer, so its gradient is complete by then.
+        for node in sorted(way, key=by_age, reverse=True):
+            needs = [x in way for x in node.inputs]
             if node in pending and any(needs) and node not in stops:
                 for x, need, grad in zip(node.inputs, needs, node.backward(pending[node], needs)):
                     if need and grad is not None:
-                        _add(pending, x, grad)
+                        accumulate(pending, x, grad)
         found = [pending.get(x) for x in xs]
         graph.keep(start, [grad for grad in found if grad is not None])
     return found
 
 
-def _between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
+def between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
     """The nodes on a way from one of xs to one of ys on which gradients flow."""
     leading: set[Node] = set(xs)
     for node in sorted(ancestors(ys, before), key=by_age):
@@ -48,7 +50,7 @@ def _between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[No
     return leading & ancestors(ys, before)
 
 
-def _add(pending: dict[Node, Node], node: Node, grad: Node) -> None:
+def accumulate(pending: dict[Node, Node], node: Node, grad: Node) -> None:
     """Add to the gradient of a node, summed over what forward has broadcast."""
     if node.shape is None:
         grad = make(kinds.SumLike(), grad, node)
@@ -58,7 +60,7 @@ def _add(pending: dict[Node, Node], node: Node, grad: Node) -> None:
     pending[node] = pending[node] + grad if node in pending else grad
 
 
-def _first(y: Node, grad: Any) -> Node:
+def seed(y: Node, grad: Any) -> Node:
     """The gradient of y that the way back begins with."""
     if grad is None:
         return XP.ones_like(y)
@@ -70,7 +72,7 @@ def _first(y: Node, grad: Any) -> Node:
     return grad
 
 
-def _listed(nodes: Any) -> list[Any]:
+def listed(nodes: Any) -> list[Any]:
     """One node, or several, as a list. Raises TypeError for what is no node."""
     listed = list(nodes) if isinstance(nodes, list | tuple) else [nodes]
     for one in listed:

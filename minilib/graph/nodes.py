@@ -1,5 +1,7 @@
 """Graphs and their nodes: arrays of a device on which nothing is computed.
 
+Taught in chapters/09b_gradients.ipynb: what it exports is edited there, then `make promote`.
+
 A node stands where an array would: `x * y` makes a node that remembers to multiply. It knows its shape, in
 which unknown lengths are symbols, and its dtype. As an array of the device "graph" it may be given to the
 `backward` of any operation, which then writes the gradient's program instead of running it.

@@ -47,10 +47,6 @@ def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
     return full
 
 
-def _is(size: Size, number: int) -> bool:
-    return not isinstance(size, Dim) and size == number
-
-
 def reduced(f: Any, x: Sizes) -> Sizes:
     """The shape of a sum over the axes `f.dim` of an array of shape x; they stay as 1 with `f.keepdim`."""
     dims = ops.axes(f.dim, len(x))

@@ -1,4 +1,8 @@
-"""Optimisers as nodes: a step is an assignment to each variable. `tf.train`."""
+"""Optimisers as nodes: a step is an assignment to each variable. `tf.train`.
+
+Taught in chapters/09b_gradients.ipynb and solutions/09b_gradients.ipynb: what they export is edited there,
+then `make promote`.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +97,8 @@ class MomentumOptimizer(Optimizer):
         super().__init__(learning_rate, name)
         self.momentum, self.use_nesterov = momentum, use_nesterov
 
-    def update(self, v: Any, grad: Node) -> list[Node]:
+    def update(self, v: Any, grad: Any) -> list[Any]:
+        """The assignments of one step: the velocity takes in the gradient, the variable moves along it."""
         velocity = self.slot(v, "Momentum")
         moved = velocity * self.momentum + grad
         step = grad + self.momentum * moved if self.use_nesterov else moved

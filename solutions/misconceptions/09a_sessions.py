@@ -16,27 +16,14 @@
 -     return [name for name in program if name in needed]
 +     return sorted(needed)
 
-# %% exercise=9.2 hint="You move a node to the end when it is met again, but not those that it needs: they stand behind it now. Place a node after all its inputs."
--     found: list[str] = []
-- 
--     def visit(node: str) -> None:
--         if node not in found:
+# %% exercise=9.2 hint="You bring the inputs of a node in front of it, but not those that they need in turn: visit an input fully before you place it."
 -             for x in inputs[node]:
 -                 visit(x)
 -             found.append(node)
-- 
--     visit(wanted)
--     return found
-+     found, queue, met = [], [wanted], set()
-+     while queue:
-+         node = queue.pop(0)
-+         if node in found:
-+             found.remove(node)
-+         found.append(node)
-+         if node not in met:
-+             met.add(node)
-+             queue += inputs[node]
-+     return found[::-1]
++             found.extend(x for x in dict.fromkeys(inputs[node]) if x not in found)
++             found.append(node)
++             for x in inputs[node]:
++                 visit(x)
 
 # %% exercise=9.2 hint="A stack in place of the queue is not yet an order: you still place a node when you meet it, before its inputs. It has to wait until they are placed."
 -     found: list[str] = []
