@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_each_byte_of_a_file_is_in_one_field_or_above_one(line):
     found = list(spans(line))
     assert [line[one.value : one.end] for one in found if one.path.endswith("op_type")] == [b"Mul", b"Add"]
     assert all(one.start < one.length <= one.value <= one.end for one in found)
-    assert all(before.end <= after.start for before, after in zip(found, found[1:]))
+    assert all(before.end <= after.start for before, after in itertools.pairwise(found))
 
 
 def test_pictures_say_in_words_what_they_show(line):
