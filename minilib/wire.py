@@ -1,6 +1,7 @@
 """Protocol buffers, both ways: the bytes of an ONNX file as messages, and messages as bytes.
 
-Taught in chapters/10a_file.ipynb: what it exports is edited there, then `make promote`.
+Taught in chapters/10a_file.ipynb and solutions/10a_file.ipynb: what they export is edited there, then `make
+promote`.
 
 A message is fields, one after the other; a field is a key and a value. The key is a whole number: the field's
 number times 8, plus its wire type, which says how to find the value's end. What the numbers mean is not in

@@ -17,7 +17,14 @@ from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw
 from coursekit.pictures.compiled import compiled
 from coursekit.pictures.contracts import draw_strides, draw_told, draw_verdicts
 from coursekit.pictures.devices import draw_moved, draw_places, draw_who
-from coursekit.pictures.files import digits_onnx, draw_bytes, draw_network, draw_shares
+from coursekit.pictures.files import (
+    digits_onnx,
+    draw_bytes,
+    draw_network,
+    draw_shares,
+    draw_sizes,
+    draw_windows,
+)
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
 from coursekit.pictures.graphs import (
     draw_answers_of,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
-from coursekit.pictures.described import Described, described, moving
+from coursekit.pictures.described import Described, described, moving, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
 from minilib.wire import SCHEMA, numbers, varint
 
@@ -175,3 +175,50 @@ def draw_network(rows: Any) -> Described:
     ax.set(xlim=(-0.25, 0.9), ylim=(len(rows) - 0.4, -0.6))
     ax.axis("off")
     return described(figure, "; ".join(f"{op} reads {reads} and makes {makes}" for reads, op, makes in rows))
+
+
+# Sizes
+
+
+def draw_sizes(steps: Any) -> Described:
+    """A slider along a network: each step is (operator, the fact that it makes), the first one the input."""
+    steps = list(steps)
+    frames = [_sizes(steps, i) for i in range(len(steps))]
+    return stepper(frames, "node", "how far the sizes have come", play=True)
+
+
+def _sizes(steps: list[tuple[str, str]], now: int) -> Described:
+    figure, ax = plt.subplots(figsize=(5.4, 0.31 * len(steps) + 0.2), layout="constrained")
+    for y, (op, fact) in enumerate(steps):
+        fill = ORANGE if y == now else PALE if y < now else "white"
+        ax.add_patch(Rectangle((0, y - 0.38), 2.4, 0.76, fc=fill, ec=BLUE, alpha=0.6))
+        ax.text(1.2, y, op, ha="center", va="center", fontsize=9, color=INK)
+        ax.text(2.6, y, fact if y <= now else "?", va="center", fontsize=10, color=INK, family="monospace")
+    ax.set(xlim=(-0.1, 5.6), ylim=(len(steps) - 0.4, -0.6))
+    ax.axis("off")
+    return described(
+        figure, f"After {steps[now][0]}: {steps[now][1]}; known so far: {now + 1} of {len(steps)}"
+    )
+
+
+def draw_windows(n: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int = 1) -> Described:
+    """Where the windows of a convolution lie on n numbers and their padding."""
+    before, after = pads
+    span = dilation * (kernel - 1) + 1
+    count = (n + before + after - span) // stride + 1
+    figure, ax = plt.subplots(figsize=(6.4, 0.27 * count + 0.9), layout="constrained")
+    for i in range(-before, n + after):
+        inside = 0 <= i < n
+        ax.add_patch(Rectangle((i - 0.45, -0.9), 0.9, 0.8, fc=PALE if inside else "white", ec=GREY))
+        ax.text(i, -0.5, str(i) if inside else "0", ha="center", va="center", fontsize=8, color=INK)
+    for row in range(count):
+        taps = [row * stride - before + tap * dilation for tap in range(kernel)]
+        ax.plot([taps[0], taps[-1]], [row + 0.4] * 2, color=BLUE, lw=1)
+        ax.plot(taps, [row + 0.4] * kernel, "o", color=ORANGE, ms=5)
+    ax.set(xlim=(-before - 0.7, n + after - 0.3), ylim=(count + 0.1, -1.1))
+    ax.set_title(f"{n} numbers, {count} windows", fontsize=10, color=INK)
+    ax.axis("off")
+    return described(
+        figure,
+        f"{n} numbers with padding {pads}: {count} windows of {kernel}, each {stride} after the one before",
+    )

@@ -1,4 +1,7 @@
-"""Operators with weights or windows: products of matrices, convolutions, pools, norms."""
+"""Operators with weights or windows: products of matrices, convolutions, pools, norms.
+
+Taught in solutions/10b_facts.ipynb: what it exports is edited there, then `make promote`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A model as data: nodes in order, constants, names of inputs and outputs, and the facts of all of them."""
+"""A model as data: nodes in order, constants, names of inputs and outputs, and the facts of all of them.
+
+Taught in solutions/10a_file.ipynb and solutions/10b_facts.ipynb: what they export is edited there, then `make
+promote`.
+"""
 
 from __future__ import annotations
 
