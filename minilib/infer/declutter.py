@@ -1,5 +1,7 @@
 """What the answer does not need is taken out: rules that each offer a patch, until none has one.
 
+Taught in chapters/10c_declutter.ipynb: what it exports is edited there, then `make promote`.
+
 A name stands for the same array before a patch and after it. So a patch can make a name anew, from other
 names, or have another read in its place, and whatever is needed no more goes by itself.
 """

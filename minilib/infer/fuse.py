@@ -1,5 +1,7 @@
 """Rules that recognise what an exporter has written in many nodes: affine layers, norms, GELU, attention.
 
+Taught in chapters/10c_declutter.ipynb: what it exports is edited there, then `make promote`.
+
 Importing this module adds them to those of `declutter`, and to the table the operators that ONNX has not.
 """
 
