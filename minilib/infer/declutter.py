@@ -1,5 +1,8 @@
 """What the answer does not need is taken out: rules that each offer a patch, until none has one.
 
+Taught in chapters/10c_declutter.ipynb and solutions/10c_declutter.ipynb: what they export is edited there,
+then `make promote`.
+
 A name stands for the same array before a patch and after it. So a patch can make a name anew, from other
 names, or have another read in its place, and whatever is needed no more goes by itself.
 """
@@ -39,6 +42,7 @@ class View:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.makers, self.facts = graph, graph.makers(), graph.facts or analyse(graph)
         self.reads = Counter(name for node in graph.nodes for name in node.inputs) + Counter(graph.outputs)
+        del self.reads[""]  # an absent input reads nothing
         self.readers: dict[str, list[Node]] = {}
         for node in graph.nodes:
             for name in node.inputs:

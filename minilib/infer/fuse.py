@@ -1,5 +1,8 @@
 """Rules that recognise what an exporter has written in many nodes: affine layers, norms, GELU, attention.
 
+Taught in chapters/10c_declutter.ipynb and solutions/10c_declutter.ipynb: what they export is edited there,
+then `make promote`.
+
 Importing this module adds them to those of `declutter`, and to the table the operators that ONNX has not.
 """
 
@@ -78,20 +81,19 @@ def multi_head_attention(
 def batch_norm_into_conv(view: View, node: Node) -> Patch | None:
     """Batch norm is x * factor + shift a channel: a convolution before it takes both into its weights."""
     conv = view.inner(node.inputs[0], "Conv")
-    if (
-        conv is None
-        or node.attributes.get("training_mode")
-        or any(view.reads[n] for n in node.outputs[1:] if n)
-    ):
+    if conv is None or node.attributes.get("training_mode") or any(view.reads[n] for n in node.outputs[1:]):
         return None
     scale, shift, mean, variance = (view.constant(name) for name in node.inputs[1:5])
-    w = view.constant(conv.inputs[1])
-    b = view.constant(conv.inputs[2]) if conv.inputs[2:] and conv.inputs[2] else np.zeros(1, np.float32)
+    w, old = view.constant(conv.inputs[1]), conv.inputs[2] if len(conv.inputs) > 2 else ""
+    b = view.constant(old) if old else np.zeros(1, np.float32)
     if any(one is None for one in (scale, shift, mean, variance, w, b)):
         return None
     factor = scale / np.sqrt(variance + node.attributes.get("epsilon", 1e-5))
     weights = (w * factor.reshape(-1, *[1] * (w.ndim - 1))).astype(w.dtype)
-    return layer(node, conv, weights, ((b - mean) * factor + shift).astype(w.dtype))
+    bias = ((b - mean) * factor + shift).astype(w.dtype)
+    names = [f"{node.outputs[0]}.weight", f"{node.outputs[0]}.bias"]
+    made = Node("Conv", [conv.inputs[0], *names], node.outputs[:1], conv.attributes, conv.name)
+    return Patch([made], dict(zip(names, (weights, bias))))
 
 
 def layer(node: Node, inner: Node, weights: Array, bias: Array) -> Patch:
