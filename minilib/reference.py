@@ -2,7 +2,8 @@
 
 Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
 chapters/03a_losses.ipynb, chapters/03c_optimisers.ipynb, chapters/06b_attention.ipynb,
-chapters/07b_scan.ipynb and solutions/07b_scan.ipynb: what they export is edited there, then `make promote`.
+chapters/07b_scan.ipynb, solutions/07b_scan.ipynb and solutions/10d_streams.ipynb: what they export is edited
+there, then `make promote`.
 """
 
 from __future__ import annotations
@@ -232,3 +233,43 @@ def sample_backward(
         ddelta[now] = dbx * x[now] + (dz * A).sum(2)
         dA += (dz * delta[now][:, :, None]).sum(0)
     return dx, ddelta, dA, dB, dC
+
+
+class PulsedConv1d:
+    """A convolution over a stream of frames (C,), pulse by pulse; its results are `delay` frames late."""
+
+    def __init__(
+        self, weight: Any, bias: Any, stride: int = 1, dilation: int = 1, padding: tuple[int, int] = (0, 0)
+    ) -> None:
+        self.weight, self.bias, self.stride, self.dilation = weight, bias, stride, dilation
+        self.before, self.after = padding
+        self.span = dilation * (weight.shape[2] - 1) + 1
+        self.delay = max(-(-(max(self.span - stride, 0) - self.before) // stride), 0)
+        self.past = np.zeros((weight.shape[1], self.delay * stride + self.before), weight.dtype)
+        self.frames = self.results = 0
+
+    def run(self, x: Any) -> Any:
+        """The next results, (M, P / stride), for a pulse (C, P)."""
+        seen = np.concatenate([self.past, x], axis=1)
+        self.past = seen[:, x.shape[1] :]
+        self.frames += x.shape[1]
+        count = x.shape[1] // self.stride
+        self.results += count
+        made = np.zeros((len(self.weight), count), self.weight.dtype)
+        for k in range(self.weight.shape[2]):  # a tap of the kernel at a time, for all windows
+            start = k * self.dilation
+            taken = (
+                seen[:, start : start + (count - 1) * self.stride + 1 : self.stride] if count else seen[:, :0]
+            )
+            made += self.weight[:, :, k] @ taken
+        return made + self.bias[:, None]
+
+    def finish(self, x: Any) -> Any:
+        """The stream ends with these frames: all results that are still to come."""
+        length = self.frames + x.shape[1] + self.before + self.after
+        total = max((length - self.span) // self.stride + 1, 0)
+        first = self.results - self.delay  # the number of the next result
+        need = max(total - first, 0) * self.stride
+        padded = np.zeros((len(x), max(need, x.shape[1] + -x.shape[1] % self.stride)), self.weight.dtype)
+        padded[:, : x.shape[1]] = x
+        return self.run(padded)[:, max(-first, 0) : max(total - first, 0)]
