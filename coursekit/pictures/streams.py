@@ -70,7 +70,7 @@ def _conveyor(frames: int, pulse: int, span: int, before: int, late: int, turn: 
     garbage = sum(i < 0 for i in made)
     return described(
         figure,
-        f"Run {turn}: frames {start} to {start + pulse - 1} come in, the buffer holds the {kept} before them; "
+        f"Run {turn}: frames {start} to {start + pulse - 1} come in, the buffer holds the {kept} before; "
         f"out go {', '.join('y' + one for one in told) or 'none'}"
         + (f", behind {garbage} that are none of the stream's" if garbage else ""),
     )
