@@ -38,9 +38,9 @@
 -         padded = np.zeros((len(x), max(need, x.shape[1] + -x.shape[1] % self.stride)), self.weight.dtype)
 +         padded = np.zeros((len(x), x.shape[1] + -x.shape[1] % self.stride), self.weight.dtype)
 
-# %% exercise=10.15 hint="At the end you return too many results: of (frames + padding - span) // stride + 1 in all, those that have not come yet."
+# %% exercise=10.15 hint="Where a stream is shorter than the delay, finish returns frames that are none of the stream's: drop those whose number is below 0."
 -         return self.run(padded)[:, max(-first, 0) : max(total - first, 0)]
-+         return self.run(padded)[:, max(-first, 0) :]
++         return self.run(padded)[:, : max(total - first, 0)]
 
 # %% exercise=10.15 hint="The bias belongs to each result once: you add it for each tap of the kernel."
 -             made += self.weight[:, :, k] @ taken
@@ -73,7 +73,7 @@
 -         self.past = np.concatenate([self.past, pulse])[-span:]
 +         self.past = np.concatenate([np.zeros(span), pulse])[-span:]
 
-# %% exercise=10.17 hint="You look through the whole buffer for each number. Which of its numbers can never become the largest again?"
+# %% exercise=10.19 hint="You look through the whole buffer for each number. Which of its numbers can never become the largest again?"
 -             while self.kept and self.kept[-1][1] < number:
 -                 self.kept.pop()
 -             self.kept.append((self.place, number))
@@ -90,10 +90,47 @@
 +                     best = other
 +             made.append(best)
 
-# %% exercise=10.17 hint="Your largest never leaves: throw out the first number when it is k places old."
+# %% exercise=10.19 hint="Your largest never leaves: throw out the first number when it is k places old."
 -             if self.kept[0][0] <= self.place - self.k:
 -                 self.kept.popleft()
 
-# %% exercise=10.17 hint="Your stream begins anew with each pulse: what is kept has to live as long as the object."
+# %% exercise=10.19 hint="Your stream begins anew with each pulse: what is kept has to live as long as the object."
 -         made = []
 +         made, self.kept = [], deque()
+
+# %% exercise=10.17 hint="Nobody waits: you add frames with different numbers. A stream that is less late than the latest has to be kept back."
+-         self.waiting = [np.zeros(self.delay - delay) for delay in delays]
++         self.waiting = [np.zeros(0) for delay in delays]
+
+# %% exercise=10.17 hint="You make the late ones wait, and let the early ones through: it is the other way round."
+-         self.waiting = [np.zeros(self.delay - delay) for delay in delays]
++         self.waiting = [np.zeros(delay) for delay in delays]
+
+# %% exercise=10.17 hint="Your queue is only as long as one pulse allows: a stream may have to wait for more frames than a pulse has."
+-         self.waiting = [np.zeros(self.delay - delay) for delay in delays]
++         self.waiting = [np.zeros(self.delay - delay) for delay in delays]
++         self.first = True
+
+-             made += queue[: len(pulse)]
+-             self.waiting[i] = queue[len(pulse) :]
++             made += queue[: len(pulse)]
++             self.waiting[i] = pulse[max(len(pulse) - len(self.waiting[i]), 0) :]
+
+# %% exercise=10.17 hint="The sum is as late as the latest of its streams, not as all delays together."
+-         self.delay = max(delays)
++         self.delay = sum(delays)
+
+# %% exercise=10.18 hint="You keep the very arrays that the caller gets. When he writes into one, your next run reads it: copy what you keep."
+-         self.kept = {name: made[output].copy() for name, output in self.back.items()}
++         self.kept = {name: made[output] for name, output in self.back.items()}
+
+# %% exercise=10.18 hint="Your streams begin with the same arrays. A step that writes into its input writes into start: copy it."
+-         self.kept = {name: array.copy() for name, array in start.items()}
++         self.kept = start
+
+# %% exercise=10.18 hint="You carry nothing: the next run has to read the outputs of this one."
+-         self.kept = {name: made[output].copy() for name, output in self.back.items()}
+
+# %% exercise=10.18 hint="You return what is kept as well. A caller gets the outputs that do not come back."
+-         return {name: array for name, array in made.items() if name not in self.back.values()}
++         return made

@@ -72,7 +72,7 @@ class Stream:
         return float(np.mean(np.square(self.past)))
 
 
-# %% exercise=10.17
+# %% exercise=10.19
 class RunningMax:
     """Two stacks: one knows the largest of all below each of its numbers, the other is filled."""
 
@@ -95,4 +95,35 @@ class RunningMax:
                 made.append(self.best if self.old[-1] < self.best else self.old[-1])
             else:
                 made.append(self.best)
+        return made
+
+
+# %% exercise=10.17
+class Meeting:
+    def __init__(self, delays):
+        self.delay = max(delays)
+        self.queues = [deque([0.0] * (self.delay - delay)) for delay in delays]
+
+    def run(self, pulses):
+        made = []
+        for frames in zip(*pulses):
+            for queue, frame in zip(self.queues, frames):
+                queue.append(frame)
+            made.append(sum(queue.popleft() for queue in self.queues))
+        return np.array(made)
+
+
+# %% exercise=10.18
+import copy
+
+
+class Carried:
+    def __init__(self, step, back, start):
+        self.step, self.back, self.memory = step, back, copy.deepcopy(start)
+
+    def run(self, **inputs):
+        made = copy.deepcopy(self.step(**copy.deepcopy(self.memory), **inputs))
+        self.memory = {name: np.array(made[output]) for name, output in self.back.items()}
+        for output in self.back.values():
+            made.pop(output, None)
         return made
