@@ -186,9 +186,22 @@ def _terms(size: Size) -> Terms:
     return size.terms if isinstance(size, Dim) else {(): size} if size else {}
 
 
+MOST_SYMBOLS = 500  # in one size, counted as often as they are written
+
+
+def _weight(terms: Terms) -> int:
+    return sum(
+        1 if isinstance(atom, Symbol) else 1 + _weight(_terms(atom.upper)) + _weight(_terms(atom.lower))
+        for monomial in terms
+        for atom in monomial
+    )
+
+
 def _made(terms: Terms) -> Size:
-    """The sum as a size: an int where no symbol is left."""
+    """The sum as a size: an int where no symbol is left. Raises ValueError where it is too long."""
     terms = {monomial: n for monomial, n in terms.items() if n}
+    if _weight(terms) > MOST_SYMBOLS or any(abs(n) >= 2**64 for n in terms.values()):
+        raise ValueError(f"a size of more than {MOST_SYMBOLS} symbols, or of factors over 64 bits")
     return Dim(terms) if terms.keys() - {()} else terms.get((), 0)
 
 

@@ -37,7 +37,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -508,8 +508,9 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
     """Write the packages of the course that one notebook may import into `folder`; return it.
 
     `coursekit` is `add_to` and the package `box`; `minilib` is `modules` and what these import of it; of
-    `tensor.__init__` that file alone, with those of its imports that the other modules can serve. `warplens`
-    comes with modules that import it.
+    `tensor.__init__` that file alone, with those of its imports that the other modules can serve; of
+    `graph.nodes` that file of the package, what it imports, and such a first file. `warplens` comes with
+    modules that import it.
     """
     source = Path(__file__).parents[1]
     no_bytecode = shutil.ignore_patterns("__pycache__")
@@ -523,9 +524,11 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
         path = course_library / name
         package, _, opened = name.partition(".")
         if opened:
-            (library / package).mkdir()
+            (library / package).mkdir(exist_ok=True)
             text = opening(course_library / package / "__init__.py", chosen)
             (library / package / "__init__.py").write_text(text, encoding="utf-8")
+            if not name.endswith(OPENING):
+                shutil.copyfile(course_library / package / f"{opened}.py", library / package / f"{opened}.py")
         elif path.is_dir():
             shutil.copytree(path, library / name, ignore=no_bytecode)
         else:
@@ -544,31 +547,33 @@ def open_to_all(folder: Path) -> None:
 
 
 def closed_under_imports(library: Path, modules: Sequence[str]) -> list[str]:
+    """`modules` and what they import: of a package some of whose files are listed, files, else the whole."""
     chosen: set[str] = set()
+    cut = {name.partition(".")[0] for name in modules if "." in name and not name.endswith(OPENING)}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
         if name in chosen:
             continue
-        path = library / f"{name}.py"
+        path = library / f"{name.replace('.', '/')}.py"
         if name.endswith(OPENING) and (library / name.removesuffix(OPENING)).is_dir():
             chosen.add(name)
             continue
-        if not name.isidentifier() or not (path.is_file() or (library / name).is_dir()):
+        if not re.fullmatch(r"\w+(\.\w+)?", name) or not (path.is_file() or (library / name).is_dir()):
             raise CourseError(
                 f"{library}: has no module {name!r}, which a notebook's metadata lists under "
                 "coursekit.minilib; mend the list, or run `python3 -m coursekit promote`"
             )
         chosen.add(name)
         for file in [path] if path.is_file() else sorted((library / name).rglob("*.py")):
-            waiting += sorted(imported(file, library) - chosen)
+            waiting += sorted(imported(file, library, cut) - chosen)
     return sorted(chosen)
 
 
-def imported(path: Path, library: Path) -> set[str]:
-    """The modules of minilib that a file of it imports when it is run."""
+def imported(path: Path, library: Path, cut: Collection[str] = ()) -> set[str]:
+    """The modules of minilib that a file of it imports when it is run; files of the packages in `cut`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {name for node in _run_nodes(tree) for name in minilib_names(node, library)}
+    return {name for node in _run_nodes(tree) for name in minilib_names(node, library, cut)}
 
 
 def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -588,8 +593,8 @@ def imports_simulator(path: Path) -> bool:
     )
 
 
-def minilib_names(node: ast.AST, library: Path) -> set[str]:
-    """The modules of minilib that one import statement names."""
+def minilib_names(node: ast.AST, library: Path, cut: Collection[str] = ()) -> set[str]:
+    """The modules of minilib that one import statement names; of a package in `cut` its files."""
     if isinstance(node, ast.Import):
         parts = [alias.name.split(".") for alias in node.names]
         return {part[1] for part in parts if part[0] == "minilib" and len(part) > 1}
@@ -598,6 +603,9 @@ def minilib_names(node: ast.AST, library: Path) -> set[str]:
     full = (node.module or "").split(".") if not node.level else ["minilib", *(node.module or "").split(".")]
     if full[0] != "minilib":
         return set()
+    if len(full) > 1 and full[1] in cut:
+        below = [full[2]] if len(full) > 2 else [alias.name for alias in node.names]
+        return {f"{full[1]}.{name}" for name in below if (library / full[1] / f"{name}.py").is_file()}
     if len(full) > 1 and full[1]:
         return {full[1]}
     names = {alias.name for alias in node.names}
@@ -605,9 +613,16 @@ def minilib_names(node: ast.AST, library: Path) -> set[str]:
 
 
 def opening(path: Path, chosen: Sequence[str]) -> str:
-    """minilib's `__init__.py` with only those imports that `chosen` can serve, and nothing else."""
+    """The `__init__.py` of minilib or of a package with those imports that `chosen` can serve, no more."""
     if not path.is_file():
         return ""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    keep = [node for node in body if (names := minilib_names(node, path.parent)) and names <= set(chosen)]
-    return "".join(f"{ast.unparse(node)}\n" for node in keep)
+    library = path.parents[1] if (path.parents[1] / "__init__.py").is_file() else path.parent
+    cut = {name.partition(".")[0] for name in chosen if "." in name and not name.endswith(OPENING)}
+    kept = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module == f"minilib.{path.parent.name}":
+            node.names = [one for one in node.names if f"{path.parent.name}.{one.name}" in chosen]
+        names = minilib_names(node, library, cut)
+        if names and names <= set(chosen):
+            kept.append(f"{ast.unparse(node)}\n")
+    return "".join(kept)

@@ -16,7 +16,9 @@ from coursekit.pictures.arrays import (
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
 from coursekit.pictures.compiled import compiled
 from coursekit.pictures.contracts import draw_strides, draw_told, draw_verdicts
+from coursekit.pictures.decluttering import draw_chains, draw_flame, draw_laid_out, draw_sweeps
 from coursekit.pictures.devices import draw_moved, draw_places, draw_who
+from coursekit.pictures.files import digits_onnx
 from coursekit.pictures.generating import draw_cost, draw_dials, draw_lens, draw_memory, fastest, tell
 from coursekit.pictures.kernels import (
     draw_banks,

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
+from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
-from minilib.infer.model import Graph, ModelError, analyse, evaluate
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
+from minilib.infer.plan import Plan
+from minilib.infer.profile import profile_json
 from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
@@ -169,24 +172,27 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def into_runnable(self) -> Runnable:
-        return Runnable(self.graph, self.memory)
+    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+        """What each node costs, in symbols; with inputs also how long it takes."""
+        arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
+        return profile_json(self.graph, arrays)
+
+    def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
+        """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        return Runnable(self.graph, most_bytes, self.memory)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph, memory: Memory | None = None) -> None:
-        self.graph, self.memory = graph, memory or Memory()
+    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES, memory: Memory | None = None) -> None:
+        self.graph, self.plan, self.memory = graph, Plan(graph, most_bytes), memory or Memory()
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
         if self.memory.kept:
             return self.spawn_state().run(inputs)
-        return [Tensor(array) for array in self._call(_arrays(inputs))]
-
-    def _call(self, arrays: list[Any]) -> list[Any]:
-        return evaluate(self.graph, arrays)
+        return [Tensor(array) for array in self.plan.run(arrays_of(self.graph, inputs))]
 
     def spawn_state(
         self, carry: Mapping[str, str] | None = None, symbols: Mapping[str, int] | None = None
@@ -197,8 +203,7 @@ class Runnable(_Named):
         large as their fact says where `symbols` are these numbers. They are neither given nor returned.
         """
         kept = {**self.memory.kept, **carried(self.graph, carry or {}, symbols or {})}
-        memory = Memory(kept, self.memory.stream)
-        return RunnableState(State(self.graph, self._call, memory))
+        return RunnableState(State(self.graph, self.plan.run, Memory(kept, self.memory.stream)))
 
 
 @dataclass(frozen=True)
@@ -209,14 +214,24 @@ class RunnableState:
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
-        return [Tensor(array) for array in self.state.run(_arrays(inputs))]
+        return [Tensor(array) for array in self.state.run(arrays_of(self.state.seen, inputs))]
 
     def finish(self, inputs: Sequence[Any] | None = None) -> list[Tensor]:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
-        return [Tensor(array) for array in self.state.finish(None if inputs is None else _arrays(inputs))]
+        arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
+        return [Tensor(array) for array in self.state.finish(arrays)]
 
 
-def _arrays(inputs: Sequence[Any]) -> list[Any]:
-    if not isinstance(inputs, (list, tuple)):
-        raise ModelError(f"run takes a list of arrays, one for each input, and not {type(inputs).__name__}")
-    return [one.array if isinstance(one, Tensor) else np.asarray(one) for one in inputs]
+def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+    """The inputs as arrays. Raises ModelError for what is no list of arrays."""
+    if not isinstance(inputs, list | tuple):
+        raise ModelError(
+            f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
+        )
+    arrays = []
+    for name, one in zip([*graph.inputs, *[""] * len(inputs)], inputs):
+        try:
+            arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
+        except ValueError:
+            raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
+    return arrays

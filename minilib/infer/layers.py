@@ -100,6 +100,8 @@ def einsum(*xs: Array, equation: str) -> Array:
 
 # Windows
 
+MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
+
 
 def window_size(
     n: Any, kernel: Any, stride: int, dilation: int, before: Any, after: Any, ceil: int = 0
@@ -138,7 +140,7 @@ def _ones(value: Any, n: int) -> list[int]:
     return [1] * n if value is None else list(value)
 
 
-def _windows(
+def windows(
     n_axes: int,
     sizes: Any,
     kernel: Any,
@@ -150,6 +152,8 @@ def _windows(
 ) -> tuple[list[int], list[int], Pairs, list[Any]]:
     strides, dilations = _ones(strides, n_axes), _ones(dilations, n_axes)
     wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
+    if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
+        raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
     found = [
         None if n is None or k is None else window_size(n, k, s, d, before, after, ceil)
         for n, k, s, d, (before, after) in zip(sizes, kernel, strides, dilations, wide)
@@ -179,7 +183,7 @@ def conv_facts(
     channels, inner = x.shape[1], w.shape[1]
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    *_, found = _windows(len(w.shape) - 2, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad)
+    *_, found = windows(len(w.shape) - 2, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad)
     return Fact(x.dtype, (x.shape[0], w.shape[0], *found))
 
 
@@ -190,7 +194,7 @@ def conv(
     kernel_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Array:  # fmt: skip
     n_axes = x.ndim - 2
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad
     )
     x = np.pad(x, [(0, 0), (0, 0), *wide]) if any(map(any, wide)) else x
@@ -250,7 +254,7 @@ def conv_transpose(
     strides, dilations, wide, found = _transposed_sizes(
         x.shape[2:], kernel, strides, dilations, pads, auto_pad, output_padding, output_shape
     )
-    inner = x.reshape(n, group, x.shape[1] // group, -1)
+    inner = x.reshape(n, group, x.shape[1] // group, math.prod(x.shape[2:]))
     weights = w.reshape(group, x.shape[1] // group, -1).swapaxes(1, 2)
     pieces = np.matmul(weights, inner).reshape(n, group, w.shape[1], *kernel, *x.shape[2:])
     reach = [
@@ -277,7 +281,7 @@ def _pool_facts(
         raise FactError(
             f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
         )
-    *_rest, found = _windows(
+    *_rest, found = windows(
         len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     return Fact(x.dtype, (*x.shape[:2], *found))
@@ -306,12 +310,12 @@ def max_pool(
 ) -> tuple[Array, Array]:  # fmt: skip
     """The largest number of each window, and its place in the whole input."""
     n_axes = len(kernel_shape)
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     layout = (kernel_shape, strides, dilations, wide, found)
-    flat = pool_windows(x, lowest, *layout).reshape(*x.shape[:2], *found, -1)
+    flat = pool_windows(x, lowest, *layout).reshape(*x.shape[:2], *found, math.prod(kernel_shape))
     inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
     places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * n_axes) * inner.size + inner
     chosen = pool_windows(places, -1, *layout).reshape(flat.shape)
@@ -326,7 +330,7 @@ def average_pool(
 ) -> Array:  # fmt: skip
     """Sums over counts; the padding counts with `count_include_pad`, what `ceil_mode` adds never."""
     n_axes = len(kernel_shape)
-    strides, dilations, wide, found = _windows(
+    strides, dilations, wide, found = windows(
         n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
     )
     layout = (kernel_shape, strides, dilations)
@@ -423,7 +427,7 @@ def group_norm(
     x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:
     """Scale and b are one a channel; before opset 21 they were one a group."""
-    parts = x.reshape(x.shape[0], num_groups, -1)
+    parts = x.reshape(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups)
     away = parts - parts.mean(-1, keepdims=True)
     made = (away / np.sqrt((away * away).mean(-1, keepdims=True) + epsilon)).reshape(x.shape)
     each = x.shape[1] // len(scale)

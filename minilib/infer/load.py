@@ -80,7 +80,7 @@ def check_operators(nodes: Any) -> None:
         f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         for node in nodes
         if node.domain not in ("", "ai.onnx")
-        or (node.op_type not in OPERATORS and node.op_type != "Constant")
+        or (node.op_type != "Constant" and (node.op_type not in OPERATORS or OPERATORS[node.op_type].own))
     )
     if strange:
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
@@ -126,7 +126,7 @@ def tensor(message: Message, folder: Path) -> Any:
     dtype = DTYPES.get(message.data_type)
     if dtype is None:
         raise ModelError(f"the constant {name!r} is of kind {message.data_type}; {_kinds()}")
-    if any(n < 0 for n in shape):
+    if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) >= 2**40:
         raise ModelError(f"the constant {name!r} has the shape {shape}")
     count = math.prod(shape)
     if message.data_location == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from minilib.infer.operators import OPERATORS
 
 __all__ = ["Graph", "ModelError", "Node", "analyse", "evaluate", "fold"]
 
+MOST_BYTES = 2**30  # of results that are alive at one time, unless whoever runs it says otherwise
 SMALL = 1024  # numbers that are carried along as values by the analysis; sizes are few
 
 
@@ -47,6 +48,7 @@ class Graph:
     constants: dict[str, Any]  # name -> array
     facts: dict[str, Fact] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
+    checked: dict[Any, frozenset[Node]] = field(default_factory=dict)  # see `unsure_nodes`
 
     def makers(self) -> dict[str, Node]:
         """Who makes each name."""
@@ -106,27 +108,101 @@ class Graph:
         return known
 
 
-def evaluate(graph: Graph, arrays: list[Any]) -> list[Any]:
-    """The outputs for these inputs, node by node; what is read no more is let go of."""
-    graph.bind(arrays)
+def evaluate(graph: Graph, arrays: list[Any], run: Callable[..., Any] | None = None) -> list[Any]:
+    """The outputs for these inputs, node by node; what is read no more is let go of.
+
+    `run` takes a node and its arrays, None for one that is absent, and gives its results in a tuple.
+    """
+    run = run or run_node
     values: dict[str, Any] = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
-    kept = set(graph.outputs)
     for i, node in enumerate(graph.nodes):
-        values.update(zip(node.outputs, run_node(node, [values[name] for name in node.inputs])))
-        values[""] = None  # results that nobody asked for have no name
-        for name in {*node.inputs, *node.outputs} - kept:
-            if name and last.get(name, i) == i:
+        values.update(zip(node.outputs, run(node, [values[name] for name in node.inputs])))
+        for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
+            if last.get(name, i) == i:
                 values.pop(name, None)
+        values[""] = None  # an input that is absent; results that nobody asked for have no name either
     return [values[name] for name in graph.outputs]
 
 
 def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
+    """The results of a node. Raises ModelError, with the facts of its inputs, where it fails."""
     try:
         return OPERATORS[node.op](*arrays, **node.attributes)
     except (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError) as error:
         shapes = ", ".join("-" if a is None else str(Fact(a.dtype, a.shape)) for a in arrays)
         raise ModelError(f"{node} of {shapes}: {error}") from None
+
+
+# What would take too much memory is refused before
+
+
+def careful(graph: Graph, arrays: list[Any], most_bytes: int) -> Callable[..., Any]:
+    """What runs the nodes for these inputs: it asks before each whose result may be too large.
+
+    Raises ModelError for inputs that do not fit, and for results that would take more than `most_bytes`.
+    """
+    unsure = unsure_nodes(graph, graph.bind(arrays), most_bytes)
+    if not unsure:
+        return run_node
+
+    def run(node: Node, given: list[Any]) -> tuple[Any, ...]:
+        if node in unsure:
+            check_result(node, given, most_bytes)
+        return run_node(node, given)
+
+    return run
+
+
+def bytes_of(fact: Fact, known: dict[str, int]) -> int | None:
+    """How long the array of a fact is; None where the symbols that are known do not tell."""
+    total: Any = 1 if fact.dtype is None else fact.dtype.itemsize
+    for n in (None,) if fact.shape is None else fact.shape:
+        total = total * substitute(n, known) if n is not None else None
+        if not isinstance(total, int):
+            return None
+    return total
+
+
+def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozenset[Node]:
+    """Which nodes make results of unknown size. Raises ModelError where the others take too much."""
+    key = (most_bytes, *known.items())
+    if key in graph.checked:
+        return graph.checked[key]
+    last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
+    alive: dict[str, int] = {}
+    unsure = set()
+    for i, node in enumerate(graph.nodes):
+        for name in filter(None, node.outputs):
+            size = bytes_of(graph.facts.get(name, Fact()), known)
+            unsure |= {node} if size is None else set()
+            alive[name] = size or 0
+        refuse_more(node, sum(alive.values()), most_bytes)
+        for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
+            if last.get(name, i) == i:
+                alive.pop(name, None)
+    if len(graph.checked) > 1000:  # of a stream whose lengths are always new
+        graph.checked.clear()
+    graph.checked[key] = frozenset(unsure)
+    return graph.checked[key]
+
+
+def check_result(node: Node, arrays: list[Any], most_bytes: int) -> None:
+    """Raises ModelError where what the node makes of these arrays would be too large."""
+    facts = [None if a is None else Fact(a.dtype, a.shape, a if a.size <= SMALL else None) for a in arrays]
+    try:
+        made = OPERATORS[node.op].infer(*facts, **node.attributes)
+    except (ValueError, IndexError, TypeError, ZeroDivisionError):
+        return  # running it says what is wrong
+    refuse_more(node, sum(bytes_of(fact, {}) or 0 for fact in made), most_bytes)
+
+
+def refuse_more(node: Node, size: int, most_bytes: int) -> None:
+    if size > most_bytes:
+        raise ModelError(
+            f"{node}: with its result {size:,} bytes would be in use at one time, and {most_bytes:,} may be; "
+            "give it less, or set most_bytes of into_runnable"
+        )
 
 
 # What can be known before a number arrives
@@ -214,13 +290,13 @@ def analyse(graph: Graph) -> dict[str, Fact]:
 
 
 def fold(graph: Graph, most: int = 2**24) -> Graph:
-    """Nodes that read only constants run now, unless their result has more than `most` numbers."""
-    constants, nodes = dict(graph.constants), []
+    """Nodes that read only constants run now, as long as all of their results have up to `most` numbers."""
+    constants, nodes, spent = dict(graph.constants), [], 0
     facts = graph.facts or analyse(graph)
     for node in graph.nodes:
         made = [facts[name] for name in node.outputs if name in facts]
         small = all(
-            f.shape is not None and all(isinstance(n, int) for n in f.shape) and _numbers(f) <= most
+            f.shape is not None and all(isinstance(n, int) for n in f.shape) and spent + _numbers(f) <= most
             for f in made
         )
         known = [f.value for f in made if f.value is not None and f.value.dtype != object]
@@ -231,6 +307,7 @@ def fold(graph: Graph, most: int = 2**24) -> Graph:
             constants.update(
                 (name, np.ascontiguousarray(v)) for name, v in zip(node.outputs, results) if name
             )
+            spent += sum(v.size for v in results)
         else:
             nodes.append(node)
     folded = Graph(graph.inputs, graph.outputs, nodes, constants, {}, graph.properties).sorted()

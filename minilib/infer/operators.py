@@ -27,6 +27,7 @@ class Operator:
     run: Callable[..., Any]
     facts: Callable[..., Any]
     attributes: Mapping[str, Any]  # with their defaults
+    own: bool = False  # made by our passes: no file has it
 
     def __call__(self, *arrays: Any, **attributes: Any) -> tuple[Any, ...]:
         """The results, always as a tuple. Raises ValueError, IndexError or TypeError, as NumPy does."""
@@ -43,18 +44,20 @@ class Operator:
 OPERATORS: dict[str, Operator] = {}
 
 
-def define(name: str, run: Callable[..., Any], facts: Callable[..., Any]) -> None:
-    """A line of the table; the attributes are the keywords of `run`."""
+def define(name: str, run: Callable[..., Any], facts: Callable[..., Any], own: bool = False) -> None:
+    """A line of the table; the attributes are the keywords of `run`. What is our `own` is not ONNX."""
     parameters = inspect.signature(run).parameters.values()
     attributes = {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
-    OPERATORS[name] = Operator(name, run, facts, attributes)
+    OPERATORS[name] = Operator(name, run, facts, attributes, own)
 
 
-def operator(name: str, facts: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def operator(
+    name: str, facts: Callable[..., Any], own: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`define` as a decorator of what the operator runs."""
 
     def decorated(run: Callable[..., Any]) -> Callable[..., Any]:
-        define(name, run, facts)
+        define(name, run, facts, own)
         return run
 
     return decorated

@@ -104,6 +104,28 @@ def test_a_library_holds_the_listed_modules_and_what_they_import(tmp_path: Path)
     assert {path.name for path in (made / "coursekit").iterdir()} == {"__init__.py", "box"}
 
 
+def test_of_a_package_a_library_may_hold_some_files(tmp_path: Path) -> None:
+    source = tmp_path / "minilib"
+    for name, text in {
+        "__init__": "",
+        "dag": "",
+        "graph/__init__": "from minilib.graph import nodes, passes\nfrom minilib.graph.passes import fold\n",
+        "graph/nodes": "from minilib.graph import kinds\nfrom minilib.dag import order\n",
+        "graph/kinds": "",
+        "graph/passes": "from minilib.graph.nodes import Node\n",
+    }.items():
+        (source / f"{name}.py").parent.mkdir(parents=True, exist_ok=True)
+        (source / f"{name}.py").write_text(text)
+    made = sandbox.make_library(tmp_path / "made", source, ["graph.nodes"]) / "minilib"
+    there = {str(path.relative_to(made)) for path in made.rglob("*.py")}
+    assert there == {
+        "__init__.py",
+        "dag.py",
+        *(f"graph/{name}.py" for name in ("__init__", "nodes", "kinds")),
+    }
+    assert (made / "graph" / "__init__.py").read_text() == "from minilib.graph import nodes\n"
+
+
 @pytest.mark.parametrize("name", ["missing", "../solutions", "__init__.py"])
 def test_a_library_refuses_what_is_no_module(tmp_path: Path, course: Course, name: str) -> None:
     with pytest.raises(CourseError, match="has no module"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +280,145 @@ def test_mutated_files_are_read_or_refused_in_bounded_time(load: Any) -> None:
             assert "\n" not in str(error)
         slowest = max(slowest, time.perf_counter() - start)
     assert refused > 500 and slowest < 2
+
+
+# What would not fit into memory is refused before it is made
+
+
+def doubling(times: int) -> Message:
+    """x twice, that twice, and so on."""
+    names = ["x", *(f"v{i}" for i in range(1, times)), "y"]
+    nodes = [node("Concat", f"{a} {a}", b, axis=0) for a, b in itertools.pairwise(names)]
+    return model(nodes, [info("x", "S")])
+
+
+def peak_of(run: Any) -> int:
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_model_that_doubles_its_size_is_refused_before_it_asks_for_memory(load: Any) -> None:
+    runnable = load(doubling(36)).into_model().into_runnable()
+
+    def run() -> None:
+        with pytest.raises(tract.ModelError, match=r"Concat that makes 'v\d+': .* bytes.*most_bytes"):
+            runnable.run([np.ones(2, np.float32)])
+
+    assert peak_of(run) < 2**20
+    (y,) = load(doubling(3)).into_model().into_runnable().run([np.ones(2, np.float32)])
+    assert y.to_numpy().shape == (16,)
+
+
+def test_how_much_memory_a_run_may_take_can_be_said(load: Any) -> None:
+    typed = load(doubling(3)).into_model()
+    with pytest.raises(tract.ModelError, match="v2"):
+        typed.into_runnable(most_bytes=40).run([np.ones(2, np.float32)])
+    assert typed.into_runnable(most_bytes=96).run([np.ones(2, np.float32)])[0].to_numpy().size == 16
+
+
+def test_a_size_that_an_input_says_is_looked_at_before_it_is_made(load: Any) -> None:
+    wide = load(
+        model([node("Expand", "x to", "a"), node("Neg", "a", "y")], [info("x"), info("to", 1, kind=INT64)])
+    )
+    runnable = wide.into_model().into_runnable()
+    x = np.float32(1).reshape(())
+    assert runnable.run([x, np.array([3])])[0].to_numpy().tolist() == [-1, -1, -1]
+
+    def run() -> None:
+        with pytest.raises(tract.ModelError, match="most_bytes"):
+            runnable.run([x, np.array([2**33])])
+
+    assert peak_of(run) < 2**20
+
+
+def test_constants_that_grow_are_not_all_worked_out_before(load: Any) -> None:
+    nodes = [node("Expand", "c to", f"a{i}") for i in range(40)]
+    nodes.append(node("Sum", " ".join(["x", *(f"a{i}" for i in range(40))]), "y"))
+    constants = [("c", np.ones(1, np.float32)), ("to", np.array([2**23]))]
+    assert peak_of(lambda: load(model(nodes, [info("x", 1)], constants=constants)).into_model()) < 2**28
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_sizes_that_explode_as_algebra_are_given_up(load: Any, divided: bool) -> None:
+    names = [f"s{i}" for i in range(40)]
+    nodes = [node("Shape", "x", "all"), node("Gather", "all zero", "s0"), node("Gather", "all one", "t")]
+    for a, b in itertools.pairwise(names):
+        nodes.append(node("Mul", f"{a} {a}", f"{b}q" if divided else b))
+        if divided:
+            nodes += [node("Add", f"{b}q one", f"{b}r"), node("Div", f"{b}r t", b)]
+    nodes.append(node("ConstantOfShape", "s39", "y"))
+    start = time.perf_counter()
+    grows = load(
+        model(nodes, [info("x", "S", "T")], constants=[("zero", np.array([0])), ("one", np.array([1]))])
+    )
+    grows.analyse()
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("given", [5, None, "x", np.ones((2, 8), np.float32), {"x": 1}])
+def test_run_takes_a_list(load: Any, given: Any) -> None:
+    runnable = load(LINEAR).into_model().into_runnable()
+    with pytest.raises(
+        tract.ModelError, match=r"run takes a list with an array for each input: run\(\[x\]\)"
+    ):
+        runnable.run(given)
+
+
+@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], "text", None, object()])
+def test_an_input_that_is_no_array_of_numbers_is_told(load: Any, given: Any) -> None:
+    runnable = load(LINEAR).into_model().into_runnable()
+    with pytest.raises(tract.ModelError, match="the input 'x'") as caught:
+        runnable.run([given])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sizes", [[2**40, 0], [2**62, 4], [2**63 - 1]])
+def test_a_constant_of_too_many_numbers_is_refused(load: Any, sizes: list[int]) -> None:
+    large = Message("TensorProto", dims=sizes, data_type=1, name="c", raw_data=b"")
+    with pytest.raises(tract.ModelError, match="the constant 'c'"):
+        load(model([node("Add", "x c", "y")], [info("x", 1)], constants=[large]))
+
+
+def test_a_padding_without_end_is_refused(load: Any) -> None:
+    pool = node("MaxPool", "x", "y", kernel_shape=[2**30], pads=[2**29, 2**29], strides=[2**30])
+    with pytest.raises(tract.ModelError, match=f"a padding of {2**29} numbers"):
+        load(model([pool], [info("x", 1, 1, 8)])).analyse()
+
+
+def test_operators_of_our_own_are_refused_in_a_file(load: Any) -> None:
+    from minilib.infer.operators import OPERATORS, define, same
+
+    define("Fused", lambda x: x, same, own=True)
+    try:
+        with pytest.raises(tract.ModelError, match=r"not supported: Fused \(1\)"):
+            load(model([node("Fused", "x", "y")], [info("x", 1)]))
+    finally:
+        del OPERATORS["Fused"]
+
+
+def test_numbers_are_cast_to_bytes_as_tract_casts_them(load: Any) -> None:
+    cast = load(model([node("Cast", "x", "y", to=3)], [info("x", 6)])).into_model().into_runnable()
+    (y,) = cast.run([np.array([-1, -0.3, 0, 0.25, 0.75, 1.2], np.float32)])
+    assert y.to_numpy().dtype == np.int8 and y.to_numpy().tolist() == [-1, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [node("MaxPool", "x", "y", kernel_shape=[2, 2])],
+        [node("AveragePool", "x", "y", kernel_shape=[2, 2])],
+        [node("Conv", "x w", "y")],
+        [node("ConvTranspose", "x w", "y")],
+        [node("GroupNormalization", "x one one", "y", num_groups=2)],
+        [node("GlobalAveragePool", "x", "a"), node("Flatten", "a", "b"), node("Softmax", "b", "y")],
+    ],
+)
+def test_a_batch_of_none_gives_a_batch_of_none(load: Any, nodes: list[Message]) -> None:
+    constants = [("w", np.ones((4, 4, 2, 2), np.float32)), ("one", np.ones(4, np.float32))]
+    typed = load(model(nodes, [info("x", "B", 4, 6, 6)], constants=constants, opset=21)).into_model()
+    (y,) = typed.into_runnable().run([np.ones((0, 4, 6, 6), np.float32)])
+    assert [0, *map(int, typed.output_fact(0).dims()[1:])] == list(y.to_numpy().shape)

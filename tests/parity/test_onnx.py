@@ -15,6 +15,7 @@ from minilib.infer.facts import DTYPES
 from minilib.infer.load import graph_of
 from minilib.infer.model import ModelError, analyse, evaluate
 from minilib.infer.operators import OPERATORS
+from minilib.infer.plan import Plan
 from minilib.wire import read, write
 
 onnx = pytest.importorskip("onnx", reason="onnx is missing: `make test-all` installs it")
@@ -68,8 +69,10 @@ def test_all_node_cases_that_need_only_our_operators(cases: list[Any]) -> None:
                 with pytest.raises(ModelError, match=r"Dropout in training mode draws numbers"):
                     evaluate(graph, given)
                 continue
-            for one in (graph, smaller):
-                for name, found, expected in zip(graph.outputs, evaluate(one, given), wanted):
+            plan = Plan(smaller)
+            runs = [lambda: evaluate(graph, given), lambda: evaluate(smaller, given)]  # noqa: B023
+            for run in (*runs, lambda: plan.run(given), lambda: plan.run(given)):  # noqa: B023
+                for name, found, expected in zip(graph.outputs, run(), wanted):
                     assert found.dtype == expected.dtype == graph.facts[name].dtype, case.name
                     np.testing.assert_allclose(found, expected, case.rtol, case.atol, err_msg=case.name)
                     if (shape := graph.facts[name].shape) is not None:
@@ -103,6 +106,24 @@ def test_the_reader_agrees_with_onnxs_own_on_all_models(cases: list[Any]) -> Non
         ours = read(data)
         assert_same(ours, case.model)
         assert write(ours) == data
+
+
+def test_every_operator_is_onnxs_or_says_that_it_is_our_own() -> None:
+    theirs = {schema.name for schema in onnx.defs.get_all_schemas()}
+    assert [name for name, one in OPERATORS.items() if (name in theirs) == one.own] == []
+
+
+def test_the_lessons_model_file_gives_what_onnxruntime_gives() -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is missing: `make test-all` installs it")
+    import minilib.infer as tract
+    from coursekit.pictures import digits_onnx
+
+    onnx.checker.check_model(onnx.load(digits_onnx()), full_check=True)
+    session = runtime.InferenceSession(str(digits_onnx()))
+    ours = tract.onnx().load(digits_onnx()).into_model().into_runnable()
+    for n in (0, 1, 5):
+        x = np.random.default_rng(n).normal(size=(n, 1, 8, 8)).astype(np.float32)
+        assert np.allclose(ours.run([x])[0].to_numpy(), session.run(None, {"image": x})[0], atol=1e-4)
 
 
 def exported(folder: Path, module: Any, x: Any, dynamic: Any) -> Path:
@@ -150,6 +171,57 @@ def networks() -> dict[str, Any]:
             x = x + self.out(mixed)
             return x + self.mlp(self.norms[1](x))
 
+    class UNet(nn.Module):
+        """Half the size and back, what was there before beside what comes back."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.down, self.deep = nn.Conv2d(1, 8, 3, padding=1), nn.Conv2d(8, 16, 3, padding=1)
+            self.up, self.last = nn.ConvTranspose2d(16, 8, 2, stride=2), nn.Conv2d(16, 2, 1)
+
+        def forward(self, x: Any) -> Any:
+            kept = nn.functional.silu(self.down(x))
+            deep = torch.relu(self.deep(nn.functional.max_pool2d(kept, 2)))
+            return self.last(torch.cat([kept, self.up(deep)], 1))
+
+    class Patches(nn.Module):
+        """A vision transformer: patches of 2 x 2 pixels as tokens, one more for the answer."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.cut, self.answer = nn.Conv2d(1, 16, 2, 2), nn.Parameter(torch.randn(1, 1, 16))
+            self.places = nn.Parameter(torch.randn(1, 17, 16))
+            self.norm, self.attend = nn.LayerNorm(16), nn.MultiheadAttention(16, 2, batch_first=True)
+            self.head = nn.Linear(16, 10)
+
+        def forward(self, x: Any) -> Any:
+            tokens = self.cut(x).flatten(2).transpose(1, 2)
+            tokens = torch.cat([self.answer.expand(x.shape[0], -1, -1), tokens], 1) + self.places
+            seen = self.norm(tokens)
+            return self.head((tokens + self.attend(seen, seen, seen)[0])[:, 0])
+
+    class Gated(nn.Module):
+        """Causal convolutions along time, one of them a gate."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.value, self.gate = nn.Conv1d(4, 8, 3, dilation=2), nn.Conv1d(4, 8, 3, dilation=2)
+            self.back = nn.Conv1d(8, 4, 1)
+
+        def forward(self, x: Any) -> Any:
+            past = nn.functional.pad(x, (4, 0))
+            return x + self.back(torch.tanh(self.value(past)) * torch.sigmoid(self.gate(past)))
+
+    class Depthwise(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.wide, self.each = nn.Conv2d(4, 12, 1), nn.Conv2d(12, 12, 3, 2, 1, groups=12)
+            self.norm, self.narrow = nn.BatchNorm2d(12), nn.Conv2d(12, 6, 1)
+
+        def forward(self, x: Any) -> Any:
+            y = nn.functional.hardswish(self.norm(self.each(nn.functional.relu6(self.wide(x)))))
+            return self.narrow(y).mean((2, 3))
+
     def convs() -> list[Any]:
         return [nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1)]
 
@@ -160,12 +232,17 @@ def networks() -> dict[str, Any]:
             (3, 1, 8, 8),
         ),
         "residual": (Residual(), (3, 4, 8, 8)),
-        "unet": (nn.Sequential(*convs(), nn.ConvTranspose2d(16, 4, 2, stride=2), nn.SiLU()), (3, 1, 8, 8)),
+        "depthwise": (Depthwise(), (3, 4, 8, 8)),
+        "unet": (UNet(), (3, 1, 8, 8)),
+        "patches": (Patches(), (3, 1, 8, 8)),
+        "gated": (Gated(), (3, 4, 12)),
         "transformer": (Block(), (3, 5, 16)),
     }
 
 
-@pytest.mark.parametrize("name", ["mlp", "cnn", "residual", "unet", "transformer"])
+@pytest.mark.parametrize(
+    "name", ["mlp", "cnn", "residual", "depthwise", "unet", "patches", "gated", "transformer"]
+)
 def test_what_torch_exports_gives_what_onnxruntime_gives_for_any_batch(name: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is missing: `make test-all` installs it")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is missing: `make test-all` installs it")
@@ -183,3 +260,40 @@ def test_what_torch_exports_gives_what_onnxruntime_gives_for_any_batch(name: str
         x = torch.randn(n, *shape[1:]).numpy()
         (expected,) = session.run(None, {"x": x})
         assert np.allclose(ours.run([x])[0].to_numpy(), expected, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def benchmarked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch", reason="PyTorch is missing: `make test-all` installs it")
+    from benchmarks.infer_models import export
+
+    folder = tmp_path_factory.mktemp("models")
+    export(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name, before, after", [("mlp", 3, 3), ("cnn", 14, 8), ("gpt", 285, 60), ("mamba", 105, 90)]
+)
+def test_decluttered_models_of_torch_are_smaller_and_answer_as_onnxruntime(
+    benchmarked: Path, name: str, before: int, after: int
+) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is missing: `make test-all` installs it")
+    import minilib.infer as tract
+
+    path = benchmarked / f"{name}.onnx"
+    loaded = tract.onnx().load(path)
+    assert len(loaded.graph.nodes) == before
+    model = loaded.into_model()
+    assert len(model.graph.nodes) <= after
+    session, runnable = runtime.InferenceSession(str(path)), model.into_runnable()
+    rng = np.random.default_rng(0)
+    tails = {"mlp": [(64,)], "cnn": [(1, 8, 8)], "gpt": [(2,), (64,)], "mamba": [(8, 64)]}
+    for batch in (1, 5):
+        for tail in tails[name]:
+            drawn = rng.integers(0, 128, (batch, *tail)) if name == "gpt" else None
+            x = rng.standard_normal((batch, *tail), np.float32) if drawn is None else drawn
+            (expected,) = session.run(None, {"x": x})
+            assert np.allclose(runnable.run([x])[0].to_numpy(), expected, atol=1e-5)
+            program = runnable.plan.program
+            assert program.bytes <= 1.1 * program.live_bytes

@@ -16,7 +16,7 @@ pytest.importorskip("onnx", reason="onnx is missing: `make test-all` installs it
 
 
 def causal_network() -> Any:
-    """Gated causal convolutions with skips, one of the other kinds of padding, norms over channels, a pool."""
+    """Gated causal convolutions with skips, another kind of padding, norms over channels, a pool."""
     from torch import nn
     from torch.nn import functional as F
 
