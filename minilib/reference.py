@@ -258,9 +258,8 @@ class PulsedConv1d:
         made = np.zeros((len(self.weight), count), self.weight.dtype)
         for k in range(self.weight.shape[2]):  # a tap of the kernel at a time, for all windows
             start = k * self.dilation
-            taken = (
-                seen[:, start : start + (count - 1) * self.stride + 1 : self.stride] if count else seen[:, :0]
-            )
+            stop = start + (count - 1) * self.stride + 1 if count else 0
+            taken = seen[:, start : stop : self.stride]
             made += self.weight[:, :, k] @ taken
         return made + self.bias[:, None]
 
