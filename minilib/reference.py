@@ -244,3 +244,42 @@ def evaluate(program: Sequence[Any], wanted: Sequence[Any], values: dict[Any, An
         if node in needed:
             values[node] = node.f.forward(*[values[x] for x in node.inputs])
     return [values[node] for node in wanted]
+
+
+class PulsedConv1d:
+    """A convolution over a stream of frames (C,), pulse by pulse; its results are `delay` frames late."""
+
+    def __init__(
+        self, weight: Any, bias: Any, stride: int = 1, dilation: int = 1, padding: tuple[int, int] = (0, 0)
+    ) -> None:
+        self.weight, self.bias, self.stride, self.dilation = weight, bias, stride, dilation
+        self.before, self.after = padding
+        self.span = dilation * (weight.shape[2] - 1) + 1
+        self.delay = max(-(-(max(self.span - stride, 0) - self.before) // stride), 0)
+        self.past = np.zeros((weight.shape[1], self.delay * stride + self.before), weight.dtype)
+        self.frames = self.results = 0
+
+    def run(self, x: Any) -> Any:
+        """The next results, (M, P / stride), for a pulse (C, P)."""
+        seen = np.concatenate([self.past, x], axis=1)
+        self.past = seen[:, x.shape[1] :]
+        self.frames += x.shape[1]
+        count = x.shape[1] // self.stride
+        self.results += count
+        made = np.zeros((len(self.weight), count), self.weight.dtype)
+        for k in range(self.weight.shape[2]):  # a tap of the kernel at a time, for all windows
+            start = k * self.dilation
+            stop = start + (count - 1) * self.stride + 1 if count else 0
+            taken = seen[:, start : stop : self.stride]
+            made += self.weight[:, :, k] @ taken
+        return made + self.bias[:, None]
+
+    def finish(self, x: Any) -> Any:
+        """The stream ends with these frames: all results that are still to come."""
+        length = self.frames + x.shape[1] + self.before + self.after
+        total = max((length - self.span) // self.stride + 1, 0)
+        first = self.results - self.delay  # the number of the next result
+        need = max(total - first, 0) * self.stride
+        padded = np.zeros((len(x), max(need, x.shape[1] + -x.shape[1] % self.stride)), self.weight.dtype)
+        padded[:, : x.shape[1]] = x
+        return self.run(padded)[:, max(-first, 0) : max(total - first, 0)]

@@ -16,13 +16,11 @@ from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE, RED
 
 
 def draw_conveyor(frames: int, pulse: int, span: int, before: int) -> Described:
-    """A window of `span` frames, with `before` of padding, over a stream that comes in pulses: a frame a run."""
+    """A window of `span` frames, `before` of them padding, over a stream in pulses: a step for each run."""
     late = max(span - 1 - before, 0)
-    return stepper(
-        [_conveyor(frames, pulse, span, before, late, turn) for turn in range(-(-(frames + late) // pulse))],
-        "run",
-        "the run of the model",
-    )
+    runs = range(-(-(frames + late) // pulse))
+    stills = [_conveyor(frames, pulse, span, before, late, turn) for turn in runs]
+    return stepper(stills, "run", "the run of the model", still=stills[min(1, len(stills) - 1)])
 
 
 def _conveyor(frames: int, pulse: int, span: int, before: int, late: int, turn: int) -> Described:
@@ -65,16 +63,14 @@ def _conveyor(frames: int, pulse: int, span: int, before: int, late: int, turn: 
             ax.plot([left - 0.4, right + 0.4], [1.42 - 0.09 * (i % 4)] * 2, color=ORANGE, lw=2)
     ax.text(-kept - 0.8, 2.0, "comes in", ha="right", va="center", color=INK)
     ax.text(-kept - 0.8, 0.4, "goes out", ha="right", va="center", color=INK)
-    ax.set_title(
-        f"run {turn}: blue is the pulse, pale the buffer, orange what can be said now", color=INK, fontsize=11
-    )
+    ax.set_title(f"run {turn}: blue the pulse, pale the buffer, orange what goes out", color=INK, fontsize=11)
     ax.set(xlim=(-kept - 3.6, frames + late), ylim=(-0.2, 2.6))
     ax.axis("off")
     told = [str(i) for i in made if 0 <= i < frames]
     garbage = sum(i < 0 for i in made)
     return described(
         figure,
-        f"Run {turn}: frames {start} to {start + pulse - 1} come in, the buffer holds the {kept} before them; "
+        f"Run {turn}: frames {start} to {start + pulse - 1} come in, the buffer holds the {kept} before; "
         f"out go {', '.join('y' + one for one in told) or 'none'}"
         + (f", behind {garbage} that are none of the stream's" if garbage else ""),
     )
@@ -93,7 +89,7 @@ def draw_seams(whole: Any, pieces: Any, pulse: int) -> Described:
     ax.plot(pieces, color=GREY, ls="--", label="in pieces", lw=1.2)
     ax.plot(wrong, np.asarray(pieces)[wrong], "o", color=RED, ms=5, label="wrong")
     ax.set(xlabel="frame", ylabel="result")
-    ax.legend(frameon=False, ncols=3, loc="upper right")
+    ax.legend(frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
     listed = ", ".join(map(str, wrong[:12]))
     return described(
         figure,

@@ -21,6 +21,8 @@ from minilib.infer.api import InferenceModel, Model, Runnable, onnx
 from minilib.infer.drawing import rails
 from minilib.infer.facts import Fact
 from minilib.infer.model import Graph, ModelError
+from minilib.infer.plan import Plan
+from minilib.infer.profile import profile
 from minilib.infer.pulse import Pulse
 
 PASSES = ("load", "analyse", "declutter", "optimise")
@@ -133,8 +135,10 @@ def dump(options: argparse.Namespace) -> int:
     graph = model.graph
     rows: list[dict[str, Any]] = []
     if options.cost or options.profile:
-        profile = import_module("minilib.infer.profile").profile
-        rows = profile(graph, list(arrays(model, None).values()) if options.profile else None)
+        if not graph.facts:
+            raise ModelError("costs are told of a model that is analysed: --pass analyse, or further")
+        given = every(graph, model) if options.profile else {}
+        rows = profile(graph, [given[name] for name in graph.inputs] if given else None)
     if options.json:
         print(json.dumps(described(model, rows), indent=1))
         return 0
@@ -149,11 +153,21 @@ def dump(options: argparse.Namespace) -> int:
     for name in model.property_keys():
         print(f"{name}: {model.property(name).to_numpy()}")
     for row in rows:
-        print("  ".join(f"{key} {value}" for key, value in row.items()))
+        seconds = f"{row['seconds'] * 1e6:12.1f} us" if "seconds" in row else ""
+        print(f"{row['op']:20} {row['result']!s:16} {row['cost']!s:>12} FMA{seconds}")
     if options.stage == "optimise":
-        program = import_module("minilib.infer.plan").Plan(graph).program()
-        print(getattr(program, "source", program))
+        plan = Plan(graph)
+        plan.run(list(every(graph, model).values()))
+        print(plan.program.source)
     return 0
+
+
+def every(graph: Graph, model: Any) -> dict[str, Any]:
+    """Arrays for all inputs in order, those that a state keeps among them."""
+    given, rng = arrays(model, None), np.random.default_rng(0)
+    return {
+        name: given[name] if name in given else drawn(name, fact, rng) for name, fact in graph.inputs.items()
+    }
 
 
 def described(model: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

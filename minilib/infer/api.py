@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -179,20 +179,20 @@ class Model(_Named):
 
     def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
         """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
-        return Runnable(self.graph, self.memory, most_bytes)
+        return Runnable(self.graph, most_bytes, self.memory)
 
 
 class Runnable(_Named):
     """A model that runs."""
 
-    def __init__(self, graph: Graph, memory: Memory | None = None, most_bytes: int = MOST_BYTES) -> None:
-        self.graph, self.memory, self.plan = graph, memory or Memory(), Plan(graph, most_bytes)
+    def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES, memory: Memory | None = None) -> None:
+        self.graph, self.plan, self.memory = graph, Plan(graph, most_bytes), memory or Memory()
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
         if self.memory.kept:
             return self.spawn_state().run(inputs)
-        return [Tensor(array) for array in self.plan.run(_arrays(inputs, self.graph.inputs))]
+        return [Tensor(array) for array in self.plan.run(arrays_of(self.graph, inputs))]
 
     def spawn_state(
         self, carry: Mapping[str, str] | None = None, symbols: Mapping[str, int] | None = None
@@ -203,8 +203,7 @@ class Runnable(_Named):
         large as their fact says where `symbols` are these numbers. They are neither given nor returned.
         """
         kept = {**self.memory.kept, **carried(self.graph, carry or {}, symbols or {})}
-        memory = Memory(kept, self.memory.stream)
-        return RunnableState(State(self.graph, self.plan.run, memory))
+        return RunnableState(State(self.graph, self.plan.run, Memory(kept, self.memory.stream)))
 
 
 @dataclass(frozen=True)
@@ -215,21 +214,22 @@ class RunnableState:
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
-        return [Tensor(array) for array in self.state.run(_arrays(inputs))]
+        return [Tensor(array) for array in self.state.run(arrays_of(self.state.seen, inputs))]
 
     def finish(self, inputs: Sequence[Any] | None = None) -> list[Tensor]:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
-        return [Tensor(array) for array in self.state.finish(None if inputs is None else _arrays(inputs))]
+        arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
+        return [Tensor(array) for array in self.state.finish(arrays)]
 
 
-def _arrays(inputs: Sequence[Any], names: Iterable[str] = ()) -> list[Any]:
+def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """The inputs as arrays. Raises ModelError for what is no list of arrays."""
     if not isinstance(inputs, list | tuple):
         raise ModelError(
             f"run takes a list with an array for each input: run([x]), and not {type(inputs).__name__}"
         )
     arrays = []
-    for name, one in zip([*names, *[""] * len(inputs)], inputs):
+    for name, one in zip([*graph.inputs, *[""] * len(inputs)], inputs):
         try:
             arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
         except ValueError:

@@ -377,7 +377,7 @@ def mixed_axes(node: Node, i: int, rank: int, numbers: Callable[[int], list[Any]
         return {told.get("axis", 0) % rank}
     if op == "Gather":
         return {told.get("axis", 0) % rank} if i == 0 else set()
-    if op == "MatMul":
+    if op in ("MatMul", "Linear") and i < 2:
         return {rank - 1} if i == 0 or rank == 1 else {rank - 2}
     if op == "Gemm":
         return [{0 if told.get("transA") else 1}, {1 if told.get("transB") else 0}, set[int]()][i]

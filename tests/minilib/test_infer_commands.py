@@ -115,3 +115,17 @@ def test_it_is_a_command(path: str) -> None:
         [sys.executable, "-m", "minilib.infer", path, "dump"], capture_output=True, text=True, check=True
     )
     assert "Conv" in made.stdout
+
+
+def test_dump_tells_costs_times_and_the_program(path: str, capsys: Any) -> None:
+    assert main([path, "dump", "--cost"]) == 0
+    told = capsys.readouterr().out
+    assert "3*S FMA" in told and " us" not in told
+    assert main([path, "--pulse", "4", "dump", "--profile", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["profile"]
+    assert [(row["op"], row["cost"]) for row in rows if row["op"] == "Conv"] == [("Conv", 12)]
+    assert all(row["seconds"] > 0 for row in rows)
+    assert main([path, "-i", "1,1,9,f32", "--pass", "optimise", "dump"]) == 0
+    assert "def " in capsys.readouterr().out
+    assert main([path, "--pass", "load", "dump", "--cost"]) == 2
+    assert "of a model that is analysed" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from minilib.gpt import CausalSelfAttention, GPTConfig
 from minilib.infer.facts import Fact, parse_fact
 from minilib.infer.model import Graph, Node, analyse, evaluate
 from minilib.mamba import MambaBlock, MambaConfig
+from minilib.reference import PulsedConv1d
 
 FLOAT = np.float32
 
@@ -401,3 +402,23 @@ def test_wrong_pulses_and_streams_are_told_in_one_line() -> None:
         state.run(5)  # type: ignore[arg-type]
     with pytest.raises(tract.ModelError, match="only a model in pulses has an end"):
         typed(conv()).into_runnable().spawn_state().finish()
+
+
+@pytest.mark.parametrize("told", [{"padding": (2, 1)}, {"stride": 2, "dilation": 2, "padding": (3, 1)}])
+def test_the_convolution_in_pulses_of_10_15_is_as_late_as_ours(told: Any) -> None:
+    """Written by hand in the exercise, made by the transform here: the same frames in the same runs."""
+    rng = np.random.default_rng(0)
+    w, b, x = rng.normal(size=(2, 3, 4)), rng.normal(size=2), rng.normal(size=(3, 24))
+    stride, dilation = told.get("stride", 1), told.get("dilation", 1)
+    attributes = {"pads": list(told["padding"]), "strides": [stride], "dilations": [dilation]}
+    model = typed(
+        graph_of([Node("Conv", ["x", "w", "b"], ["y"], attributes)], {"w": w, "b": b}, {"x": "1,3,S,f64"})
+    )
+    model.transform(tract.Pulse(6))
+    state, simple = model.into_runnable().spawn_state(), PulsedConv1d(w, b, **told)
+    assert model.property("pulse.delay").to_numpy().tolist() == [simple.delay]
+    for i in range(0, 24, 6):
+        (y,), expected = state.run([x[None, :, i : i + 6]]), simple.run(x[:, i : i + 6])
+        late = max(simple.delay - i // stride, 0)  # what comes before frame 0 is nobody's
+        assert np.allclose(y.to_numpy()[0, :, late:], expected[:, late:])
+    assert np.allclose(state.finish()[0].to_numpy()[0], simple.finish(x[:, :0]))
