@@ -34,6 +34,7 @@ from coursekit.pictures.kernels import (
     draw_warps,
     table_of,
 )
+from coursekit.pictures.losses import draw_pulls
 from coursekit.pictures.mamba import (
     draw_copied,
     draw_first_losses,
@@ -60,7 +61,6 @@ from coursekit.pictures.networks import (
     draw_modules,
     draw_norms,
     draw_outputs,
-    draw_pieces,
     draw_reasons,
     draw_signals,
 )
