@@ -52,6 +52,7 @@ from coursekit.pictures.kernels import (
     draw_warps,
     table_of,
 )
+from coursekit.pictures.losses import draw_pulls
 from coursekit.pictures.mamba import (
     draw_copied,
     draw_first_losses,
@@ -78,7 +79,6 @@ from coursekit.pictures.networks import (
     draw_modules,
     draw_norms,
     draw_outputs,
-    draw_pieces,
     draw_reasons,
     draw_signals,
 )

@@ -8,19 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from coursekit.pictures.plots import BLUE, show_plot
+from coursekit.pictures.plots import BLUE
 from minilib.draw import Picture, draw_boxes
-
-
-def draw_pieces(lengths: Sequence[int], nanoseconds: Sequence[float], chosen: int) -> None:
-    """The time per number over the length of the pieces that an array is cut into."""
-    plt.figure(figsize=(6, 2.8))
-    plt.loglog(lengths, nanoseconds, "o-", base=2)
-    plt.yscale("log", base=10)
-    plt.yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
-    plt.minorticks_off()
-    plt.axvline(chosen, color="black", ls=":", label="CHUNK, the library's choice")
-    show_plot("numbers in a piece", "nanoseconds a number")
 
 
 def draw_norms() -> None:

@@ -12,4 +12,5 @@ from coursekit.turns.arrays import (
     judge_walk,
 )
 from coursekit.turns.engine import judge_engine
+from coursekit.turns.losses import judge_both_ways
 from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope

@@ -1,7 +1,6 @@
 """Losses: how far scores and numbers are from their targets.
 
-Taught in chapters/03a_losses.ipynb and solutions/03a_losses.ipynb: what they export is edited there, then
-`make promote`.
+Taught in chapters/03a_losses.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

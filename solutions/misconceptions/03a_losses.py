@@ -201,76 +201,6 @@ class Softplus(Function):
         (y,) = self.saved
         return grad * np.where(y > self.threshold, 1, logistic(y))
 
-# %% exercise=3.5 hint="Your mean divides by all targets. Those that are ignored do not count: divide by how many are left."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.mean() if reduction == "mean" else losses.sum()
-
-# %% exercise=3.5 hint="A weighted mean divides by the sum of the weights that were used, not by how many targets there are."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    kept = target != ignore_index
-    at = where(kept, target, 0)
-    share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-    losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() / kept.sum().to(input.dtype) if reduction == "mean" else losses.sum()
-
-# %% exercise=3.5 hint="The loss is minus the number at the target: your sign is the other way round, and learning would make the target less likely."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--     losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-+     losses = where(kept, input.gather(1, at.unsqueeze(1)).squeeze(1) * share, 0.0)
-
-# %% exercise=3.5 hint="An ignored target still counts as class 0, which you picked in its place. Its loss is 0, and so is its weight."
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    at = where(target != ignore_index, target, 0)
-    share = where(at == at, 1.0, 0.0).to(input.dtype) if weight is None else weight[at]
-    losses = -input.gather(1, at.unsqueeze(1)).squeeze(1) * share
-    if reduction == "none":
-        return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
-
-# %% exercise=3.5 hint="The mean divides by the weights of the ignored targets, too. They do not count: put 0 in their place."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-+     share = kept.to(input.dtype) if weight is None else weight[at]
-
-# %% exercise=3.5 hint="The sum is not divided by anything: only the mean is."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--     return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
-+     return losses.sum() / share.sum()
-
-# %% exercise=3.5 hint="You do not look at weight. With one, each loss is multiplied by the weight of its target's class."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--     share = kept.to(input.dtype) if weight is None else where(kept, weight[at], 0.0)
-+     share = kept.to(input.dtype)
-
-# %% exercise=3.5 hint="With \"none\" an ignored target still has a loss. It is 0."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--         return losses
-+         return -input.gather(1, at.unsqueeze(1)).squeeze(1) * (1.0 if weight is None else weight[at])
-
-# %% exercise=3.5 hint="The number to be ignored is not always -100: it is ignore_index."
--     _check_targets(input, target, weight, ignore_index, reduction)
--     kept = target != ignore_index
-+     kept = target != -100
-
-# %% exercise=3.5 hint="Where an ignored row holds minus infinity, you multiply it by 0, and that is nan. Put 0 in its place with where."
--     _check_targets(input, target, weight, ignore_index, reduction)
-
--     losses = where(kept, -input.gather(1, at.unsqueeze(1)).squeeze(1), 0.0) * share
-+     losses = -input.gather(1, at.unsqueeze(1)).squeeze(1) * share
-
 # %% exercise=3.6 hint="The mean was right, and momentum is used as it should be. Look at what the variance of a batch divides by."
 def track_mended(running_mean, running_var, x, momentum=0.1):
     mean, var = x.mean(0), x.var(0)
@@ -565,3 +495,31 @@ def online_logsumexp(pieces):
           if largest > -math.inf:
 -             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
 +             total = total * float(np.exp(np.float64(top - largest))) + float(np.exp(piece - largest).sum())
+
+# %% exercise=3.36 hint="exp of a large score is infinite. Subtract the largest score of each row first: no probability changes."
+-     shifted = x - x.max(axis=1, keepdims=True)
++     shifted = x
+
+# %% exercise=3.36 hint="You take the logarithm of a probability, which may be 0. Take it on paper first: log-sum-exp minus the score of the target."
+-     losses = np.log(sums[:, 0]) - shifted[rows, at]
++     losses = -np.log((exps / sums)[rows, at])
+
+# %% exercise=3.36 hint="The mean is over the rows that count. You divide by all of them, the missing ones too."
+-     count = max(int(there.sum()), 1)
++     count = max(len(target), 1)
+
+# %% exercise=3.36 hint="The loss is right. Its gradient is that of the sum: the gradient of a mean is divided by the count as well."
+-     dx *= (there / count)[:, None]
++     dx *= there[:, None]
+
+# %% exercise=3.36 hint="A row whose target is missing has no loss, so nothing comes back to it: its gradient is 0."
+-     dx *= (there / count)[:, None]
++     dx /= count
+
+# %% exercise=3.36 hint="The gradient is p minus one-hot, and you have it the other way round: this one climbs."
+-     dx *= (there / count)[:, None]
++     dx *= -(there / count)[:, None]
+
+# %% exercise=3.36 hint="Where no target counts at all, you divide by 0. Let the count be at least 1."
+-     count = max(int(there.sum()), 1)
++     count = int(there.sum())
