@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solutions",
         type=Path,
         metavar="DIR",
-        help="your own variants instead of the course's solutions/: their tests stay secret, so pages tell less",
+        help="your own variants instead of the course's solutions/; pages keep their tests secret",
     )
     parser.add_argument("--seed", type=_seed, help="repeat a run; fresh each time otherwise")
     parser.add_argument(

@@ -30,6 +30,13 @@ def of_kernels(
     pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, *, own: bool = True
 ) -> str | None:
     """The sentence on a kernel, of its launches beside the reference's (right, shown)."""
+    said = _of_launches(pairs, answer, reference, own)
+    return f"{said[0].upper()}{said[1:]}." if said else None
+
+
+def _of_launches(
+    pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, own: bool
+) -> str | None:
     shown = [both for right, cell in pairs for both in _launches(right, cell)]
     wrong = [(want, have) for want, have in shown if _is_wrong(want, have)]
     if not wrong:

@@ -155,11 +155,11 @@ ERRORS = [
     ),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
-        "CompileError: k.cu:1:7: error: expected a '('",
+        "CompileError: k.cu:2:7: error: expected a '('",
         "%%cuda k\nfor i in range(n) {",
         "for (int i = 0; i < n; i++)",
     ),
-    ("CompileError: k.cu:1:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
+    ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
 
