@@ -46,7 +46,8 @@ class Answer:
         )
 
     def line_with(self, pattern: str) -> str:
-        found = (line.strip() for line in self.lines if re.search(pattern, line.partition("#")[0]))
+        code = (line.partition("#")[0].strip() for line in self.lines)
+        found = (line for line in code if re.search(pattern, line))
         return next((line for line in found if len(line) < 90), "")
 
     def code(self, number: int) -> str:

@@ -124,6 +124,22 @@ def test_of_10000_random_wrong_answers_none_is_told_a_reason() -> None:
     assert sum(map(bool, told)) < 200, "places are told seldom"
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        7,
+        {"odd": 1},
+        {"array": [], "shape": [2], "dtype": "x"},
+        {"list": [{"float": "x"}]},
+        {"int": "1" * 400},
+    ],
+)
+def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
+    for want in (X, [X, 1.5], 2.5, "text", np.zeros((1,) * 9)):
+        have = CellRun("t-hidden", "1.1", "ok", (Probe("a", forged),))
+        assert isinstance(diagnosis(pairs_of(cell([("a", want)]), have)) or "", str)
+
+
 ERRORS = [
     (
         "TypeError: unsupported operand type(s) for ^: 'float' and 'int'",
