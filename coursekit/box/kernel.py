@@ -213,6 +213,7 @@ class State:
         self.folder = os.getcwd()
         self.tasks = tasks()
         self.answers: ModuleType | None = None
+        self.rebound: list[str] = []
         self.guard.alarm, self.guard.functions_changed = "", False
         self.seed(0)
 
@@ -283,7 +284,7 @@ class State:
         set_options(**options)
         sys.setrecursionlimit(self.limits[0])
         sys.setswitchinterval(self.limits[1])
-        self.answers = None
+        self.answers, self.rebound = None, []
         self.back_to_set_up()
         self.seed(0)
 
@@ -306,6 +307,10 @@ class State:
         `binds` are the names that the test binds.
         """
         self.take_back(self.kept)
+        for name in self.rebound:  # by a test before this one, which an error kept from putting it back
+            if name in self.names and self.shell.user_module is not self.answers:
+                self.shell.user_ns[name] = self.names[name]
+        self.rebound = [name for name in binds if name not in about]
         if self.answers:
             space = vars(self.answers)
             own = {name: value for name, value in space.items() if self.begun.get(name, space) is not value}

@@ -218,7 +218,7 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
     for relation in RELATIONS:
         try:
             words = _agreed(map(relation, wrong))
-        except (ValueError, IndexError, OverflowError, MemoryError):
+        except (ValueError, IndexError, TypeError, OverflowError, MemoryError):
             continue
         if words and (bits >= ENOUGH * (2 if alone else 1) or relation is zeros):
             return words

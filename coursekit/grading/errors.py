@@ -24,7 +24,7 @@ class Answer:
     def __init__(self, source: str) -> None:
         self.cuda = bool(notebooks.cuda_line(source)) or "__global__" in source
         self.source = notebooks.cuda_text(source) if self.cuda else source
-        self.lines = self.source.splitlines()
+        self.lines = [""] * self.cuda + self.source.splitlines()  # `%%cuda NAME` is the compiler's line 1
         try:
             plain = "\n".join(line for line in self.lines if not line.lstrip().startswith(("%", "!")))
             self.tree: ast.AST = ast.parse(textwrap.dedent(plain)) if not self.cuda else ast.Module([], [])
@@ -46,7 +46,8 @@ class Answer:
         )
 
     def line_with(self, pattern: str) -> str:
-        found = (line.strip() for line in self.lines if re.search(pattern, line.partition("#")[0]))
+        code = (line.partition("#")[0].strip() for line in self.lines)
+        found = (line for line in code if re.search(pattern, line))
         return next((line for line in found if len(line) < 90), "")
 
     def code(self, number: int) -> str:

@@ -59,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "later runs into the same --out read it again",
     )
     parser.add_argument(
-        "--solutions", type=Path, metavar="DIR", help="your own variants instead of the course's solutions/"
+        "--solutions",
+        type=Path,
+        metavar="DIR",
+        help="your own variants instead of the course's solutions/; pages keep their tests secret",
     )
     parser.add_argument("--seed", type=_seed, help="repeat a run; fresh each time otherwise")
     parser.add_argument(

@@ -46,7 +46,7 @@ def difference(expected: Any, got: Any, tolerance: float, *, own: bool = False) 
     if found:
         return found if own else without_data(found)
     return (
-        _outputs(wanted, shown, got["arrays"], tolerance, own)
+        _outputs(wanted, shown, got, tolerance, own)
         or _work(expected["work"], got["work"], own)
         or _counts(expected["counts"], got["counts"], own)
     )
@@ -83,14 +83,17 @@ def _finding(expected: Any, got: Any) -> str | None:
     )
 
 
-def _outputs(expected: Any, got: Any, names: Any, tolerance: float, own: bool) -> str | None:
+def _outputs(expected: Any, got: Any, about: Any, tolerance: float, own: bool) -> str | None:
+    names = about["arrays"]
+    touched = about.get("touched") or [None] * len(names)
     for schedule, run in got.items():
         if "fault" in run or schedule not in expected:
             continue
         wanted = expected[schedule]["outputs"]
-        for name, want, have in zip(names, wanted, run["outputs"], strict=True):
+        for name, places, want, have in zip(names, touched, wanted, run["outputs"], strict=True):
             message = _array(name, want, have, tolerance, own)
             if message:
+                message = "nothing was written to it" if places and not places[2] else message
                 return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 

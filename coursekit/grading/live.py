@@ -51,6 +51,8 @@ NO_SOLUTIONS = (
 
 IDLE_SECONDS = 600  # it holds 100 to 200 MB
 
+PLACES = ("Right in", "Only", "Wrong only")  # how a diagnosis begins that names places alone
+
 UNSOLVED = {"unsolved": True, "goes_on": False}
 
 _EMPTY = re.compile(rf"\{{\s*{re.escape(CUDA_STUB)}\s*\}}")  # the body of a kernel
@@ -103,6 +105,8 @@ class Live:
         if not self.chapter.visible:
             for exercise in self.chapter.exercises:
                 self.measure(exercise)
+                yield
+                self.inputs(exercise)
                 yield
             for one in self.misconceptions:
                 self.shown(one)
@@ -204,7 +208,9 @@ def in_words(result: ExerciseResult) -> str:
     """The lines below an answer."""
     points = f"{number(result.points)} of {number(result.exercise.points)} points"
     verdict = "passed" if result.passed else "is not right yet"
-    said = f"Hint: {result.explained}" if result.explained and not result.passed else ""
+    said = "" if result.passed else result.explained
+    if said and not said.startswith(PLACES):
+        said = f"Hint: {said}"
     quoted = f"This cell says: {result.quoted}" if result.quoted else ""
     lines = [f"{result.exercise.number} {verdict}: {points}", said, quoted, *result.messages, result.note]
     return "\n".join(filter(None, lines))

@@ -175,8 +175,8 @@ def moved(p: Pair) -> str | None:
 
 
 def _turns(ndim: int) -> Iterator[tuple[int, ...]]:
-    plain_order = tuple(range(ndim))
-    return (axes for axes in itertools.permutations(plain_order) if axes != plain_order and ndim <= 4)
+    as_it_is = tuple(range(ndim if ndim <= 4 else 0))
+    return (axes for axes in itertools.permutations(as_it_is) if axes != as_it_is)
 
 
 def _along(axis: int, ndim: int) -> str:

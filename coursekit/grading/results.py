@@ -187,7 +187,8 @@ class Measure:
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""
         said = explained(stopped.error, answer)
-        names = [probe.name for probe in self.reference[stopped.grade_id].probes]
+        right = self.reference.get(stopped.grade_id)
+        names = [probe.name for probe in right.probes] if right else []
         case = names[len(stopped.probes)] if 0 < len(stopped.probes) < len(names) else ""
         return f"In `{case}`: {said}" if said and case and self.own else said
 

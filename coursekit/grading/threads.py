@@ -30,6 +30,16 @@ def of_kernels(
     pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, *, own: bool = True
 ) -> str | None:
     """The sentence on a kernel, of its launches beside the reference's (right, shown)."""
+    try:
+        said = _of_launches(pairs, answer, reference, own)
+    except (KeyError, IndexError, TypeError, ValueError):  # a run that was stopped shows less
+        return None
+    return f"{said[0].upper()}{said[1:]}." if said else None
+
+
+def _of_launches(
+    pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, own: bool
+) -> str | None:
     shown = [both for right, cell in pairs for both in _launches(right, cell)]
     wrong = [(want, have) for want, have in shown if _is_wrong(want, have)]
     if not wrong:
@@ -109,6 +119,8 @@ def absent(answer: str, reference: str) -> str | None:
 def counted(want: Any, have: Any, *, own: bool) -> str | None:
     """The first count that is too high or too low, in words."""
     for total, (value, which, slack) in want["counts"].items():
+        if total not in have["counts"]:
+            continue
         limit, count = launches.value_of(value), launches.value_of(have["counts"][total][0])
         if which == "at most" and count > limit * slack and total in COUNTS:
             words = COUNTS[total]

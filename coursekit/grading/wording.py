@@ -25,6 +25,7 @@ FEW = 16  # numbers of the reference's own that a judge may quote
 SENTENCES = 128  # of one form that the words of an answer can make, or they are not told
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+_TWICE = re.compile(r"\babout (about|less|more|fewer|…)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -50,7 +51,7 @@ def count(value: float) -> str:
     if value == int(value) and (0 <= value <= EXACT or (int(value).bit_count() == 1 and value > 0)):
         return f"{int(value):,}"
     if value < EXACT:
-        return "less than 0" if value < 0 else f"about {round(value)}"
+        return "less than 0" if value < 0 else f"about {round(value)}" if value >= 0.5 else "less than 1"
     return f"about {_rounded(value):,}"
 
 
@@ -79,9 +80,9 @@ def quiet(text: str, ours: Iterable[float], words: Callable[[str], bool] | None 
         value = _value(found[0])
         if value in known:
             return found[0]
-        return beside(value, others) if next(told, False) else "some"
+        return beside(value, others) if next(told, False) else "…"
 
-    return _NUMBER.sub(instead, text)
+    return _TWICE.sub(r"\1", _NUMBER.sub(instead, text))
 
 
 def _value(text: str) -> float:

@@ -124,6 +124,22 @@ def test_of_10000_random_wrong_answers_none_is_told_a_reason() -> None:
     assert sum(map(bool, told)) < 200, "places are told seldom"
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        7,
+        {"odd": 1},
+        {"array": [], "shape": [2], "dtype": "x"},
+        {"list": [{"float": "x"}]},
+        {"int": "1" * 400},
+    ],
+)
+def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
+    for want in (X, [X, 1.5], 2.5, "text", np.zeros((1,) * 9)):
+        have = CellRun("t-hidden", "1.1", "ok", (Probe("a", forged),))
+        assert isinstance(diagnosis(pairs_of(cell([("a", want)]), have)) or "", str)
+
+
 ERRORS = [
     (
         "TypeError: unsupported operand type(s) for ^: 'float' and 'int'",
@@ -155,11 +171,11 @@ ERRORS = [
     ),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
-        "CompileError: k.cu:1:7: error: expected a '('",
+        "CompileError: k.cu:2:7: error: expected a '('",
         "%%cuda k\nfor i in range(n) {",
         "for (int i = 0; i < n; i++)",
     ),
-    ("CompileError: k.cu:1:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
+    ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
 
