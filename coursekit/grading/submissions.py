@@ -46,7 +46,7 @@ class RawCell:
 
     @property
     def key(self) -> str | None:
-        """The exercise ("1.4") or "helpers" that the first line names, or one below it, if all are comments."""
+        """The exercise ("1.4") or "helpers" that the first line names, or a comment right below it."""
         found = next(filter(None, map(_EXERCISE.match, first_comments(self.source))), None)
         return (found[1] or found[2]) if found else None
 
