@@ -15,7 +15,7 @@ from coursekit.notebooks import cuda_line
 CHAPTERS = sorted(COURSE.solutions.glob("*.ipynb"))
 GROWS = {"append", "extend", "add", "update", "insert", "setdefault", "clear", "pop"}
 
-# What is filled, and is no count: what a module or a function has, and outputs that an answer's own hooks saw.
+# What is filled, and is no count: what a module or a function has, outputs that an answer's own hooks saw.
 ALLOWED: dict[str, set[str]] = {
     "2.11": {"saved"},
     "2.15": {"data"},
