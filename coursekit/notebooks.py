@@ -176,15 +176,18 @@ def cuda_text(source: str) -> str:
     return source.lstrip().partition("\n")[2] if cuda_line(source) else source
 
 
-def first_line(source: str) -> str:
-    """The first line of a cell, after `%%cuda` and other magics."""
-    lines = (line.strip() for line in cuda_text(source).split("\n"))
-    return next((line for line in lines if line and not line.startswith(("%", "!"))), "")
+def first_comments(source: str) -> Iterator[str]:
+    """The comments that a cell begins with, after `%%cuda` and other magics: each a line."""
+    for line in cuda_text(source).split("\n"):
+        if (text := line.strip()) and not text.startswith(("%", "!")):
+            if not text.startswith(("#", "//")):
+                return
+            yield text
 
 
 def exercise_of(source: str) -> str | None:
-    """The number of the exercise that the first line of a cell names."""
-    found = _EXERCISE.match(first_line(source))
+    """The number of the exercise that the first line of a cell names, or a comment right below it."""
+    found = next(filter(None, map(_EXERCISE.match, first_comments(source))), None)
     return found[1] if found else None
 
 

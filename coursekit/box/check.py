@@ -24,7 +24,9 @@ IN_BOX = "COURSEKIT_BOX"  # in the environment of kernels that grade
 
 NOTHING_RAN = "The cells above have not run yet: menu Run, Run All Above Selected Cell, then this cell again."
 
-_ANSWER = re.compile(r"(?:\s*[%!][^\n]*\n)*\s*(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*(?:\n|$)")
+_ANSWER = re.compile(
+    r"(?:\s*(?:[%!#]|//)[^\n]*\n)*?\s*(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*(?:\n|$)"
+)
 
 
 class Unsolved(BaseException):

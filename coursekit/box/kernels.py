@@ -1,6 +1,7 @@
 """What hidden tests call to show what a CUDA kernel does, in each schedule, and what its report counts.
 
-Runs in the grader's box, in a kernel process where no student's Python has run. Knows `warplens` alone.
+Runs in the grader's box; `probe_kernel` in a kernel process where no student's Python has run. Knows
+`warplens` and NumPy alone.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
-from coursekit.box.probe import encode, show
-from warplens import KernelFault, LongThread, cp, profile, simulate
+from coursekit.box.probe import encode, series, show
+
+with suppress(ImportError):  # in a box where the tool would give the answer it is not there
+    from warplens import KernelFault, LongThread, cp, profile, simulate
 
 STOPPED = "stopped"  # the fault of a loop that was cut off
 FEW = 4  # numbers of an array that a launch may leave as they were and be right
@@ -85,6 +89,42 @@ def probe_kernel(
         "counts": {total: [encode(getattr(report, total)), which, slack] for total, which in limits},
     }
     show(name, {"kernel": shown}, tolerance, f"{name}: {'ok' if report.ok else 'has findings'}")
+
+
+@contextmanager
+def launched(name: str) -> Iterator[None]:
+    """Show, as a series under `name`, each launch in the block, whoever asks for it, when it is made.
+
+    Of each: the kernel's name, grid, block, and the whole numbers among its arguments; the bytes that it
+    moves, the most of one thread, and whether it has a finding; and all arrays that it wrote, packed.
+    """
+    from warplens import kernel, simulation
+
+    layers = kernel, simulation
+    ran, recorded = simulation.run, simulation.recorded
+    with series(name) as told:
+
+        def tell(kernel: Any, where: str, grid: Any, block: Any, args: Any, *others: Any) -> Any:
+            report = recorded(kernel, where, grid, block, args, others[0], MAX_STEPS, None, None)
+            numbers = [int(one) for one in args if isinstance(one, int | np.integer)]
+            written = [one for one in _outputs(args, report.outputs) if one]
+            most = int(report.bytes_by_thread.max())
+            counts = report.bytes_moved, most, int(not report.ok)
+            sizes = [np.atleast_1d(each).tolist() for each in (grid, block)]
+            told([kernel.name, *sizes, numbers, *counts, written])
+            return report
+
+        def run(*launch: Any) -> None:
+            tell(*launch)
+            ran(*launch)
+
+        for layer in layers:
+            layer.run, layer.recorded = run, tell  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            for layer in layers:
+                layer.run, layer.recorded = ran, recorded  # type: ignore[attr-defined]
 
 
 def _run(

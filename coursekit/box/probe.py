@@ -8,12 +8,14 @@ from __future__ import annotations
 import gc
 import math
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 MIME = "application/vnd.coursekit.probe+json"
-LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has
+LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has ...
+FEW = 16 * LARGE  # ... unless there are more of them than that
 
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
 MANY = 4000  # numbers of one array that are noted
@@ -72,6 +74,33 @@ def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
     display({**data, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
 
 
+@contextmanager
+def series(name: str, *, tolerance: float = 1e-9) -> Iterator[Callable[[Any], None]]:
+    """Show, under `name`, a list whose items come one by one: what is counted is shown when it happens.
+
+    `with series("passes") as told:` gives a function that shows what it is told at once. Nothing is collected
+    where an answer could mend it; each item has its number, and the end says how many there were, so that one
+    that was kept from being shown is missed. Call it in the innermost layer, from a function that copies of
+    the object share: the more an answer asks, the more is shown.
+    """
+    from IPython.display import display
+
+    as_data, said = encode, 0
+
+    def part(value: Any, last: bool = False) -> None:
+        data = {"name": name, "value": value, "tolerance": tolerance, "place": said, "last": last}
+        display({MIME: data, "text/plain": f"{name}, {said}"}, raw=True)  # type: ignore[no-untyped-call]
+
+    def told(value: Any) -> None:
+        nonlocal said
+        said += 1
+        part(as_data(value))
+
+    part(None)
+    yield told
+    part(None, last=True)
+
+
 def leaf(array: Any) -> Any:
     """What a `Function` sees of an input where there is no engine: an array that wants a gradient."""
     about = {name: getattr(array, name) for name in ("shape", "dtype", "ndim")}
@@ -110,8 +139,12 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
         tracemalloc.stop()
 
 
-def most(action: Callable[[], Result]) -> tuple[Result, int]:
-    """What `action()` returns, and the most bytes that lived at a time while it ran, beside those before."""
+def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
+    """What `action()` returns, and the most bytes that lived at a time while it ran, beside those before.
+
+    But at least `floor`, which is reached before it begins: let it be what the judge allows, and whoever
+    begins the measurement anew, so that less is measured, is told so.
+    """
     gc.collect()
     tracemalloc.stop()
     tracemalloc.start()
@@ -119,16 +152,21 @@ def most(action: Callable[[], Result]) -> tuple[Result, int]:
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
+        bytearray(floor)
+        reached = tracemalloc.get_traced_memory()[1]
         result = action()
-        if tracemalloc.get_object_traceback(witness) is None:
+        peak = tracemalloc.get_traced_memory()[1]
+        if tracemalloc.get_object_traceback(witness) is None or peak < reached:
             raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
-        return result, tracemalloc.get_traced_memory()[1] - before
+        return result, peak - before
     finally:
         tracemalloc.stop()
 
 
 def _live_bytes() -> int:
-    return sum(trace.size for trace in tracemalloc.take_snapshot().traces if trace.size >= LARGE)
+    sizes = [trace.size for trace in tracemalloc.take_snapshot().traces]
+    small = sum(size for size in sizes if size < LARGE)
+    return sum(size for size in sizes if size >= LARGE) + (small if small > FEW else 0)
 
 
 def noting(rng: Any) -> Any:

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from coursekit import given, notebooks
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.grading.borrowed import ADDED, Loan, loan, without_magics
+from coursekit.grading.borrowed import ADDED, Loan, loan, names_of, without_magics
 from coursekit.notebooks import Cell
 
 FUTURE = "from __future__ import annotations"
@@ -29,6 +29,7 @@ HELPERS = "helpers"  # the key of the answer cell of zero points
 _HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.MULTILINE)
 _NUMBER = re.compile(r"^(chapter\s+)?\d+[a-z]?\b[\s.:\u00b7\u2013\u2014-]*|:\s*exercises$", re.IGNORECASE)
 _TIER = re.compile(r"\s*\([^()]*\)$")
+_NAMED = re.compile(r"%%cuda\s+(\w+)")
 _MARKER = re.compile(r"\s*#[#\s]*(?:NBVAL_|PYTEST_VALIDATE_)")
 
 
@@ -169,6 +170,36 @@ class Chapter:
         """The instructor's answers."""
         answers = {exercise.number: exercise.reference for exercise in self.exercises}
         return answers | ({HELPERS: self.helpers} if self.helpers is not None else {})
+
+
+def adopted(
+    chapter: Chapter, answers: Mapping[str, str], added: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """The answers, and where a stub was left alone the last of the `added` cells that defines what it does.
+
+    In the reader's notebook that cell took the stub's place.
+    """
+    made, beside = dict(answers), list(added)
+    for exercise in chapter.exercises:
+        if exercise.left_alone(made.get(exercise.number)):
+            fitting = [source for source in beside if _stands_for(source, exercise)]
+            if fitting:
+                made[exercise.number] = fitting[-1]
+                beside = [source for source in beside if source != fitting[-1]]
+    return made, beside
+
+
+def _stands_for(source: str, exercise: Exercise) -> bool:
+    """Whether a cell defines all that the stub of an exercise defines."""
+    line = notebooks.cuda_line(source)
+    if exercise.cuda or line:
+        return (
+            bool(exercise.cuda and line)
+            and _NAMED.findall(str(line))[:1] == _NAMED.findall(str(exercise.cuda))[:1]
+        )
+    stub, own = names_of(exercise.stub), names_of(source)
+    wanted, there = stub.bound | stub.members, own.bound | own.members
+    return bool(wanted) and wanted <= there
 
 
 def _words(answer: str) -> list[str]:

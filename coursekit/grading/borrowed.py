@@ -20,6 +20,16 @@ from dataclasses import dataclass, field
 LONGEST = 20_000  # characters of a cell: more could be too deep for Python's parser
 MOST = 100  # cells that are looked into
 
+OPERATORS = {  # the member that an operator calls
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.USub: "neg",
+}
+
 _GIVEN = {*vars(builtins), "get_ipython", "display", "exit", "quit", "In", "Out", "_", "__", "___"}
 _TIME = re.compile(r"(?m)^([ \t]*)%time[ \t]+(?=\S)")  # its statement stays
 _IDLE = "autoreload|capture|conda|config|load_ext|mamba|matplotlib|memit|pip|prun|reload_ext|time|timeit"
@@ -73,11 +83,19 @@ def _names(tree: ast.Module, table: symtable.SymbolTable) -> Names:
                 bound.add(one.get_name())
     nodes = list(ast.walk(tree))
     used = {(_base(one), one.attr) for one in nodes if isinstance(one, ast.Attribute)}
+    used |= {("", name) for one in nodes for name in _called(one)}
     modules = {name for one in nodes if isinstance(one, ast.Import) for name in _imported(one)}
     members = {member for one in nodes for member in _members(one)}
     return Names(
         frozenset(free - bound), frozenset(bound), frozenset(used), frozenset(modules), frozenset(members)
     )
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    """`__add__` and `__radd__` of a sum."""
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp) and type(node.op) in OPERATORS:
+        name = OPERATORS[type(node.op)]
+        yield from (f"__{name}__", f"__r{name}__")
 
 
 def _binds(one: symtable.Symbol) -> bool:

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ START_TIMEOUT = 60.0
 SEND_TIMEOUT = 5.0
 TICK = 0.05  # seconds between looks at the process
 DELIMITER = b"<IDS|MSG>"
+MALFORMED = "(malformed)"
 
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")  # another in each run
 _CELL_FILE = re.compile(r"\d+\.py, line (\d+)")  # the name that IPython gives a cell
@@ -193,6 +194,7 @@ class Conversation:
         self.shown = Shown()
         self.replied = self.idle = False
         self.bytes = self.messages = 0
+        self.open: dict[str, list[Any] | None] = {}  # series that have begun, None where one has ended
 
     @property
     def complete(self) -> bool:
@@ -217,7 +219,7 @@ class Conversation:
             if len(content) > MAX_PROBE:
                 self.shown.status = "flood"
             else:
-                self.shown.probes += as_probes(content)
+                self.show(content)
         elif kind == "error":
             self.fail(json.loads(content))
         elif kind == "status":
@@ -227,6 +229,29 @@ class Conversation:
             reply = json.loads(content)
             if reply["status"] != "ok":
                 self.fail(reply)
+
+    def show(self, content: bytes) -> None:
+        """Take up one value, or one of a series: its items become one list, in the place of its begin."""
+        for one in as_probes(content):
+            place = None if one.name == MALFORMED else placed(content)
+            if place is None:
+                self.shown.probes.append(one)
+            elif place == (0, False):
+                items: list[Any] = []
+                self.open[one.name] = None if one.name in self.open else items
+                self.shown.probes.append(replace(one, value={"list": items}))
+            else:
+                self.go_on(one, *place)
+
+    def go_on(self, one: Probe, place: int, last: bool) -> None:
+        """The next item of a series, or its end. One that is missing, or comes after the end, spoils all."""
+        items = self.open.get(one.name)
+        if items is None or place != len(items) + (not last):
+            self.shown.probes.append(Probe(MALFORMED, None))
+        elif last:
+            self.open[one.name] = None
+        else:
+            items.append(one.value)
 
     def fail(self, content: dict[str, Any]) -> None:
         if self.shown.status == "ok":
@@ -255,7 +280,16 @@ def as_probes(content: bytes) -> list[Probe]:
         json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
         return [Probe(name, value, float(tolerance))]
     except Exception:
-        return [Probe("(malformed)", None)]
+        return [Probe(MALFORMED, None)]
+
+
+def placed(content: bytes) -> tuple[int, bool] | None:
+    """The number of an item of a series, and whether it is the end; None of any other value."""
+    data = json.loads(content)["data"].get(MIME, {})
+    if not isinstance(data, dict) or "place" not in data:
+        return None
+    place = data["place"]
+    return (place if type(place) is int else -1), data.get("last") is True
 
 
 def too_deep(value: Any) -> bool:

@@ -28,7 +28,7 @@ from coursekit import light  # noqa: F401 (before anything else imports nbformat
 from coursekit.course import Course, find_course
 from coursekit.errors import CourseError
 from coursekit.grading import progress
-from coursekit.grading.assemble import Chapter, Exercise, assemble, load_for_learners
+from coursekit.grading.assemble import Chapter, Exercise, adopted, assemble, load_for_learners
 from coursekit.grading.beside import side_by_side
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import inputs_of, measured, misconceptions_of, mistaken, noted
@@ -117,6 +117,7 @@ class Live:
         exercise = self.exercises.get(asked)
         if exercise is None:
             return {"text": f"There is no exercise {asked} in this chapter: {', '.join(self.exercises)}."}
+        answers, added = adopted(self.chapter, answers, self.own(added))
         if exercise.left_alone(answers.get(asked)):
             return UNSOLVED
         if self.chapter.visible:
@@ -135,8 +136,7 @@ class Live:
     ) -> ExerciseResult:
         """The verdict on one answer; where it is wrong, `hints` runs the known mistakes too."""
         measure = self.measure(exercise)
-        cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
-        own = [source for source in added if _without_call(source) not in cells]
+        own = self.own(added)
         mine = Submission("you", "you", self.chapter.path.name, dict(answers), tuple(own))
         run = self.run(exercise, assemble(self.chapter, answers, own), measure=measure)
         result = measure.result(mine, run).exercises[0]
@@ -151,6 +151,11 @@ class Live:
             notebook = noted(assemble(self.chapter, self.chapter.reference()))
             self.drawn[exercise.number] = inputs_of(self.run(exercise, notebook))
         return self.drawn[exercise.number]
+
+    def own(self, added: Sequence[str]) -> list[str]:
+        """The reader's among the cells that are no answers."""
+        cells = {cell.source.strip() for cell in self.chapter.notebook.cells}
+        return [source for source in added if _without_call(source) not in cells]
 
     def measure(self, exercise: Exercise) -> Measure:
         if exercise.number not in self.measures:

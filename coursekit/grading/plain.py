@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,28 @@ def numbers(value: Any) -> np.ndarray[Any, Any]:
     if made.dtype.kind not in "iuf":
         raise ValueError("not numbers")
     return made
+
+
+def written(arrays: Any) -> list[np.ndarray[Any, Any]]:
+    """The numbers of each array of a list that `launched` in `box.kernels` has shown, as `plain` gives it.
+
+    Raises TypeError, KeyError or ValueError for what is not its form.
+    """
+    packed = [(base64.b64decode(one["packed"], validate=True), str(one["dtype"])) for one in arrays]
+    return [np.frombuffer(content, dtype).astype(np.float64) for content, dtype in packed]
+
+
+def among(
+    wanted: Iterable[np.ndarray[Any, Any]], made: Iterable[np.ndarray[Any, Any]], tolerance: float = 1e-5
+) -> bool:
+    """Whether each number that is wanted stands, in whatever order, among those that were made."""
+    found = np.sort(np.concatenate([np.zeros(0), *made]))
+    numbers = np.concatenate([np.zeros(0), *wanted])
+    if not len(found):
+        return not len(numbers)
+    after = np.searchsorted(found, numbers).clip(0, len(found) - 1)
+    away = np.minimum(abs(found[after] - numbers), abs(found[after - 1] - numbers))
+    return bool((away <= tolerance * (1 + abs(numbers))).all())
 
 
 def _array(value: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter
+from coursekit.grading.assemble import Chapter, adopted
 from coursekit.grading.handins import HandIn, handed_in, printable, read_file
 from coursekit.grading.handins import Refused as Refused
-from coursekit.notebooks import exercise_of, first_line
+from coursekit.notebooks import exercise_of, first_comments
 
 MOST_NOTEBOOKS = 50  # of one student
 MOST_PARTS = 200_000  # objects and lists in its JSON: each takes twenty times its bytes in memory
@@ -46,8 +46,8 @@ class RawCell:
 
     @property
     def key(self) -> str | None:
-        """The exercise ("1.4") or "helpers" that the first line names."""
-        found = _EXERCISE.match(first_line(self.source))
+        """The exercise ("1.4") or "helpers" that the first line names, or a comment right below it."""
+        found = next(filter(None, map(_EXERCISE.match, first_comments(self.source))), None)
         return (found[1] or found[2]) if found else None
 
 
@@ -252,11 +252,19 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
     """Answers by exercise, and the code of added cells.
 
     An answer is the cells with its `grade_id`, joined in order (splitting a cell copies it); where an editor
-    lost the metadata, the cells whose first line names the exercise.
+    lost the metadata, or they are the stub still, the cells that name the exercise; and where there is none,
+    an added cell that defines what the stub does.
     """
     ids = chapter.answer_ids
     given = {cell.source.strip() for cell in chapter.notebook.cells}
-    named = {ids[cell.grade_id] for cell in cells if cell.grade_id in ids}
+    stubs = {exercise.number: exercise for exercise in chapter.exercises}
+
+    def written(key: str, source: str) -> bool:
+        return key not in stubs or not stubs[key].left_alone(source)
+
+    named = {
+        ids[one.grade_id] for one in cells if one.grade_id in ids and written(ids[one.grade_id], one.source)
+    }
     parts: dict[str, list[str]] = {}
     added = []
     for cell in cells:
@@ -267,7 +275,11 @@ def _split(cells: list[RawCell], chapter: Chapter) -> tuple[dict[str, str], tupl
             parts.setdefault(key, []).append(cell.source)
         elif cell.source.strip() not in given:  # the reader's, or one of ours that they may have changed
             added.append(cell.source)
-    answers = {key: "\n".join(sources) for key, sources in parts.items()}
+    answers = {
+        key: "\n".join([one for one in sources if written(key, one)] or sources[-1:])
+        for key, sources in parts.items()
+    }
+    answers, added = adopted(chapter, answers, added)
     if sum(map(len, answers.values())) > MOST_CODE:
         raise Refused(
             f"its answers hold more than {MOST_CODE // 1_000_000} million characters; keep code alone in them"

@@ -127,6 +127,9 @@ def _wrong_split(kept: list[int], held: list[int], labels: Any, fraction: float)
 
 
 def judge_accuracy_hidden(name: str, expected: Any, got: Any) -> str | None:
+    if name == "modes":  # each time that a layer was asked; how often is the answer's business
+        wanted, found = ({tuple(modes) for modes in plain(shown)} for shown in (expected, got))
+        return None if found == wanted else MOODS[name]
     return _in_words(name, expected, got)
 
 

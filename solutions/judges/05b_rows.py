@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coursekit.grading.compare import difference, telling
-from coursekit.grading.plain import plain
+from coursekit.grading.plain import among, plain, written
 
 WARP, MOST = 32, 1024  # threads of a warp, and of a block at most
 ROOMY = 4  # times as many places as a row has numbers
@@ -13,16 +13,41 @@ FEW = 8  # rows that one block may take, where there are more
 
 
 @telling
+def judge_pair_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """Losses and gradients as the reference has them, from kernels."""
+    return _unwritten(expected, got) if name.startswith("launches") else difference(expected, got, 1e-5)
+
+
+@telling
 def judge_pair_launches(name: str, expected: Any, got: Any) -> str | None:
     """Losses as the reference has them; one launch each way, whose blocks hold a row and little more."""
-    if name != "launches":
+    if not name.startswith("launches"):
         return difference(expected, got, 1e-5)
-    wanted, launches = plain(expected), plain(got)
+    wanted, launches = _shapes(expected), _shapes(got)
     if [each[0] for each in launches] != [each[0] for each in wanted]:
         return "one launch forward and one launch backward can do"
     if any(each[4] != right[4] for each, right in zip(launches, wanted)):
         return "the last two numbers for a kernel are rows and columns"
-    return next(filter(None, (_wrong(*each) for each in launches)), None)
+    return next(filter(None, (_wrong(*each) for each in launches)), None) or _unwritten(expected, got)
+
+
+def _unwritten(expected: Any, got: Any) -> str | None:
+    """Whether what the reference's kernels wrote is among what the answer's wrote."""
+    wanted, made = (
+        [each for launch in plain(one) for each in written(launch[-1])] for one in (expected, got)
+    )
+    if among(wanted, made, 1e-4):
+        return None
+    return "what came out is not what the kernels wrote: let them work it out"
+
+
+def _shapes(shown: Any) -> list[Any]:
+    """Of each launch the kernel, how many numbers a thread has, grid, block, and the last two numbers."""
+    made = []
+    for name, grid, block, numbers, *_ in plain(shown):
+        kernel, _, each = name.partition("<")
+        made.append([kernel, int(each.rstrip(">")), grid, block, numbers[-2:]])
+    return made
 
 
 def _wrong(name: str, each: int, grid: list[int], block: list[int], sizes: list[int]) -> str | None:

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from coursekit.grading.compare import difference
-from coursekit.grading.plain import items
+from coursekit.grading.plain import items, plain
 
 EACH = 8  # bytes of a number
 
 
 def judge_tree_steps(name: str, expected: Any, got: Any) -> str | None:
-    """The states as the reference has them, in a few operations more or less."""
+    """The states as the reference has them, each made of all before it, in a few operations more or less."""
+    if name == "made of":
+        return _made_of(plain(expected), plain(got))
     if name != "operations":
         return difference(expected, got, 1e-9)
     try:
@@ -25,6 +27,17 @@ def judge_tree_steps(name: str, expected: Any, got: Any) -> str | None:
         if counted > 2 * most:
             can = f"{most} {what} can do: a few operations on whole slices for each level"
             return f"more than twice as many {what} as are needed; {can}"
+    return None
+
+
+def _made_of(expected: list[list[int]], got: list[list[int]]) -> str | None:
+    """What each state is made of, as the bits of a number, and the steps one after the other."""
+    pairs = list(zip(expected, got, strict=True))
+    if any(wanted & made != wanted for (wanted, _), (made, _) in pairs):
+        return "a state is not made of all that the pairs up to it hold"
+    longest = max(steps for _, steps in expected)
+    if max(steps for _, steps in got) > 2 * longest + 4:
+        return f"a state takes many more steps, one after the other, than the {longest} that a tree has"
     return None
 
 

@@ -21,6 +21,7 @@ CHAPTERS = sorted(COURSE.solutions.glob("*.ipynb"))
 # Gradients and sums worked out by hand, on arrays: the engine would do it.
 BY_HAND = {"6.5", "6.8", "6.9", "6.18", "6.21", "7.5", "7.9", "7.12"}
 KEPT = {"3.16": ["forward"]}  # of a class that is given with a bug elsewhere
+SIMULATED = {"8.15"}  # which wheel fits a machine: the simulator knows nothing of it
 ENGINE = {"tensor/core.py", "operations.py"}
 
 FINISHED = """
@@ -138,6 +139,16 @@ def test_the_engine_is_in_no_box_where_one_works_by_hand(tmp_path: Path) -> None
             assert not {str(file.relative_to(library)) for file in library.rglob("*.py")} & ENGINE
             checked.add(exercise.number)
     assert checked == BY_HAND == set(WOKEN)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_no_tool_counts_what_is_to_be_predicted(path: Path, tmp_path: Path) -> None:
+    chapter = load_chapter(path)
+    for exercise in chapter.exercises:
+        if exercise.title.startswith("Predict") and not exercise.cuda:
+            modules = chapter.libraries[exercise.room]
+            box = make_library(tmp_path / exercise.number, COURSE.library, modules)
+            assert not (box / "warplens").exists() or exercise.number in SIMULATED, exercise.name
 
 
 @pytest.mark.thorough

@@ -82,3 +82,11 @@ def test_functions_that_call_each_other_are_lent_once() -> None:
 def test_magics_that_install_or_time_are_dropped_and_no_line_moves() -> None:
     source = "%%time\n!ls\nif x:\n    !ls\n    %time y = 1\n%matplotlib inline\nz = (5\n     % 3)\n%quickref"
     assert without_magics(source) == "\n\nif x:\n    pass\n    y = 1\n\nz = (5\n     % 3)\n%quickref"
+
+
+def test_an_operator_that_another_answer_gives_is_lent() -> None:
+    cells = [("1.2", "@add_to(Value)\ndef __add__(self, other):\n    return Value()"), ("1.3", "spare = 1")]
+    assert loan(["def f(x):\n    return x + x"], [SET_UP], cells).code.startswith("@add_to(Value)")
+    assert loan(["def f(x):\n    return x * x"], [SET_UP], cells).code == ""
+    given = SET_UP + "\n    def __add__(self, other): pass"
+    assert loan(["def f(x):\n    return x + x"], [given], cells).code == ""

@@ -97,3 +97,26 @@ def test_the_most_bytes_at_a_time_are_those_of_one_piece_where_pieces_come_one_b
 def test_whoever_stops_the_measuring_of_the_most_is_told_so() -> None:
     with pytest.raises(RuntimeError, match="tracemalloc"):
         most(tracemalloc.stop)
+
+
+@pytest.mark.parametrize(
+    "ends", [tracemalloc.reset_peak, lambda: (tracemalloc.reset_peak(), bytearray(1000))]
+)
+def test_whoever_resets_the_peak_is_told_so(ends: Callable[[], object]) -> None:
+    def much() -> None:
+        np.ones(N).sum()
+        ends()
+
+    with pytest.raises(RuntimeError, match="tracemalloc"):
+        most(much, floor=2 * N)
+
+
+def test_the_peak_is_at_least_the_floor_and_more_is_seen() -> None:
+    assert most(lambda: None, floor=100_000)[1] == pytest.approx(100_000, abs=1000)
+    assert most(lambda: np.ones(N), floor=100_000)[1] >= 8 * N
+
+
+def test_what_is_kept_in_many_small_pieces_counts() -> None:
+    x = np.random.default_rng(1).normal(size=N)
+    content = x.tobytes()
+    assert held(lambda: [content[at : at + 800] for at in range(0, len(content), 800)])[1] >= 8 * N

@@ -208,6 +208,37 @@ def test_only_messages_of_the_request_count() -> None:
     assert talk.complete
 
 
+def series_of(*parts: tuple[Any, int, bool]) -> list[tuple[str, Any]]:
+    """What comes of a series whose messages have these values and places, some of them the last."""
+    talk = client.Conversation("me")
+    for value, place, last in parts:
+        data = {"name": "a", "value": value, "tolerance": 0, "place": place, "last": last}
+        talk.read(frames("display_data", message(data)))
+    return [(probe.name, probe.value) for probe in talk.shown.probes]
+
+
+def test_the_items_of_a_series_become_one_list() -> None:
+    assert series_of((None, 0, False), (1, 1, False), (2, 2, False), (None, 2, True)) == [
+        ("a", {"list": [1, 2]})
+    ]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(None, 0, False), (2, 2, False), (None, 2, True)],  # the first was kept from being shown
+        [(None, 0, False), (1, 1, False), (None, 2, True)],  # the second
+        [(None, 0, False), (None, 0, True), (1, 1, False)],  # one comes after the end
+        [(None, 0, False), (None, 0, False), (None, 0, True)],  # begun twice
+        [(1, 1, False)],
+        [(None, 0, False), (1, None, False)],
+    ],
+)
+def test_a_series_that_lacks_an_item_is_spoilt(parts: list[tuple[Any, int, bool]]) -> None:
+    names = [name for name, _ in series_of(*parts)]
+    assert "(malformed)" in names or len(names) > 1
+
+
 def test_shared_memory_counts() -> None:
     before = sandbox.resident("self")
     with mmap.mmap(-1, 10**8) as shared:

@@ -185,6 +185,21 @@ def below(key: str, *lines: str) -> Callable[[Notebook], None]:
     return change
 
 
+def under_the_stub(key: str, *, named: bool = True) -> Callable[[Notebook], None]:
+    """The answer in a new cell below the stub, which stays as it was."""
+
+    def change(made: Notebook) -> None:
+        where = cell(made, key)
+        answer = where["source"]
+        path = next(COURSE.exercises.glob(f"0{key[0]}*_*.ipynb"))
+        stubs = (one for one in notebooks.cells(path, notebooks.read(path)) if one.exercise == key)
+        where["source"] = next(stubs).source
+        new = code(answer if named else "\n".join(answer.split("\n")[1:]))
+        made["cells"].insert(made["cells"].index(where) + 1, new)
+
+    return change
+
+
 def both(*changes: Callable[[Notebook], Any]) -> Callable[[Notebook], None]:
     def change(made: Notebook) -> None:
         for one in changes:
@@ -283,6 +298,16 @@ SCALAR: dict[str, Notebook] = {
     "split by %%time": changed("01", both(split("1.3"), above("1.3", "%%time"))),
     "reordered": changed("01", backwards),
     "doubled": changed("01", doubled),
+    "new cells under untouched stubs": changed("01", both(*map(under_the_stub, ("1.1", "1.3", "1.4")))),
+    "new cells without a name under untouched stubs": changed(
+        "01", both(*(under_the_stub(key, named=False) for key in ("1.1", "1.3", "1.4")))
+    ),
+    "new cells under stubs, and no metadata": changed(
+        "01", both(*map(under_the_stub, ("1.1", "1.5")), without_metadata)
+    ),
+    "a name above the line, and no metadata": changed(
+        "01", both(*(above(f"1.{k}", "# Anna", "", "# my answer") for k in range(1, 11)), without_metadata)
+    ),
     "added cells that fail": changed(
         "01", added("1 / 0", "this is no Python", "while True: pass", "%quickref")
     ),
