@@ -42,9 +42,9 @@ def test_the_plan_of_the_lesson_takes_at_most_a_tenth_more_than_what_is_alive() 
     assert plan.program.bytes <= 1.1 * plan.program.live_bytes
 
 
-def test_one_image_needs_no_copy_to_be_flat() -> None:
+def test_images_in_columns_are_flat_without_a_copy() -> None:
     many, one = eval(shown("def copied(n)"))
-    assert many == one + 1
+    assert many == one > 0
 
 
 # Pictures
