@@ -832,7 +832,7 @@ class _BatchNorm(Module):
         # With no averages kept, evaluation has but the batch.
         by_batch = self.training or self.running_mean is None
         if self.training and self.running_mean is not None:
-            self.num_batches_tracked.data[...] += 1  # for PyTorch's state_dict; nothing here reads it
+            self.num_batches_tracked.data += 1  # for PyTorch's state_dict; nothing here reads it
         return F.batch_norm(
             input,
             self.running_mean,
