@@ -14,7 +14,8 @@ from coursekit.pictures.plots import BLUE, GREY, ORANGE
 
 def draw_pulls(scores: Sequence[float], target: int, steps: Sequence[float]) -> Described:
     """Probabilities of `scores` as bars, a step down cross-entropy as arrows; the target's score is moved."""
-    return stepper([_pulled(scores, target, value) for value in steps], "step", "score of the right class")
+    frames = [_pulled(scores, target, value) for value in steps]
+    return stepper(frames, "step", "score of the right class", still=frames[len(frames) // 3])
 
 
 def _pulled(scores: Sequence[float], target: int, value: float) -> Described:
@@ -38,7 +39,7 @@ def _pulled(scores: Sequence[float], target: int, value: float) -> Described:
         ax.text(i + 0.3, height, f"{change:+.2f}", fontsize=9, va="center", color=colours[i])
     ax.axhline(0, color=GREY, lw=0.8)
     names = [f"score {v:g}" + ("\nright class" if i == target else "") for i, v in enumerate(x)]
-    ax.set(xticks=range(len(x)), ylim=(-0.35, 1.45), ylabel="probability")
+    ax.set(xticks=range(len(x)), xlim=(-0.5, len(x) - 0.2), ylim=(-0.35, 1.45), ylabel="probability")
     ax.set_xticklabels(names, fontsize=9)
     loss = -np.log(p[target])
     said = f"loss {loss:.2f}: the right class has {p[target]:.0%}, and is pulled by {pull[target]:.2f}"
