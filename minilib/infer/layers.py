@@ -1,7 +1,4 @@
-"""Operators with weights or windows: products of matrices, convolutions, pools, norms.
-
-Taught in solutions/10b_facts.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Operators with weights or windows: products of matrices, convolutions, pools, norms."""
 
 from __future__ import annotations
 
@@ -110,15 +107,14 @@ def window_size(
     n: Any, kernel: Any, stride: int, dilation: int, before: Any, after: Any, ceil: int = 0
 ) -> Any:
     """How many windows there are along an axis of `n` numbers and its padding."""
-    free = n + before + after - (dilation * (kernel - 1) + 1)
+    span = dilation * (kernel - 1) + 1
+    free = n + before + after - span
     if isinstance(free, int) and free < 0:
         raise FactError(f"a window of {kernel} (dilated by {dilation}) does not fit into {n} numbers")
     if not ceil:
         return free // stride + 1
-    count = ceil_div(free, stride) + 1
-    if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
-        count -= 1
-    return count
+    more = after - span + stride  # above 0, a window could begin in the padding, and is left out
+    return ceil_div(n + before + (min(more, 0) if isinstance(more, int) else more), stride)
 
 
 def paddings(

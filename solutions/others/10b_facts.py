@@ -15,10 +15,9 @@ def window_size(n, kernel, stride, dilation, before, after, ceil=0):
     if isinstance(whole, int):
         if whole < span:
             raise FactError("it does not fit")
-        starts = range(0, whole - span + 1, stride)
-        more = len(starts) * stride
-        return len(starts) + bool(ceil and (whole - span) % stride and more < n + before)
-    return (whole - span + (stride - 1) * bool(ceil)) // stride + 1
+        starts = range(0, whole - span + (stride if ceil else 1), stride)
+        return len(starts) - bool(ceil and starts[-1] >= n + before)
+    return ceil_div(whole - span, stride) + 1 if ceil else (whole - span) // stride + 1
 
 
 # %% exercise=10.7
@@ -78,6 +77,6 @@ def analyse(graph):
             if shape is not None:
                 shape = tuple(symbol(f"?{next(fresh)}") if n is None else n for n in shape)
                 if any(isinstance(n, int) and (n < 0 or n >= 2**40) for n in shape):
-                    raise ModelError(f"{node} makes {name} of shape {shape}")
+                    raise ModelError(f"{node}: an axis of its result is too long")
             facts[name] = Fact(fact.dtype, shape)
     return facts
