@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
@@ -85,7 +84,7 @@ def test_a_network_learns_as_badly_and_as_well_as_the_lesson_says():
 
 
 def test_a_formula_without_bars_is_no_better_than_no_gradient():
-    """Near the pole each step depends on last digits, and these on the machine: 0.09 or 0.17 with one seed."""
+    """Near the pole a step depends on last digits, and these on the machine: one seed gives 0.09 or 0.17."""
     wrong = [loss_of(softsign(without_bars), seed) for seed in range(3)]
     assert min(wrong) > 10 * loss_of(softsign(right), 0)
     assert sum(wrong) > 0.75 * sum(loss_of(kernel, seed) for seed in range(3))
