@@ -69,7 +69,7 @@ def judge_pair_hidden(name: str, expected: Any, got: Any) -> str | None:
     """Values as the reference has them, from kernels whose threads share the work."""
     if not name.startswith(LAUNCHES):
         return difference(expected, got, 1e-5)
-    return _launches(expected, got, name.startswith("forward"))[0]
+    return _launches(expected, got)[0]
 
 
 judge_pair_hidden_3 = judge_pair_hidden
@@ -86,14 +86,14 @@ def judge_pair_hidden_2(name: str, expected: Any, got: Any) -> str | None:
         return None if saved <= most else "f.saved keeps more than three arrays"
     if not name.startswith(LAUNCHES):
         return difference(expected, got, 1e-5)
-    message, moved, best = _launches(expected, got, name.startswith("forward"))
+    message, moved, best = _launches(expected, got)
     if message or moved <= SLACK * best:
         return message
     way = name.partition(",")[0]
     return f"{way} moves more than the {best} bytes that can do: read each number once, in one launch"
 
 
-def _launches(expected: Any, got: Any, forward: bool = True) -> tuple[str | None, int, int]:
+def _launches(expected: Any, got: Any) -> tuple[str | None, int, int]:
     """What is wrong with launches, and the bytes that they move, and those of the reference."""
     wanted, shown = plain(expected), plain(got)
     best = sum(moved for *_, moved, _, _, _ in wanted)
@@ -110,7 +110,6 @@ def _launches(expected: Any, got: Any, forward: bool = True) -> tuple[str | None
     most = max((right for *_, right, _, _ in wanted), default=0)
     if any(each > MANY * most for _, each, _ in counts):
         return "one thread does much of the work: share it among the threads", moved, best
-    # Backward may stand on other saved arrays than the reference's, and writes what these ask for.
-    if forward and not among([each for *_, arrays in wanted for each in written(arrays)], made):
+    if not among([each for *_, arrays in wanted for each in written(arrays)], made):
         return "what came out is not what your kernels wrote: let them work it out", moved, best
     return None, moved, best
