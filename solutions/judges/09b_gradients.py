@@ -1,0 +1,24 @@
+"""Exercise 9.10 counts: how often gradients are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coursekit.grading.compare import difference
+from coursekit.grading.plain import items
+
+MOST = 3  # calls for one direction: two are enough
+
+
+def judge_forward_hidden(name: str, expected: Any, got: Any) -> str | None:
+    """The product, from a few calls, whatever the number of outputs."""
+    if not name.startswith("calls"):
+        return difference(expected, got, 1e-6)
+    calls = len(items(got))
+    if not calls:
+        return "tf.gradients was not called: the graph of the gradient is what this is made of"
+    return (
+        None
+        if calls <= MOST
+        else f"{min(calls, 999)} calls of tf.gradients for one direction; two are enough"
+    )
