@@ -354,6 +354,24 @@ def bias_corrected(lr: float, betas: tuple[float, float], eps: float, step: int)
     return lr * root / (1 - betas[0] ** step), eps * root
 
 
+def adam_numbers(
+    *,
+    step: int,
+    lr: float,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+) -> tuple[float, ...]:
+    """What a kernel that does the step of `adam` in one pass has to know, all else being arrays.
+
+    By how much x shrinks, what of x joins the gradient, each beta and 1 minus it, scale and eps.
+    """
+    scale, eps = bias_corrected(lr, betas, eps, step)
+    shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
+    return shrink, decay, betas[0], 1 - betas[0], betas[1], 1 - betas[1], scale, eps
+
+
 # Gradient clipping
 
 

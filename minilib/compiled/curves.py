@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from minilib.compiled.loops import compiled, exp, loop, over, plain
-from minilib.compiled.pairs import pair
-from minilib.functional.activations import ERF, GELU, Gated, SiLU, Softplus, TanhGELU
+from minilib.compiled.pairs import Unary, flat, pair, register
+from minilib.functional.activations import ERF, GELU, SiLU, Softplus, TanhGELU
 from minilib.operations import Exp, Sigmoid
-from minilib.tensor import Array, Function
+from minilib.tensor import Array
 
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 C0, C1 = np.float32(TanhGELU.c0), np.float32(TanhGELU.c1)
@@ -75,27 +75,9 @@ def times(start: int, stop: int, grad: Array, derivative: Array, dx: Array) -> N
         dx[i] = grad[i] * derivative[i]
 
 
-class GateLoops:
-    loops: ClassVar = {GELU: gelu, TanhGELU: tanh_gelu, SiLU: silu}
-
-    def forward(self, f: Gated, x: Array) -> Array:
-        if not plain(x):
-            return NotImplemented
-        out, derivative = np.empty_like(x), np.empty_like(x)
-        flat = x.reshape(-1), out.reshape(-1), derivative.reshape(-1)
-        over(self.loops[type(f)], x.size, x.size, *flat)
-        f.saved = (derivative,)
-        return out
-
-    def backward(self, f: Function, grad: Array) -> Array:
-        (derivative,) = f.saved
-        dx = np.empty_like(derivative)
-        flat = np.ascontiguousarray(grad).reshape(-1), derivative.reshape(-1), dx.reshape(-1)
-        over(times, dx.size, dx.size, *flat)
-        return dx
-
-
-pair(GELU, TanhGELU, SiLU)(GateLoops)
+register(Unary(gelu, times, flat, derivative=True), GELU)
+register(Unary(tanh_gelu, times, flat, derivative=True), TanhGELU)
+register(Unary(silu, times, flat, derivative=True), SiLU)
 
 
 # Curves with one exponential
@@ -119,28 +101,8 @@ def sigmoid_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) ->
         dx[i] = grad[i] * (y[i] * (ONE - y[i]))
 
 
-class CurveLoops:
-    """A pair whose backward needs the result y alone."""
-
-    loops: ClassVar = {Exp: (exponential, times), Sigmoid: (sigmoid, sigmoid_backward)}
-
-    def forward(self, f: Function, x: Array) -> Array:
-        if not plain(x):
-            return NotImplemented
-        y = np.empty_like(x)
-        over(self.loops[type(f)][0], x.size, x.size, x.reshape(-1), y.reshape(-1))
-        f.saved = (y,)
-        return y
-
-    def backward(self, f: Function, grad: Array) -> Array:
-        (y,) = f.saved
-        dx = np.empty_like(y)
-        flat = np.ascontiguousarray(grad).reshape(-1), y.reshape(-1), dx.reshape(-1)
-        over(self.loops[type(f)][1], y.size, y.size, *flat)
-        return dx
-
-
-pair(Exp, Sigmoid)(CurveLoops)
+register(Unary(exponential, times, flat), Exp)
+register(Unary(sigmoid, sigmoid_backward, flat), Sigmoid)
 
 
 # Softplus
@@ -166,13 +128,13 @@ class SoftplusLoops:
         if not plain(x):
             return NotImplemented
         y = np.empty_like(x)
-        over(softplus, x.size, x.size, x.reshape(-1), np.float32(f.threshold), y.reshape(-1))
+        over(softplus, x.size, x.size, flat(x), np.float32(f.threshold), flat(y))
         f.saved = (x,)
         return y
 
     def backward(self, f: Any, grad: Array) -> Array:
         (x,) = f.saved
         dx = np.empty_like(x)
-        flat = np.ascontiguousarray(grad).reshape(-1), x.reshape(-1), np.float32(f.threshold), dx.reshape(-1)
-        over(softplus_backward, x.size, x.size, *flat)
+        grad = flat(np.ascontiguousarray(grad))
+        over(softplus_backward, x.size, x.size, grad, flat(x), np.float32(f.threshold), flat(dx))
         return dx

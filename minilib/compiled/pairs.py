@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from minilib.engine import DEVICES, Function, Pair
+from minilib.compiled.loops import over, plain
+from minilib.engine import DEVICES, Array, Function, Pair
 from minilib.parallel import KERNELS
 
 P = TypeVar("P", bound=type)
@@ -27,12 +29,50 @@ def pair(*kinds: type[Function]) -> Callable[[P], P]:
     Its forward returns NotImplemented for arrays that do not fit; then NumPy takes over.
     """
 
-    def register(kernels: P) -> P:
-        for kind in kinds:
-            PAIRS[kind] = DEVICES[np.ndarray].pairs[kind] = kernels()
+    def decorate(kernels: P) -> P:
+        register(kernels(), *kinds)
         return kernels
 
-    return register
+    return decorate
+
+
+def register(pair: Pair, *kinds: type[Function]) -> None:
+    for kind in kinds:
+        PAIRS[kind] = DEVICES[np.ndarray].pairs[kind] = pair
+
+
+@dataclass(frozen=True)
+class Unary:
+    """A pair of loops for one array: into its result y, and from the gradient and what was kept into dx.
+
+    `seen`: how the loops see an array, as rows or as one long row. What is kept for backward is y, or with
+    `derivative` a second result of the forward loop.
+    """
+
+    to: Callable[..., None]
+    back: Callable[..., None]
+    seen: Callable[[Array], Array]
+    derivative: bool = False
+
+    def forward(self, f: Function, x: Array) -> Array:
+        if not plain(x) or x.ndim == 0:
+            return NotImplemented
+        made = [np.empty_like(x) for _ in range(1 + self.derivative)]
+        views = [self.seen(array) for array in (x, *made)]
+        over(self.to, len(views[0]), x.size, *views)
+        f.saved = (made[-1],)
+        return made[0]
+
+    def backward(self, f: Function, grad: Array) -> Array:
+        (kept,) = f.saved
+        dx = np.empty_like(kept)
+        views = [self.seen(array) for array in (np.ascontiguousarray(grad), kept, dx)]
+        over(self.back, len(views[0]), dx.size, *views)
+        return dx
+
+
+def flat(x: Array) -> Array:
+    return x.reshape(-1)
 
 
 def rule(step: Callable[..., None]) -> Callable[[F], F]:

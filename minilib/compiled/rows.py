@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minilib.compiled.loops import ALLOWED, BLOCK, compiled, exp, in_blocks, loop, over, plain
-from minilib.compiled.pairs import pair
+from minilib.compiled.pairs import Unary, pair, register
 from minilib.functional.activations import LogSoftmax, Softmax
 from minilib.functional.losses import CrossEntropy
 from minilib.functional.norms import LayerNorm, RMSNorm
@@ -86,35 +86,8 @@ def log_softmax_backward(start: int, stop: int, grad: Array, y: Array, dx: Array
             dx[i, j] = grad[i, j] - exp(y[i, j]) * total
 
 
-class OneRowInOneOut:
-    """A pair whose backward needs the result y alone."""
-
-    loops: tuple[Any, Any]
-
-    def forward(self, f: Function, x: Array) -> Array:
-        if not plain(x) or x.ndim == 0:
-            return NotImplemented
-        y = np.empty_like(x)
-        over(self.loops[0], x.size // x.shape[-1], x.size, as_rows(x), as_rows(y))
-        f.saved = (y,)
-        return y
-
-    def backward(self, f: Function, grad: Array) -> Array:
-        (y,) = f.saved
-        dx = np.empty_like(y)
-        rows = as_rows(np.ascontiguousarray(grad))
-        over(self.loops[1], len(rows), y.size, rows, as_rows(y), as_rows(dx))
-        return dx
-
-
-@pair(Softmax)
-class SoftmaxLoops(OneRowInOneOut):
-    loops = softmax, softmax_backward
-
-
-@pair(LogSoftmax)
-class LogSoftmaxLoops(OneRowInOneOut):
-    loops = log_softmax, log_softmax_backward
+register(Unary(softmax, softmax_backward, as_rows), Softmax)
+register(Unary(log_softmax, log_softmax_backward, as_rows), LogSoftmax)
 
 
 # Cross-entropy: share * -log softmax(x) at the target

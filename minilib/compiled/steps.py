@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from minilib.compiled.loops import compiled, loop, over, plain
-from minilib.compiled.pairs import pair, rule
+from minilib.compiled.pairs import flat, pair, rule
 from minilib.functional.counted import CountedDropout
-from minilib.optim import adam, bias_corrected, sgd
+from minilib.optim import adam, adam_numbers, sgd
 from minilib.tensor import Array
 
 ZERO = np.float32(0)
@@ -32,27 +32,12 @@ def adam_loop(
 
 
 @rule(adam)
-def adam_compiled(
-    x: Array,
-    grad: Array,
-    mean: Array,
-    square: Array,
-    *,
-    step: int,
-    lr: float,
-    betas: tuple[float, float],
-    eps: float,
-    weight_decay: float = 0.0,
-    decoupled: bool = False,
-) -> Any:
+def adam_compiled(x: Array, grad: Array, mean: Array, square: Array, **options: Any) -> Any:
     """`minilib.optim.adam` in one pass: x, mean and square change in place."""
     if not plain(x, grad, mean, square):
         return NotImplemented
-    scale, eps = bias_corrected(lr, betas, eps, step)
-    shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    numbers = shrink, decay, betas[0], 1 - betas[0], betas[1], 1 - betas[1], scale, eps
-    flat = (a.reshape(-1) for a in (x, grad, mean, square))
-    over(adam_loop, x.size, x.size, *flat, *map(np.float32, numbers))
+    numbers = map(np.float32, adam_numbers(**options))
+    over(adam_loop, x.size, x.size, *map(flat, (x, grad, mean, square)), *numbers)
     return None
 
 
@@ -93,13 +78,12 @@ def sgd_compiled(
     arrays = (x, grad) if velocity is None else (x, grad, velocity)
     if not plain(*arrays):
         return NotImplemented
-    flat = (a.reshape(-1) for a in arrays)
     if velocity is None:
-        over(sgd_loop, x.size, x.size, *flat, *map(np.float32, (lr, weight_decay)))
+        over(sgd_loop, x.size, x.size, *map(flat, arrays), *map(np.float32, (lr, weight_decay)))
     else:
         taken = 1.0 if look_ahead else 1 - dampening
         numbers = lr, weight_decay, momentum, taken, float(look_ahead)
-        over(momentum_loop, x.size, x.size, *flat, *map(np.float32, numbers))
+        over(momentum_loop, x.size, x.size, *map(flat, arrays), *map(np.float32, numbers))
     return None
 
 
@@ -145,5 +129,5 @@ class DropoutLoops:
     def run(self, f: Any, x: Array) -> Array:
         y = np.empty_like(x)
         numbers = np.uint64(f.key % 2**32), np.uint64(f.key >> 32), np.uint64(f.limit), np.float32(f.scale)
-        over(dropout, -(-x.size // 4), x.size, x.reshape(-1), y.reshape(-1), *numbers)
+        over(dropout, -(-x.size // 4), x.size, flat(x), flat(y), *numbers)
         return y

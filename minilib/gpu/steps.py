@@ -11,7 +11,7 @@ from minilib.cuda import cp
 from minilib.functional.counted import CountedDropout
 from minilib.gpu.copies import contiguous
 from minilib.gpu.device import THREADS, blocks, fits, kernels, launch, pair
-from minilib.optim import adam, bias_corrected
+from minilib.optim import adam, adam_numbers
 from minilib.parallel import KERNELS
 from minilib.tensor import Array
 
@@ -44,25 +44,11 @@ class DropoutKernels:
         return y
 
 
-def adam_by_kernel(
-    x: Array,
-    grad: Array,
-    mean: Array,
-    square: Array,
-    *,
-    step: int,
-    lr: float,
-    betas: tuple[float, float],
-    eps: float,
-    weight_decay: float = 0.0,
-    decoupled: bool = False,
-) -> Any:
+def adam_by_kernel(x: Array, grad: Array, mean: Array, square: Array, **options: Any) -> Any:
     """`minilib.optim.adam` in one kernel: x, mean and square (contiguous) change in place."""
     if not fits(x, grad, mean, square):
         return NotImplemented
-    scale, eps = bias_corrected(lr, betas, eps, step)
-    shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    numbers = shrink, decay, betas[0], 1 - betas[0], betas[1], 1 - betas[1], scale, eps
+    numbers = adam_numbers(**options)
     if x.size:
         args = (x, contiguous(grad), mean, square, *map(np.float32, numbers), np.int32(x.size))
         launch(kernel("adamw", "adamw"), (blocks(x.size),), (THREADS,), args)

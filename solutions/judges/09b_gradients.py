@@ -17,8 +17,6 @@ def judge_forward_hidden(name: str, expected: Any, got: Any) -> str | None:
     calls = len(items(got))
     if not calls:
         return "tf.gradients was not called: the graph of the gradient is what this is made of"
-    return (
-        None
-        if calls <= MOST
-        else f"{min(calls, 999)} calls of tf.gradients for one direction; two are enough"
-    )
+    if calls > MOST:
+        return f"{min(calls, 999)} calls of tf.gradients for one direction; two are enough"
+    return None
