@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 MIME = "application/vnd.coursekit.probe+json"
 LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has ...
-FEW = 16 * LARGE  # ... unless there are more of them than that
+FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
 MANY = 4000  # numbers of one array that are noted
@@ -166,7 +166,7 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
 def _live_bytes() -> int:
     sizes = [trace.size for trace in tracemalloc.take_snapshot().traces]
     small = sum(size for size in sizes if size < LARGE)
-    return sum(size for size in sizes if size >= LARGE) + (small if small > FEW else 0)
+    return sum(size for size in sizes if size >= LARGE) + max(0, small - FEW)
 
 
 def noting(rng: Any) -> Any:
