@@ -11,7 +11,7 @@ from minilib.engine import Array
 from minilib.graph import kinds
 from minilib.graph.functions import convert_to_tensor, zeros_like
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import BACKWARD, Node, before
+from minilib.graph.nodes import BACKWARD, Node, before, during
 from minilib.graph.session import evaluate
 
 __all__ = ["cond"]
@@ -48,7 +48,8 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         )
     made = []
     for function in (true_fn, false_fn):
-        with graph.as_default(), graph.aside() as inside:
+        inside: list[Node] = []
+        with graph.as_default(), during(graph, writing=inside):
             made.append(convert_to_tensor(function()))
         for node in inside:
             node.inside = True

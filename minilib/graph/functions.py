@@ -1,9 +1,11 @@
-"""The functions of TensorFlow 1 that make nodes."""
+"""The functions of TensorFlow 1 that make nodes. All take `name`, for what they make."""
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,19 +13,8 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dims import Dim
 from minilib.engine import Function
-from minilib.graph import kinds
-from minilib.graph.nodes import (
-    XP,
-    Node,
-    binary,
-    constant,
-    divide,
-    get_default_graph,
-    make,
-    sizes,
-    source,
-    unknown,
-)  # fmt: skip
+from minilib.graph import kinds, nodes
+from minilib.graph.nodes import XP, Node, binary, constant, get_default_graph, make, sizes, source, unknown
 from minilib.graph.shapes import Shape
 
 __all__ = [
@@ -47,6 +38,22 @@ def _dtype(name: Any) -> Any:
     return np.dtype(short)
 
 
+def named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with TensorFlow's `name`, which what it makes is called by."""
+
+    @wraps(function)
+    def with_name(*operands: Any, name: str | None = None, **options: Any) -> Any:
+        made = function(*operands, **options)
+        if name is None or not isinstance(made, Node):
+            return made
+        if any(made is x for x in operands):  # nothing had to be done, and what was given keeps its name
+            made = make(kinds.Identity(), made)
+        made.name = made.graph.unique_name(name)
+        return made
+
+    return with_name
+
+
 # Sources
 
 
@@ -58,25 +65,20 @@ def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Nod
     return node
 
 
-def fill(dims: Any, value: Any, dtype: Any = None, name: str | None = None) -> Node:
+@named
+def fill(dims: Any, value: Any, dtype: Any = None) -> Node:
     number = constant(value, dtype).f.value
-    return source(kinds.Fill(sizes(dims), number.item(), number.dtype), dims, number.dtype, name or "Fill")
+    return XP.full(dims, number.item(), number.dtype)
 
 
-def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Node:
-    return source(kinds.Fill(sizes(shape), 0, _dtype(dtype)), shape, _dtype(dtype), name or "zeros")
+def _filled(number: int) -> tuple[Callable[..., Node], Callable[..., Node]]:
+    return (
+        named(lambda shape, dtype=float32: XP.full(shape, number, _dtype(dtype))),
+        named(lambda tensor: XP.full_like(convert_to_tensor(tensor), number)),
+    )
 
 
-def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Node:
-    return source(kinds.Fill(sizes(shape), 1, _dtype(dtype)), shape, _dtype(dtype), name or "ones")
-
-
-def zeros_like(tensor: Any, name: str | None = None) -> Node:
-    return XP.zeros_like(convert_to_tensor(tensor))
-
-
-def ones_like(tensor: Any, name: str | None = None) -> Node:
-    return XP.ones_like(convert_to_tensor(tensor))
+(zeros, zeros_like), (ones, ones_like) = _filled(0), _filled(1)
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, name: str = "Const") -> Node:
@@ -92,32 +94,31 @@ def _draw(method: str, shape: Any, dtype: Any, seed: int | None, **options: Any)
     graph = get_default_graph()
     if seed is None and graph.seed is not None:
         seed = graph.seed + len(graph.nodes)
-    return source(
-        kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options), shape, _dtype(dtype), method
-    )
+    f = kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options)
+    return source(f, shape, _dtype(dtype), method)
 
 
+@named
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = float32, seed: int | None = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None
+) -> Node:
     """Numbers from N(mean, stddev²), new ones in each run."""
     return _draw("normal", shape, dtype, seed, loc=mean, scale=stddev)
 
 
+@named
 def truncated_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = float32, seed: int | None = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None
+) -> Node:
     """The same held within two standard deviations: what lies further out is moved there."""
     drawn = _draw("normal", shape, dtype, seed, loc=0.0, scale=1.0)
     return clip_by_value(drawn, -2.0, 2.0) * stddev + mean
 
 
+@named
 def random_uniform(
-    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = float32, seed: int | None = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
+    shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = float32, seed: Any = None
+) -> Node:
     """Numbers from U[minval, maxval), new ones in each run."""
     return _draw("uniform", shape, dtype, seed, low=minval, high=maxval)
 
@@ -125,44 +126,41 @@ def random_uniform(
 # One number at a time
 
 
-def _one(kind: type[Function]) -> Callable[..., Node]:
-    def function(x: Any, name: str | None = None) -> Node:
-        return make(kind(), x, name=name)
-
-    return function
+def _one(f: Function) -> Callable[..., Node]:
+    return lambda x, name=None: make(f, x, name=name)
 
 
-def _two(kind: Callable[..., Function], *options: Any) -> Callable[..., Node]:
-    def function(x: Any, y: Any, name: str | None = None) -> Node:
-        return binary(kind(*options), x, y, name=name)
-
-    return function
+def _two(f: Function) -> Callable[..., Node]:
+    return lambda x, y, name=None: binary(f, x, y, name=name)
 
 
-tanh, sigmoid, exp, log, sin, cos, sqrt, negative, abs, logical_not = map(
+tanh, sigmoid, exp, log, sin, cos, sqrt, negative, abs, logical_not, identity, stop_gradient = map(
     _one,
     (
-        ops.Tanh, ops.Sigmoid, ops.Exp, ops.Log, ops.Sin, ops.Cos, ops.Sqrt, ops.Neg, ops.Abs, ops.Invert,
+        ops.Tanh(), ops.Sigmoid(), ops.Exp(), ops.Log(), ops.Sin(), ops.Cos(), ops.Sqrt(), ops.Neg(),
+        ops.Abs(), ops.Invert(), kinds.Identity(), kinds.Stop(),
     ),
 )  # fmt: skip
 add, subtract, multiply, pow, maximum, minimum = map(
-    _two, (ops.Add, ops.Sub, ops.Mul, ops.Pow, ops.Maximum, ops.Minimum)
+    _two, (ops.Add(), ops.Sub(), ops.Mul(), ops.Pow(), ops.Maximum(), ops.Minimum())
 )
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or = (
-    _two(ops.Compare, sign) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
+    _two(ops.Compare(sign)) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
 )
-div = divide
+div = divide = nodes.divide
 
 
 def square(x: Any, name: str | None = None) -> Node:
     return make(ops.Mul(), x, x, name=name)
 
 
-def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float, name: str | None = None) -> Node:
-    return make(ops.Clip(clip_value_min, clip_value_max), t, name=name)
+@named
+def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float) -> Node:
+    return make(ops.Clip(clip_value_min, clip_value_max), t)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Node:
+@named
+def where(condition: Any, x: Any = None, y: Any = None) -> Node:
     """x where the condition holds, y elsewhere. Raises ValueError without them: places are not done here."""
     if x is None or y is None:
         raise ValueError(
@@ -171,109 +169,100 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return XP.where(convert_to_tensor(condition), x, y)
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Node:
+@named
+def cast(x: Any, dtype: Any) -> Node:
     return convert_to_tensor(x).astype(_dtype(dtype))
-
-
-def identity(input: Any, name: str | None = None) -> Node:
-    return make(kinds.Identity(), input, name=name)
-
-
-def stop_gradient(input: Any, name: str | None = None) -> Node:
-    """x itself, which counts as a constant."""
-    return make(kinds.Stop(), input, name=name)
 
 
 # Along axes
 
 
 def _along(kind: Callable[..., Function]) -> Callable[..., Node]:
+    @named
     def reduce(
-        input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None,
-        reduction_indices: Any = None, keep_dims: Any = False,
+        input_tensor: Any, axis: Any = None, keepdims: Any = False, reduction_indices: Any = None,
+        keep_dims: Any = False,
     ) -> Node:  # fmt: skip
         axis = reduction_indices if axis is None else axis
         axis = tuple(axis) if isinstance(axis, list) else axis
-        return make(kind(axis, keepdims or keep_dims), input_tensor, name=name)
+        return make(kind(axis, keepdims or keep_dims), input_tensor)
 
     return reduce
 
 
 reduce_sum = _along(ops.LongSum)
-reduce_max = _along(lambda axis, keep: ops.Extreme(True, axis, keep))
-reduce_min = _along(lambda axis, keep: ops.Extreme(False, axis, keep))
+reduce_max, reduce_min = _along(partial(ops.Extreme, True)), _along(partial(ops.Extreme, False))
 
 
-def reduce_mean(
-    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: Any = False,
-) -> Node:  # fmt: skip
-    """The mean along `axis`, None for all. Of an unknown length the divisor is a symbol."""
+@named
+def reduce_mean(input_tensor: Any, *axis: Any, **options: Any) -> Node:
+    """The mean along an axis, None for all. Of an unknown length the divisor is a symbol."""
     x = convert_to_tensor(input_tensor)
-    axis = reduction_indices if axis is None else axis
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    total = reduce_sum(x, axis, keepdims or keep_dims)
+    total = reduce_sum(x, *axis, **options)
     if x.shape is None:
-        return divide(total, make(kinds.CountOf(), x), name=name)
-    n = math.prod(x.shape[i] for i in ops.axes(axis, x.ndim))
-    count = source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n
-    return divide(total, count, name=name)
+        return divide(total, make(kinds.CountOf(), x))
+    n = math.prod(x.shape[i] for i in ops.axes(total.f.dim, x.ndim))
+    return divide(total, source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n)
 
 
-def argmax(
-    input: Any, axis: int | None = None, name: str | None = None, dimension: int | None = None
-) -> Node:
+@named
+def argmax(input: Any, axis: int | None = None, dimension: int | None = None) -> Node:
     """The index of the largest along `axis` (0 if none is given)."""
-    return make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input, name=name)
+    return make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input)
 
 
-def argmin(input: Any, axis: int | None = None, name: str | None = None) -> Node:
-    return make(ops.ArgExtreme(False, axis or 0), input, name=name)
+@named
+def argmin(input: Any, axis: int | None = None) -> Node:
+    return make(ops.ArgExtreme(False, axis or 0), input)
 
 
-def matmul(
-    a: Any, b: Any, transpose_a: Any = False, transpose_b: Any = False, name: str | None = None
-) -> Node:  # fmt: skip
+@named
+def matmul(a: Any, b: Any, transpose_a: Any = False, transpose_b: Any = False) -> Node:
     """The matrix product. Raises ValueError, here and not in a run, where the inner dimensions differ."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
-    if a.dtype != b.dtype:
-        raise TypeError(f"matmul: {a.name} is {a.dtype}, {b.name} is {b.dtype}: cast one with tf.cast")
     a = a.swapaxes(-1, -2) if transpose_a else a
-    return make(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b, name=name)
+    return binary(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b)
 
 
 # Shapes
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Node:
+@named
+def reshape(tensor: Any, shape: Any) -> Node:
     """The same numbers under another shape; one length may be -1, and others numbers out of tf.shape."""
     return convert_to_tensor(tensor).reshape(sizes(shape))
 
 
-def transpose(a: Any, perm: Any = None, name: str | None = None) -> Node:
+@named
+def transpose(a: Any, perm: Any = None) -> Node:
     return convert_to_tensor(a).transpose(*(perm or ()))
 
 
-def expand_dims(input: Any, axis: int, name: str | None = None) -> Node:
+@named
+def expand_dims(input: Any, axis: int) -> Node:
     x = convert_to_tensor(input)
     axis %= x.ndim + 1
     return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Node:
+@named
+def squeeze(input: Any, axis: Any = None) -> Node:
     return convert_to_tensor(input).squeeze(tuple(axis) if isinstance(axis, list) else axis)
 
 
-def concat(values: Sequence[Any], axis: int, name: str | None = None) -> Node:
-    nodes = [convert_to_tensor(value) for value in values]
-    return make(ops.Cat(axis % nodes[0].ndim), *nodes, name=name)
+@named
+def concat(values: Sequence[Any], axis: int) -> Node:
+    parts = [convert_to_tensor(value) for value in values]
+    return make(ops.Cat(axis % parts[0].ndim), *parts)
 
 
-def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Node:
-    return concat([expand_dims(value, axis) for value in values], axis, name)
+@named
+def stack(values: Sequence[Any], axis: int = 0) -> Node:
+    return concat([expand_dims(value, axis) for value in values], axis)
 
 
-def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None = None) -> list[Node]:
+@named
+def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
     """Parts along an axis: so many of one length, or of given lengths."""
     x = convert_to_tensor(value)
     n, parts = x.shape[axis], num_or_size_splits
@@ -281,20 +270,23 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0, name: str | None =
     return XP.split(x, list(np.cumsum(lengths)[:-1].tolist()), axis % x.ndim)
 
 
-def slice(input_: Any, begin: Sequence[int], size: Sequence[int], name: str | None = None) -> Node:
+@named
+def slice(input_: Any, begin: Sequence[int], size: Sequence[int]) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
-    cut = __builtins__["slice"] if isinstance(__builtins__, dict) else __builtins__.slice
-    return convert_to_tensor(input_)[tuple(cut(b, None if n == -1 else b + n) for b, n in zip(begin, size))]
+    cuts = [builtins.slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)]
+    return convert_to_tensor(input_)[tuple(cuts)]
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Node:
+@named
+def shape(input: Any, out_type: Any = int32) -> Node:
     """The shape as a node of integers: known now where all lengths are, else in the run."""
     x = convert_to_tensor(input)
     if x.shape is not None and not any(isinstance(n, Dim) for n in x.shape):
         return constant(np.asarray(x.shape, out_type))
-    return make(kinds.ShapeOf(out_type), x, name=name)
+    return make(kinds.ShapeOf(out_type), x)
 
 
+@named
 def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, dtype: Any = float32) -> Node:
     """Each integer as a row with `on_value` in its place."""
     x = convert_to_tensor(indices)

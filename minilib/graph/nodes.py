@@ -14,7 +14,8 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -76,28 +77,21 @@ class Graph:
                 return node
         raise KeyError(f"no node of this graph is called {name!r}")
 
-    @contextmanager
-    def without_controls(self) -> Iterator[None]:
-        """A block whose nodes wait for nothing: the initialisers of variables run before anything else."""
-        before, self.controls = self.controls, ()
-        try:
-            yield
-        finally:
-            self.controls = before
-
-    @contextmanager
-    def aside(self) -> Iterator[list[Node]]:
-        """A block whose nodes are no part of the program, which may be finalised; this lists them."""
-        before, self.writing = self.writing, []
-        try:
-            yield self.writing
-        finally:
-            self.writing = before
-
     def keep(self, made_since: int, wanted: Sequence[Node]) -> None:
         """Forget the nodes from number `made_since` on that `wanted` do not need."""
         needed = ancestors(wanted, before)
         self.nodes[made_since:] = [node for node in self.nodes[made_since:] if node in needed]
+
+
+@contextmanager
+def during(graph: Graph, **settings: Any) -> Iterator[None]:
+    """A block in which attributes of a graph are others: its scope, its controls, where it writes."""
+    outer = {name: getattr(graph, name) for name in settings}
+    vars(graph).update(settings)
+    try:
+        yield
+    finally:
+        vars(graph).update(outer)
 
 
 class _Stack(threading.local):
@@ -116,54 +110,65 @@ class _Stack(threading.local):
 
 
 _default, sessions = _Stack(), _Stack()
-_first: list[Graph] = []
+_always = [Graph()]
 
 
 def get_default_graph() -> Graph:
     """The graph of the innermost `as_default` block, or the one that is always there."""
-    if not _default.entered and not _first:
-        _first.append(Graph())
-    return _default.entered[-1] if _default.entered else _first[0]
+    return _default.entered[-1] if _default.entered else _always[0]
 
 
 def reset_default_graph() -> None:
     """Begin with an empty graph again."""
-    _first[:] = [Graph()]
+    _always[:] = [Graph()]
 
 
 @contextmanager
 def name_scope(name: str, *_: Any, **__: Any) -> Iterator[str]:
     """A block whose nodes are called "name/..."; entered twice, the second is "name_1/..."."""
     graph = get_default_graph()
-    outer = graph.scope
-    graph.scope = graph.unique_name(name) + "/"
-    try:
+    with during(graph, scope=graph.unique_name(name) + "/"):
         yield graph.scope
-    finally:
-        graph.scope = outer
 
 
-@contextmanager
-def control_dependencies(inputs: Sequence[Node]) -> Iterator[None]:
+def control_dependencies(inputs: Sequence[Node]) -> AbstractContextManager[None]:
     """A block whose nodes run behind all of `inputs`, also where they do not need their values."""
     graph = get_default_graph()
-    outer = graph.controls
-    graph.controls = (*outer, *inputs)
-    try:
-        yield
-    finally:
-        graph.controls = outer
+    return during(graph, controls=(*graph.controls, *inputs))
 
 
 # Nodes
 
 
-def _both_ways(kind: Callable[..., Function], *options: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _operator(f: Function) -> Callable[[Any, Any], Node]:
+    return lambda self, other: binary(f, self, other)
+
+
+def _both_ways(f: Function) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The methods of an operator, for a node on the left and for one on the right; `a > b` is `b < a`."""
-    return (
-        lambda self, other: binary(kind(*options), self, other),
-        lambda self, other: binary(kind(*options), other, self),
-    )
+    return _operator(f), lambda self, other: binary(f, other, self)
+
+
+def _alone(f: Function) -> Callable[[Any], Any]:
+    return lambda self: make(f, self)
+
+
+def _in_place(f: Function) -> Callable[[Any, Any], Any]:
+    """What `x += y` is: x = x + y in a written program; in a traced one the old x may not be read again."""
+
+    def write(self: Node, other: Any) -> Any:
+        if self.graph.stale is None:
+            return NotImplemented
+        made = binary(f, self, other)
+        self.graph.stale |= {self, *_views_of(self)}
+        vars(made)["replaces"] = self
+        return made
+
+    return write
+
+
+def _along(kind: Callable[..., Function]) -> Callable[..., Any]:
+    return lambda self, axis=None, keepdims=False: make(kind(axis, keepdims), self)
 
 
 class Node:
@@ -293,37 +298,25 @@ class Node:
             )
         return getattr(self, reflected)(inputs[0])
 
-    __add__, __radd__ = _both_ways(ops.Add)
-    __sub__, __rsub__ = _both_ways(ops.Sub)
-    __mul__, __rmul__ = _both_ways(ops.Mul)
-    __pow__, __rpow__ = _both_ways(ops.Pow)
-    __mod__, __rmod__ = _both_ways(ops.Remainder)
-    __floordiv__, __rfloordiv__ = _both_ways(ops.FloorDivide)
-    __lt__, __gt__ = _both_ways(ops.Compare, "<")
-    __le__, __ge__ = _both_ways(ops.Compare, "<=")
-    __and__, __rand__ = _both_ways(ops.Compare, "&")
-    __or__, __ror__ = _both_ways(ops.Compare, "|")
+    __add__, __radd__ = _both_ways(ops.Add())
+    __sub__, __rsub__ = _both_ways(ops.Sub())
+    __mul__, __rmul__ = _both_ways(ops.Mul())
+    __pow__, __rpow__ = _both_ways(ops.Pow())
+    __mod__, __rmod__ = _both_ways(ops.Remainder())
+    __floordiv__, __rfloordiv__ = _both_ways(ops.FloorDivide())
+    __matmul__, __rmatmul__ = _both_ways(ops.MatMul())
+    __lt__, __gt__ = _both_ways(ops.Compare("<"))
+    __le__, __ge__ = _both_ways(ops.Compare("<="))
+    __and__, __rand__ = _both_ways(ops.Compare("&"))
+    __or__, __ror__ = _both_ways(ops.Compare("|"))
+    __neg__, __abs__, __invert__ = map(_alone, (ops.Neg(), ops.Abs(), ops.Invert()))
+    __iadd__, __isub__, __imul__ = map(_in_place, (ops.Add(), ops.Sub(), ops.Mul()))
 
     def __truediv__(self, y: Any) -> Node:
         return divide(self, y)
 
     def __rtruediv__(self, y: Any) -> Node:
         return divide(y, self)
-
-    def __matmul__(self, y: Any) -> Node:
-        return make(ops.MatMul(), self, y)
-
-    def __rmatmul__(self, y: Any) -> Node:
-        return make(ops.MatMul(), y, self)
-
-    def __neg__(self) -> Node:
-        return make(ops.Neg(), self)
-
-    def __abs__(self) -> Node:
-        return make(ops.Abs(), self)
-
-    def __invert__(self) -> Node:
-        return make(ops.Invert(), self)
 
     def __eq__(self, y: object) -> Any:
         return NotImplemented if y is None else binary(ops.Compare("=="), self, y)
@@ -332,25 +325,6 @@ class Node:
         return NotImplemented if y is None else binary(ops.Compare("!="), self, y)
 
     __hash__ = object.__hash__
-
-    # Writing in place: a new node, and the old one may not be read again
-
-    def _write(self, f: Function, y: Any) -> Any:
-        if self.graph.stale is None:
-            return NotImplemented  # a written program: x += 1 is x = x + 1
-        made = binary(f, self, y)
-        self.graph.stale |= {self, *_views_of(self)}
-        vars(made)["replaces"] = self
-        return made
-
-    def __iadd__(self, y: Any) -> Any:  # type: ignore[misc]
-        return self._write(ops.Add(), y)
-
-    def __isub__(self, y: Any) -> Any:  # type: ignore[misc]
-        return self._write(ops.Sub(), y)
-
-    def __imul__(self, y: Any) -> Any:  # type: ignore[misc]
-        return self._write(ops.Mul(), y)
 
     # Methods of arrays
 
@@ -385,17 +359,8 @@ class Node:
     def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Node:
         return make(ops.LongSum(axis, keepdims), self if dtype is None else self.astype(dtype))
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Node:
-        return make(ops.Extreme(True, axis, keepdims), self)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Node:
-        return make(ops.Extreme(False, axis, keepdims), self)
-
-    def any(self, axis: Any = None, keepdims: bool = False) -> Node:
-        return make(ops.Truth(False, axis, keepdims), self)
-
-    def all(self, axis: Any = None, keepdims: bool = False) -> Node:
-        return make(ops.Truth(True, axis, keepdims), self)
+    max, min = _along(partial(ops.Extreme, True)), _along(partial(ops.Extreme, False))
+    any, all = _along(partial(ops.Truth, False)), _along(partial(ops.Truth, True))
 
     def astype(self, dtype: Any, order: Any = "K", copy: bool = True) -> Node:
         return self if self.dtype == dtype else make(ops.Cast(dtype), self)
@@ -627,14 +592,8 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
 
 
 def _part(of: Node, key: int | str, out: Array, shape: Any = None) -> Node:
-    return Node(
-        of.graph,
-        kinds.Part(key),
-        (of,),
-        Shape(out.shape if shape is None else shape),
-        out.dtype,
-        f"{of.name}_{key}",
-    )
+    to = Shape(out.shape if shape is None else shape)
+    return Node(of.graph, kinds.Part(key), (of,), to, out.dtype, f"{of.name}_{key}")
 
 
 def _ones(x: Node) -> Array:
@@ -678,9 +637,7 @@ def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
     if y.ndim:
         return NotImplemented
-    if needs[1] or not isinstance(
-        y.f, kinds.Constant
-    ):  # for a number that nobody knows there is no short way
+    if needs[1] or not isinstance(y.f, kinds.Constant):  # of an unknown number there is no short way
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
     n = y.f.value
     if n == 0:
@@ -704,16 +661,17 @@ BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
 # Arrays of this device
 
 
-def _unary(kind: type[Function]) -> Callable[[Any], Node]:
-    return staticmethod(lambda x: make(kind(), x))
-
-
 class Arrays:
     """What the code of operations finds as `xp`: functions of NumPy that make nodes."""
 
     ndarray = Node
-    exp, log, sqrt, sin, cos, tanh = map(_unary, (ops.Exp, ops.Log, ops.Sqrt, ops.Sin, ops.Cos, ops.Tanh))
-    expm1, log1p, abs = map(_unary, (ops.Expm1, ops.Log1p, ops.Abs))
+    exp, log, sqrt, sin, cos, tanh, expm1, log1p, abs = (
+        staticmethod(_alone(kind()))
+        for kind in (
+            ops.Exp, ops.Log, ops.Sqrt, ops.Sin, ops.Cos, ops.Tanh, ops.Expm1, ops.Log1p, ops.Abs,
+        )
+    )  # fmt: skip
+    maximum, minimum = (staticmethod(_operator(kind())) for kind in (ops.Maximum, ops.Minimum))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise TypeError(f"graph: there is no node for np.{name}")
@@ -722,16 +680,16 @@ class Arrays:
         return data if isinstance(data, Node) else constant(np.asarray(data, dtype))
 
     def full(self, shape: Any, number: Any, dtype: Any) -> Node:
-        shape = sizes(shape if isinstance(shape, Sequence) else (shape,))
+        shape = sizes(shape)
         return source(kinds.Fill(shape, number, dtype), shape, dtype)
 
     def zeros(self, shape: Any, dtype: Any = np.float64) -> Node:
         return self.full(shape, 0, dtype)
 
+    empty = zeros
+
     def ones(self, shape: Any, dtype: Any = np.float64) -> Node:
         return self.full(shape, 1, dtype)
-
-    empty = zeros
 
     def zeros_like(self, x: Node) -> Node:
         return self.full_like(x, 0)
@@ -748,12 +706,6 @@ class Arrays:
     def expand_like(self, x: Node, y: Node) -> Node:
         return make(kinds.ExpandLike(), x, y)
 
-    def maximum(self, x: Any, y: Any) -> Node:
-        return binary(ops.Maximum(), x, y)
-
-    def minimum(self, x: Any, y: Any) -> Node:
-        return binary(ops.Minimum(), x, y)
-
     def sign(self, x: Node) -> Node:
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
@@ -764,8 +716,7 @@ class Arrays:
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:
-        to: Any = sizes(shape)
-        return make(ops.Expand(to), x)
+        return make(ops.Expand(sizes(shape)), x)
 
     def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
         return make(ops.Cat(axis), *nodes)

@@ -18,7 +18,7 @@ from minilib.dag import ancestors
 from minilib.dims import broadcast
 from minilib.engine import Function
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, before, by_age
+from minilib.graph.nodes import Node, before, by_age, during
 from minilib.graph.session import leaves, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -66,7 +66,7 @@ def changed(node: Node, became: dict[Node, Node]) -> Node:
 
 def replaced(node: Node, f: Any, inputs: tuple[Node, ...], controls: tuple[Node, ...]) -> Node:
     """A node in the place of another; it keeps its age, so that it runs before the same assignments."""
-    with node.graph.aside():
+    with during(node.graph, writing=[]):
         new = Node(node.graph, f, inputs, node.known_shape, node.dtype, node.name)
     new.controls, new.saved, new.serial = controls, node.saved, node.serial
     return new

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import XP, Node, constant, make, name_scope
+from minilib.graph.nodes import XP, Node, constant, during, make, name_scope
 from minilib.graph.session import Session
 from minilib.graph.variables import Variable, assign, assign_add, global_variables, group, trainable_variables
 from minilib.operations import Sqrt
@@ -73,7 +73,7 @@ class Optimizer:
     def slot(self, v: Any, name: str) -> Variable:
         """What is remembered of a variable: of its shape, zeros at first."""
         if (v, name) not in self.slots:
-            with v.graph.without_controls():
+            with during(v.graph, controls=()):
                 self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
         return self.slots[v, name]
 

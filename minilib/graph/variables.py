@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, get_default_graph, sessions, source
+from minilib.graph.nodes import Node, as_array, constant, during, get_default_graph, sessions, source
 
 
 class Variable(Node):
@@ -18,7 +18,7 @@ class Variable(Node):
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
         graph = get_default_graph()
-        with graph.without_controls():
+        with during(graph, controls=()):  # it runs before anything else
             value = initial_value() if callable(initial_value) else initial_value
             if not isinstance(value, Node):
                 value = constant(value, dtype, name="initial_value")
