@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from minilib.infer.drawing import rails
 from minilib.infer.facts import Fact
 from minilib.infer.model import Graph, ModelError
 from minilib.infer.plan import Plan
-from minilib.infer.profile import profile
+from minilib.infer.profile import profile, size_text, total
 from minilib.infer.pulse import Pulse
 
 PASSES = ("load", "analyse", "declutter", "optimise")
@@ -34,9 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         return {"dump": dump, "run": run, "bench": bench, "compare": compare}[options.command](options)
-    except (ModelError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-    except ValueError as error:  # facts
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+    except ValueError as error:  # models and facts
         print(f"error: {error}", file=sys.stderr)
     return 2
 
@@ -59,8 +62,9 @@ def parser() -> argparse.ArgumentParser:
         ("json", "as JSON"),
     ):
         shown.add_argument(f"--{name}", action="store_true", help=told)
-    for name, told in (("run", "outputs for inputs"), ("bench", "time of a run"), ("compare", "differences")):
-        one = commands.add_parser(name, help=told)
+    others = {"run": "outputs for inputs", "bench": "time of a run", "compare": "differences"}
+    added = {name: commands.add_parser(name, help=told) for name, told in others.items()}
+    for name, one in {"dump": shown, **added}.items():
         one.add_argument("--input", metavar="FILE.npz", help="arrays by the inputs' names; drawn without it")
         if name == "run":
             one.add_argument("--output", metavar="FILE.npz", help="where to write the outputs")
@@ -74,6 +78,8 @@ def parser() -> argparse.ArgumentParser:
 
 def loaded(options: argparse.Namespace) -> InferenceModel | Model:
     """The model, as far as --pass says."""
+    if options.pulse and options.stage in ("load", "analyse"):
+        raise ModelError(f"pulses are cut after declutter, and --pass {options.stage} stops before")
     model = onnx().load(options.model)
     for i, fact in enumerate(options.input_fact):
         model.set_input_fact(i, fact)
@@ -132,66 +138,69 @@ def drawn(name: str, fact: Fact, rng: np.random.Generator) -> Any:
 
 def dump(options: argparse.Namespace) -> int:
     model = loaded(options)
-    graph = model.graph
-    rows: list[dict[str, Any]] = []
+    graph, rows, source = model.graph, list[dict[str, Any]](), ""
     if options.cost or options.profile:
         if not graph.facts:
             raise ModelError("costs are told of a model that is analysed: --pass analyse, or further")
-        given = every(graph, model) if options.profile else {}
-        rows = profile(graph, [given[name] for name in graph.inputs] if given else None)
+        rows = profile(graph, every(model, options.input) if options.profile else None)
+    if options.stage == "optimise":
+        plan = Plan(graph)
+        plan.run(every(model, options.input))
+        source = plan.program.source
     if options.json:
-        print(json.dumps(described(model, rows), indent=1))
+        print(json.dumps(described(model, rows, source), indent=1))
         return 0
     facts = {**graph.inputs, **graph.facts}
     for i in range(model.input_count()):
         print(f"input   {model.input_name(i)}: {model.input_fact(i)}")
-    for line, node in rails(graph):
+    for i, (line, node) in enumerate(rails(graph)):
         told = ", ".join(f"{facts.get(name, Fact())}" for name in node.outputs if name)
-        print(f"{line} {node.op:20} {told}")
+        print(f"{line} {node.op:20} {told:24} {cost_text(rows[i]) if rows else ''}".rstrip())
     for i in range(model.output_count()):
         print(f"output  {model.output_name(i)}: {model.output_fact(i)}")
+    if rows:
+        spent = {"seconds": sum(row["seconds"] for row in rows)} if options.profile else {}
+        print(f"in all  {cost_text({'cost': total(graph), **spent}).lstrip()}")
     for name in model.property_keys():
         print(f"{name}: {model.property(name).to_numpy()}")
-    for row in rows:
-        seconds = f"{row['seconds'] * 1e6:12.1f} us" if "seconds" in row else ""
-        print(f"{row['op']:20} {row['result']!s:16} {row['cost']!s:>12} FMA{seconds}")
-    if options.stage == "optimise":
-        plan = Plan(graph)
-        plan.run(list(every(graph, model).values()))
-        print(plan.program.source)
+    print(source, end="\n" if source else "")
     return 0
 
 
-def every(graph: Graph, model: Any) -> dict[str, Any]:
+def cost_text(row: Mapping[str, Any]) -> str:
+    seconds = f"{row['seconds'] * 1e6:10.1f} us" if "seconds" in row else ""
+    return f"{size_text(row['cost']):>12} FMA{seconds}"
+
+
+def every(model: Any, path: str | None) -> list[Any]:
     """Arrays for all inputs in order, those that a state keeps among them."""
-    given, rng = arrays(model, None), np.random.default_rng(0)
-    return {
-        name: given[name] if name in given else drawn(name, fact, rng) for name, fact in graph.inputs.items()
-    }
+    given, rng = arrays(model, path), np.random.default_rng(0)
+    facts = model.graph.inputs.items()
+    return [given[name] if name in given else drawn(name, fact, rng) for name, fact in facts]
 
 
-def described(model: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def described(model: Any, rows: Sequence[Mapping[str, Any]], source: str) -> dict[str, Any]:
     graph: Graph = model.graph
     facts = {**graph.inputs, **graph.facts}
+    nodes: list[dict[str, Any]] = [
+        {
+            "op": node.op,
+            "name": node.name,
+            "inputs": node.inputs,
+            "outputs": {name: str(facts.get(name, Fact())) for name in node.outputs if name},
+        }
+        for node in graph.nodes
+    ]
+    for node, row in zip(nodes, rows):
+        node["cost"] = row["cost"] if isinstance(row["cost"], int) else size_text(row["cost"])
+        node |= {"seconds": row["seconds"]} if "seconds" in row else {}
     return {
         "inputs": {model.input_name(i): str(model.input_fact(i)) for i in range(model.input_count())},
         "outputs": {model.output_name(i): str(model.output_fact(i)) for i in range(model.output_count())},
-        "nodes": [
-            {
-                "op": node.op,
-                "name": node.name,
-                "inputs": node.inputs,
-                "outputs": {name: str(facts.get(name, Fact())) for name in node.outputs if name},
-            }
-            for node in graph.nodes
-        ],
+        "nodes": nodes,
         "properties": {name: model.property(name).to_numpy().tolist() for name in model.property_keys()},
-        **({"profile": [{key: plain(value) for key, value in row.items()} for row in rows]} if rows else {}),
+        **({"program": source} if source else {}),
     }
-
-
-def plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | list | dict | None) else str(value)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -231,8 +240,11 @@ def compare(options: argparse.Namespace) -> int:
             runtime = import_module("onnxruntime")
         except ImportError:
             raise ModelError("onnxruntime is not installed: pip install onnxruntime") from None
-        session = runtime.InferenceSession(str(Path(options.model)))
-        wanted = dict(zip(names, session.run(names, given)))
+        try:
+            session = runtime.InferenceSession(options.model)
+            wanted = dict(zip(names, session.run(names, given)))
+        except Exception as error:  # it has a class of its own for each kind of failure
+            raise ModelError(f"onnxruntime refuses it: {' '.join(str(error).split())}") from None
     else:
         wanted = dict(opened(options.other))
         if missing := [name for name in names if name not in wanted]:
@@ -244,8 +256,10 @@ def compare(options: argparse.Namespace) -> int:
             print(f"{name}: shapes differ: {found.shape} here, {expected.shape} there")
             alike = False
             continue
+        if expected.dtype.kind not in "fiub":
+            raise ModelError(f"{options.other}: the array {name!r} holds no numbers, but {expected.dtype}")
         same = np.allclose(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
-        away = np.abs(found.astype(np.float64) - expected).max(initial=0.0)
+        away = np.abs(found.astype(np.float64) - expected)[found != expected].max(initial=0.0)
         print(f"{name}: {'equal' if same else 'DIFFERENT'}, at most {away:.3g} apart")
         alike &= bool(same)
     return 0 if alike else 1

@@ -1,4 +1,4 @@
-"""Operators that move numbers, pick them and count them: shapes, slices, gathers and scatters.
+"""Operators that move numbers as they are: shapes, orders of axes, slices, pads.
 
 Most give NumPy views, and run on sizes with symbols in them too (arrays of dtype object).
 """
@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import Dim
-from minilib.infer.elementwise import axes_of, reduce_facts
-from minilib.infer.facts import (
-    Fact,
-    FactError,
-    Shape,
-    broadcast_shapes,
-    broadcast_size,
-    ceil_div,
-    flat_axes,
-    product,
-)
-from minilib.infer.operators import broadcast, define, operator, same
+from minilib.infer.elementwise import axes_of
+from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, ceil_div, flat_axes, product
+from minilib.infer.operators import broadcast, define, operator
+
+__all__ = ["INT64", "ints", "unknown"]
 
 Array = Any
 INT64 = np.dtype(np.int64)
@@ -31,6 +24,16 @@ INT64 = np.dtype(np.int64)
 def unknown(x: Fact, rank: int | None = None) -> Fact:
     """Of the kind of x, and of a shape that cannot be told."""
     return Fact(x.dtype, None if rank is None else (None,) * rank)
+
+
+def unsized(x: Fact) -> Fact:
+    """Of the kind of x and with as many axes, whose sizes cannot be told."""
+    return unknown(x, None if x.shape is None else len(x.shape))
+
+
+def all_known(*facts: Fact | None) -> bool:
+    """Whether the numbers of all these inputs are known, as far as they are there."""
+    return all(fact is None or fact.value is not None for fact in facts)
 
 
 def ints(value: Any) -> list[Any]:
@@ -42,23 +45,12 @@ def ints(value: Any) -> list[Any]:
 # Shapes
 
 
-def _part(shape: Any, start: int, end: int | None) -> Any:
-    return shape[slice(start, end)]
+def _shape_facts(x: Fact, *, start: int = 0, end: int | None = None) -> Fact:
+    return Fact(INT64, None if x.shape is None else (len(x.shape[start:end]),))
 
 
-@operator(
-    "Shape",
-    lambda x, *, start=0, end=None: Fact(
-        INT64, None if x.shape is None else (len(_part(x.shape, start, end)),)
-    ),
-)
-def shape(x: Array, *, start: int = 0, end: int | None = None) -> Array:
-    return np.array(_part(x.shape, start, end), np.int64)
-
-
-@operator("Size", lambda x: Fact(INT64, ()))
-def size(x: Array) -> Array:
-    return np.array(x.size, np.int64)
+define("Shape", lambda x, *, start=0, end=None: np.array(x.shape[start:end], np.int64), _shape_facts)
+define("Size", lambda x: np.array(x.size, np.int64), lambda x: Fact(INT64, ()))
 
 
 def _reshape_facts(x: Fact, shape: Fact, *, allowzero: int = 0) -> Fact:
@@ -94,12 +86,11 @@ def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     return x.reshape(reshaped(x.shape, ints(shape), allowzero))
 
 
-@operator(
-    "Flatten",
-    lambda x, *, axis=1: Fact(x.dtype, (None, None) if x.shape is None else flat_axes(x.shape, axis)),
-)
-def flatten(x: Array, *, axis: int = 1) -> Array:
-    return x.reshape(flat_axes(x.shape, axis))
+def _flatten_facts(x: Fact, *, axis: int = 1) -> Fact:
+    return unknown(x, 2) if x.shape is None else Fact(x.dtype, flat_axes(x.shape, axis))
+
+
+define("Flatten", lambda x, *, axis=1: x.reshape(flat_axes(x.shape, axis)), _flatten_facts)
 
 
 def _squeezed(shape: Any, axes: Any) -> list[int]:
@@ -113,7 +104,7 @@ def _squeezed(shape: Any, axes: Any) -> list[int]:
 
 
 def _squeeze_facts(x: Fact, axes: Fact | None = None) -> Fact:
-    if x.shape is None or (axes is not None and axes.value is None):
+    if x.shape is None or not all_known(axes):
         return unknown(x)
     return Fact(x.dtype, tuple(x.shape[i] for i in _squeezed(x.shape, axes and axes.value)))
 
@@ -137,9 +128,7 @@ def _unsqueeze_facts(x: Fact, axes: Fact) -> Fact:
     return Fact(x.dtype, tuple(_unsqueezed(x.shape, axes.value)))
 
 
-@operator("Unsqueeze", _unsqueeze_facts)
-def unsqueeze(x: Array, axes: Array) -> Array:
-    return x.reshape(_unsqueezed(x.shape, axes))
+define("Unsqueeze", lambda x, axes: x.reshape(_unsqueezed(x.shape, axes)), _unsqueeze_facts)
 
 
 def _transpose_facts(x: Fact, *, perm: Any = None) -> Fact:
@@ -151,17 +140,13 @@ def _transpose_facts(x: Fact, *, perm: Any = None) -> Fact:
     return Fact(x.dtype, tuple(x.shape[i] for i in order))
 
 
-@operator("Transpose", _transpose_facts)
-def transpose(x: Array, *, perm: Any = None) -> Array:
-    return x.transpose(perm)
+define("Transpose", lambda x, *, perm=None: x.transpose(perm), _transpose_facts)
 
 
 def _expand_facts(x: Fact, shape: Fact) -> Fact:
-    return (
-        unknown(x)
-        if shape.value is None
-        else Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
-    )
+    if shape.value is None:
+        return unknown(x)
+    return Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
 
 
 @operator("Expand", _expand_facts)
@@ -171,13 +156,11 @@ def expand(x: Array, shape: Array) -> Array:
 
 def _tile_facts(x: Fact, repeats: Fact) -> Fact:
     if x.shape is None or repeats.value is None:
-        return unknown(x, None if x.shape is None else len(x.shape))
+        return unsized(x)
     return Fact(x.dtype, tuple(None if n is None else n * k for n, k in zip(x.shape, ints(repeats.value))))
 
 
-@operator("Tile", _tile_facts)
-def tile(x: Array, repeats: Array) -> Array:
-    return np.tile(x, ints(repeats))
+define("Tile", lambda x, repeats: np.tile(x, ints(repeats)), _tile_facts)
 
 
 def _filled_facts(shape: Fact, *, value: Any = None) -> Fact:
@@ -243,7 +226,7 @@ def _split_sizes(n: Any, split: Any, num_outputs: int | None) -> list[Any]:
 
 
 def _split_facts(x: Fact, split: Fact | None = None, *, axis: int = 0, num_outputs: int | None = None) -> Any:
-    if x.shape is None or (split is not None and split.value is None):
+    if x.shape is None or not all_known(split):
         return (unknown(x),) * (num_outputs or 1)
     (axis,) = axes_of([axis], len(x.shape))
     sizes = _split_sizes(x.shape[axis], split and split.value, num_outputs)
@@ -261,12 +244,9 @@ def split(x: Array, split: Array | None = None, *, axis: int = 0, num_outputs: i
 def _slices(shape: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> dict[int, slice]:
     starts, ends = ints(starts), ints(ends)
     along = axes_of(range(len(starts)) if axes is None else axes, len(shape))
-    return {
-        axis: slice(start, _end(end, step), step)
-        for axis, start, end, step in zip(
-            along, starts, ends, [1] * len(starts) if steps is None else ints(steps)
-        )
-    }
+    widths = [1] * len(starts) if steps is None else ints(steps)
+    cuts = zip(along, starts, ends, widths)
+    return {axis: slice(start, _end(end, step), step) for axis, start, end, step in cuts}
 
 
 def _end(end: Any, step: int) -> Any:
@@ -294,8 +274,8 @@ def _sliced(n: Any, one: slice) -> Any:
 def _slice_facts(
     x: Fact, starts: Fact, ends: Fact, axes: Fact | None = None, steps: Fact | None = None
 ) -> Fact:
-    if x.shape is None or any(f is not None and f.value is None for f in (starts, ends, axes, steps)):
-        return unknown(x, None if x.shape is None else len(x.shape))
+    if x.shape is None or not all_known(starts, ends, axes, steps):
+        return unsized(x)
     cuts = _slices(x.shape, starts.value, ends.value, axes and axes.value, steps and steps.value)
     return Fact(x.dtype, tuple(_sliced(n, cuts[i]) if i in cuts else n for i, n in enumerate(x.shape)))
 
@@ -318,8 +298,8 @@ def _pad_widths(rank: int, pads: Any, axes: Any) -> list[tuple[Any, Any]]:
 def _pad_facts(
     x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = ""
 ) -> Fact:
-    if x.shape is None or pads.value is None or (axes is not None and axes.value is None):
-        return unknown(x, None if x.shape is None else len(x.shape))
+    if x.shape is None or not all_known(pads, axes):
+        return unsized(x)
     widths = _pad_widths(len(x.shape), pads.value, axes and axes.value)
     return Fact(x.dtype, tuple(None if n is None else n + a + b for n, (a, b) in zip(x.shape, widths)))
 
@@ -364,113 +344,3 @@ def space_to_depth(x: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     (n, c, h, w), b = x.shape, blocksize
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
     return x.reshape(n, c, h // b, b, w // b, b).transpose(order).reshape(n, c * b * b, h // b, w // b)
-
-
-# Picking and scattering
-
-
-def _gather_facts(x: Fact, indices: Fact, *, axis: int = 0) -> Fact:
-    if x.shape is None or indices.shape is None:
-        return unknown(x)
-    (axis,) = axes_of([axis], len(x.shape))
-    return Fact(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
-
-
-@operator("Gather", _gather_facts)
-def gather(x: Array, indices: Array, *, axis: int = 0) -> Array:
-    return np.take(x, indices, axis)  # negative ones count from the end; past the end it raises
-
-
-@operator("GatherElements", lambda x, indices, *, axis=0: Fact(x.dtype, indices.shape))
-def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
-    return np.take_along_axis(
-        x[tuple(slice(n) if i != axis % x.ndim else slice(None) for i, n in enumerate(indices.shape))],
-        indices,
-        axis,
-    )
-
-
-def _gather_nd_facts(x: Fact, indices: Fact, *, batch_dims: int = 0) -> Fact:
-    if x.shape is None or indices.shape is None or not isinstance(indices.shape[-1], int):
-        return unknown(x)
-    return Fact(x.dtype, (*indices.shape[:-1], *x.shape[batch_dims + indices.shape[-1] :]))
-
-
-@operator("GatherND", _gather_nd_facts)
-def gather_nd(x: Array, indices: Array, *, batch_dims: int = 0) -> Array:
-    batch = np.ix_(*(range(n) for n in indices.shape[:batch_dims]))
-    over = [one.reshape(one.shape + (1,) * (indices.ndim - 1 - batch_dims)) for one in batch]
-    return x[(*over, *np.moveaxis(indices, -1, 0))]
-
-
-REDUCING: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
-
-
-def _scatter(x: Array, where: Any, updates: Array, reduction: str) -> Array:
-    made = x.copy()
-    if reduction == "none":
-        made[where] = updates
-    else:
-        REDUCING[reduction].at(made, where, updates)
-    return made
-
-
-@operator("ScatterElements", same)
-def scatter_elements(
-    x: Array, indices: Array, updates: Array, *, axis: int = 0, reduction: str = "none"
-) -> Array:
-    where: list[Any] = list(np.indices(indices.shape, sparse=True))
-    where[axis] = indices
-    return _scatter(x, tuple(where), updates, reduction)
-
-
-@operator("ScatterND", same)
-def scatter_nd(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
-    return _scatter(x, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
-
-
-def _one_hot_facts(indices: Fact, depth: Fact, values: Fact, *, axis: int = -1) -> Fact:
-    if indices.shape is None:
-        return Fact(values.dtype, None)
-    long = None if depth.value is None else ints(depth.value)[0]
-    at = axis % (len(indices.shape) + 1)
-    return Fact(values.dtype, (*indices.shape[:at], long, *indices.shape[at:]))
-
-
-@operator("OneHot", _one_hot_facts)
-def one_hot(indices: Array, depth: Array, values: Array, *, axis: int = -1) -> Array:
-    n = ints(depth)[0]
-    hot = np.where(indices < 0, indices + n, indices)[..., None] == np.arange(n)
-    return np.moveaxis(values[hot.astype(int)], -1, axis)
-
-
-def _nonzero_facts(x: Fact) -> Fact:
-    return Fact(INT64, (None if x.shape is None else len(x.shape), None))
-
-
-define("NonZero", lambda x: np.array(np.nonzero(x), np.int64), _nonzero_facts)
-
-
-def _top_facts(x: Fact, k: Fact, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Fact, Fact]:
-    if x.shape is None:
-        return unknown(x), Fact(INT64, None)
-    (axis,) = axes_of([axis], len(x.shape))
-    found = (*x.shape[:axis], None if k.value is None else ints(k.value)[0], *x.shape[axis + 1 :])
-    return Fact(x.dtype, found), Fact(INT64, found)
-
-
-@operator("TopK", _top_facts)
-def top_k(x: Array, k: Array, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Array, Array]:
-    """Of equal numbers the first is taken first; NaN counts as larger than all."""
-    n = x.shape[axis]
-    if ints(k)[0] > n:
-        raise ValueError(f"TopK of {ints(k)[0]} numbers out of {n}")
-    if largest:  # turned round twice, so that the first of equal ones stays in front
-        order = np.flip(n - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
-    else:
-        order = np.argsort(x, axis, kind="stable")
-    order = np.take(order, range(ints(k)[0]), axis)
-    return np.take_along_axis(x, order, axis), order
-
-
-__all__ = ["broadcast_size", "concat_facts", "ints", "reduce_facts", "reshaped", "unknown"]

@@ -25,7 +25,7 @@ UNARY: dict[str, Callable[..., Any]] = {
     "Identity": lambda x: x,
     "Log": np.log,
     "Neg": np.negative,
-    "Reciprocal": lambda x: 1 / x,
+    "Reciprocal": np.reciprocal,
     "Round": np.rint,  # halves go to the even neighbour
     "Sign": np.sign,
     "Sin": np.sin,
@@ -59,39 +59,17 @@ def erf(x: Array) -> Array:
     return np.tanh(q, out=q) if q.ndim else np.tanh(q)
 
 
-@operator("Sigmoid", same)
 def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))  # where exp overflows, 1 / inf is the 0 that it should be
 
 
-@operator("HardSigmoid", same)
-def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
-    return np.clip(alpha * x + beta, 0, 1)
-
-
-@operator("Elu", same)
-def elu(x: Array, *, alpha: float = 1.0) -> Array:
-    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
-
-
-@operator("LeakyRelu", same)
-def leaky_relu(x: Array, *, alpha: float = 0.01) -> Array:
-    return np.where(x < 0, alpha * x, x)
-
-
-@operator("PRelu", same)
-def prelu(x: Array, slope: Array) -> Array:
-    return np.where(x < 0, slope * x, x)
-
-
-@operator("Mish", same)
-def mish(x: Array) -> Array:
-    return x * np.tanh(np.logaddexp(x, 0).astype(x.dtype))
-
-
-@operator("Swish", same)
-def swish(x: Array, *, alpha: float = 1.0) -> Array:
-    return x * sigmoid(alpha * x)
+define("Sigmoid", sigmoid, same)
+define("HardSigmoid", lambda x, *, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1), same)
+define("Elu", lambda x, *, alpha=1.0: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x), same)
+define("LeakyRelu", lambda x, *, alpha=0.01: np.where(x < 0, alpha * x, x), same)
+define("PRelu", lambda x, slope: np.where(x < 0, slope * x, x), same)
+define("Mish", lambda x: x * np.tanh(np.logaddexp(x, 0).astype(x.dtype)), same)
+define("Swish", lambda x, *, alpha=1.0: x * sigmoid(alpha * x), same)
 
 
 @operator("Gelu", same)
@@ -112,22 +90,27 @@ def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array
     return x if high is None else np.minimum(x, high)  # where low > high, high wins
 
 
-def _cast_facts(x: Fact, *, to: int, saturate: int = 1, round_mode: str = "up") -> Fact:
+def _cast_facts(x: Fact, *, to: int, **_: Any) -> Fact:
     if to not in DTYPES:
-        raise FactError(
-            f"Cast to the kind {to}; there are {', '.join(f'{k} {d}' for k, d in DTYPES.items())}"
-        )
+        known = ", ".join(f"{number} {dtype}" for number, dtype in DTYPES.items())
+        raise FactError(f"Cast to the kind {to}; there are {known}")
     return Fact(DTYPES[to], x.shape)
 
 
-@operator("Cast", _cast_facts)
-def cast(x: Array, *, to: int, saturate: int = 1, round_mode: str = "up") -> Array:
+ROUNDED = ("saturate", "round_mode")  # of kinds of numbers that are not read
+
+
+@operator("Cast", _cast_facts, ROUNDED)
+def cast(x: Array, *, to: int, **_: Any) -> Array:
     return x if x.dtype == object else x.astype(DTYPES[to], copy=False)  # symbols stay symbols
 
 
-@operator("CastLike", lambda x, like, **_: Fact(like.dtype, x.shape))
-def cast_like(x: Array, like: Array, *, saturate: int = 1, round_mode: str = "up") -> Array:
-    return x.astype(like.dtype, copy=False)
+define(
+    "CastLike",
+    lambda x, like, **_: x.astype(like.dtype, copy=False),
+    lambda x, like, **_: Fact(like.dtype, x.shape),
+    ROUNDED,
+)
 
 
 def _dropout_facts(x: Fact, *others: Fact | None, seed: int = 0) -> tuple[Fact, Fact]:
@@ -144,15 +127,17 @@ def dropout(x: Array, ratio: Any = None, training: Any = None, *, seed: int = 0)
 
 # Two inputs and more
 
-for _name, _run in {"Equal": np.equal, "Greater": np.greater, "GreaterOrEqual": np.greater_equal}.items():
+COMPARED: dict[str, Any] = {
+    "Equal": np.equal, "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Less": np.less,
+    "LessOrEqual": np.less_equal, "And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor,
+}  # fmt: skip
+COMBINED: dict[str, Any] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
+OF_ALL: dict[str, Any] = {"Max": np.maximum, "Min": np.minimum, "Sum": np.add}  # of any number of inputs
+for _name, _run in COMPARED.items():
     define(_name, _run, boolean)
-for _name, _run in {"Less": np.less, "LessOrEqual": np.less_equal, "And": np.logical_and}.items():
-    define(_name, _run, boolean)
-for _name, _run in {"Or": np.logical_or, "Xor": np.logical_xor}.items():
-    define(_name, _run, boolean)
-for _name, _run in {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}.items():
+for _name, _run in COMBINED.items():
     define(_name, _run, broadcast)
-for _name, _run in {"Max": np.maximum, "Min": np.minimum, "Sum": np.add}.items():
+for _name, _run in OF_ALL.items():
     define(_name, lambda *xs, f=_run: reduce(f, xs), broadcast)
 define("Mean", lambda *xs: reduce(np.add, xs) / np.asarray(len(xs), xs[0].dtype), broadcast)
 
@@ -168,19 +153,15 @@ def div(x: Array, y: Array) -> Array:
     return quotient + ((quotient < 0) & (quotient * y != x)).astype(x.dtype)
 
 
-@operator("Mod", broadcast)
-def mod(x: Array, y: Array, *, fmod: int = 0) -> Array:
-    """The sign of y, as in Python; with `fmod` that of x, as in C."""
-    return np.fmod(x, y) if fmod else np.mod(x, y)
+# The sign of y, as in Python; with `fmod` that of x, as in C.
+define("Mod", lambda x, y, *, fmod=0: np.fmod(x, y) if fmod else np.mod(x, y), broadcast)
 
 
 @operator("Pow", lambda x, y: Fact(x.dtype, broadcast_shapes(x.shape, y.shape)))
 def power(x: Array, y: Array) -> Array:
     """Of the kind of x, whatever y is."""
-    if y.size == 1 and y.dtype.kind != "c" and float(y.reshape(-1)[0]) == 2:
-        return (
-            x * x + np.zeros(y.shape, x.dtype) if y.ndim > x.ndim else x * x
-        )  # np.power is 20 times as slow
+    if y.size == 1 and y.ndim <= x.ndim and float(y.reshape(-1)[0]) == 2:
+        return x * x  # np.power is 20 times as slow
     return np.power(x, y if x.dtype.kind == "f" else y.astype(np.float64)).astype(x.dtype)
 
 
@@ -254,12 +235,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _reduction(
-    x: Array,
-    axes: Array | None = None,
-    *,
-    keepdims: int = 1,
-    noop_with_empty_axes: int = 0,
-    f: Callable[..., Any],
+    x: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0, f: Callable[..., Any]
 ) -> Array:
     axis = _reduce_axes(axes, x.ndim, noop_with_empty_axes)
     made = np.asarray(f(x, axis)).astype(x.dtype, copy=False)

@@ -7,7 +7,6 @@ is known of is None in a rule, and becomes a symbol of its own ("?1") in a model
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -170,7 +169,3 @@ def flat_axes(shape: Sequence[Any], axis: int) -> tuple[Any, Any]:
     """The two sizes of an array whose axes before `axis` are one, and those from there on another."""
     axis = axis + len(shape) if axis < 0 else axis
     return product(shape[:axis]), product(shape[axis:])
-
-
-def symbols_in(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))

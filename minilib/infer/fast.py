@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.elementwise import ERF, axes_of
+from minilib.infer.elementwise import COMBINED, COMPARED, ERF, OF_ALL, UNARY, axes_of
 from minilib.infer.model import Node
 from minilib.infer.operators import OPERATORS
 from minilib.infer.plan import Builder, Slot, emitter
@@ -93,17 +93,11 @@ def where(b: Builder, node: Node, condition: Slot, x: Slot, y: Slot) -> Slot:
 
 # Number by number
 
-ONE: dict[str, Any] = {
-    "Abs": np.absolute, "Ceil": np.ceil, "Cos": np.cos, "Exp": np.exp, "Floor": np.floor, "Log": np.log,
-    "Neg": np.negative, "Reciprocal": np.reciprocal, "Round": np.rint, "Sign": np.sign, "Sin": np.sin,
-    "Sqrt": np.sqrt, "Tanh": np.tanh, "Not": np.logical_not, "IsNaN": np.isnan,
+ONE = {
+    **{name: function for name, function in UNARY.items() if isinstance(function, np.ufunc)},
+    "Not": np.logical_not, "IsNaN": np.isnan,
 }  # fmt: skip
-TWO: dict[str, Any] = {
-    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum,
-    "Equal": np.equal, "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Less": np.less,
-    "LessOrEqual": np.less_equal, "And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor,
-    "Div": np.divide, "Sum": np.add,
-}  # fmt: skip
+TWO = {**COMPARED, **COMBINED, **OF_ALL, "Div": np.divide}
 
 
 @emitter(*ONE)
@@ -124,13 +118,6 @@ def two(b: Builder, node: Node, x: Slot, *ys: Slot) -> Maybe:
     for y in ys:
         b.call(TWO[node.op], x, y, out=out)
         x = out
-    return out
-
-
-@emitter("Relu")
-def relu(b: Builder, node: Node, x: Slot) -> Slot:
-    out = b.result(like=x, over=[x])
-    b.call(np.maximum, x, b.number(0, x.dtype), out=out)
     return out
 
 
@@ -166,88 +153,51 @@ def power(b: Builder, node: Node, x: Slot, y: Slot) -> Maybe:
     return out
 
 
-def gate(b: Builder, x: Slot, out: Slot) -> None:
-    """out = 1 + exp(out), by which x is divided: x * sigmoid(-out)"""
-    b.call(np.exp, out, out=out)
-    b.call(np.add, out, b.number(1, out.dtype), out=out)
+def erf_of(x: str) -> str:
+    """out = erf(x) = tanh(x q(x²)), as steps."""
+    inner = "".join(f"out = add out {c}; out = multiply out square; " for c in ERF[-2:0:-1])
+    return (
+        f"square = multiply {x} {x}; square = minimum square 12.25; out = multiply square {ERF[-1]}; {inner}"
+        f"out = add out {ERF[0]}; out = multiply out {x}; out = tanh out"
+    )
 
 
-@emitter("Sigmoid")
-def sigmoid(b: Builder, node: Node, x: Slot) -> Slot:
-    out = b.result(like=x, over=[x])
-    b.call(np.negative, x, out=out)
-    gate(b, x, out)
-    b.call(np.reciprocal, out, out=out)
-    return out
+_BENT = -2 * math.sqrt(2 / math.pi)
+GATE = "out = exp out; out = add out 1; "  # what x is divided by, to be x * sigmoid(-out)
+STEPS = {
+    "Relu": "out = maximum x 0",
+    "Sigmoid": f"out = negative x; {GATE} out = reciprocal out",
+    "Swish": f"out = multiply x -alpha; {GATE} out = divide x out",
+    # max(x, 0) + log(1 + exp(-|x|)): no exponential overflows
+    "Softplus": "out = absolute x; out = negative out; out = exp out; out = log1p out; "
+    "top = maximum x 0; out = add out top",
+    "Erf": erf_of("x"),
+    # x (1 + erf(x / sqrt 2)) / 2
+    "Gelu": f"inner = multiply x {math.sqrt(0.5)}; {erf_of('inner')}; "
+    "out = add out 1; out = multiply out x; out = multiply out 0.5",
+    # x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x³)
+    "Gelu tanh": f"out = multiply x x; out = multiply out {0.044715 * _BENT}; out = add out {_BENT}; "
+    f"out = multiply out x; {GATE} out = divide x out",
+}
 
 
-@emitter("Swish")
-def swish(b: Builder, node: Node, x: Slot) -> Slot:
-    out = b.result(like=x)
-    b.call(np.multiply, x, b.number(-node.attributes.get("alpha", 1.0), x.dtype), out=out)
-    gate(b, x, out)
-    b.call(np.divide, x, out, out=out)
-    return out
-
-
-@emitter("Softplus")
-def softplus(b: Builder, node: Node, x: Slot) -> Slot:
-    """max(x, 0) + log(1 + exp(-|x|)): no exponential overflows."""
-    out = b.result(like=x)
-    b.call(np.absolute, x, out=out)
-    b.call(np.negative, out, out=out)
-    b.call(np.exp, out, out=out)
-    b.call(np.log1p, out, out=out)
-    top = b.piece(x.shape, x.dtype)
-    b.call(np.maximum, x, b.number(0, x.dtype), out=top)
-    b.call(np.add, out, top, out=out)
-    return out
-
-
-@emitter("Gelu")
-def gelu(b: Builder, node: Node, x: Slot) -> Maybe:
-    """With tanh: x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x³). With erf: x (1 + erf(x / sqrt 2)) / 2."""
-    if node.attributes.get("approximate", "none") == "tanh":
-        out, c = b.result(like=x), -2 * math.sqrt(2 / math.pi)
-        b.call(np.multiply, x, x, out=out)
-        b.call(np.multiply, out, b.number(0.044715 * c, x.dtype), out=out)
-        b.call(np.add, out, b.number(c, x.dtype), out=out)
-        b.call(np.multiply, out, x, out=out)
-        gate(b, x, out)
-        b.call(np.divide, x, out, out=out)
-        return out
-    if x.dtype != np.float32:
+@emitter("Relu", "Sigmoid", "Swish", "Softplus", "Erf", "Gelu")
+def stepwise(b: Builder, node: Node, x: Slot) -> Maybe:
+    """Calls as STEPS has them, "target = function arguments": names are arrays like x, others are numbers."""
+    told = node.attributes
+    name = "Gelu tanh" if told.get("approximate", "none") == "tanh" else node.op
+    if x.dtype.kind != "f" or (name in ("Erf", "Gelu") and x.dtype != np.float32):
         return None
-    out, inner = b.result(like=x), b.piece(x.shape, x.dtype)
-    b.call(np.multiply, x, b.number(math.sqrt(0.5), x.dtype), out=inner)
-    bent(b, inner, out)
-    b.call(np.add, out, b.number(1, x.dtype), out=out)
-    b.call(np.multiply, out, x, out=out)
-    b.call(np.multiply, out, b.number(0.5, x.dtype), out=out)
-    return out
-
-
-@emitter("Erf")
-def erf(b: Builder, node: Node, x: Slot) -> Maybe:
-    if x.dtype != np.float32:
-        return None
-    out = b.result(like=x)
-    bent(b, x, out)
-    return out
-
-
-def bent(b: Builder, x: Slot, out: Slot) -> None:
-    """out = erf(x) = tanh(x q(x²))"""
-    square = b.piece(x.shape, x.dtype)
-    b.call(np.multiply, x, x, out=square)
-    b.call(np.minimum, square, b.number(12.25, x.dtype), out=square)
-    b.call(np.multiply, square, b.number(ERF[-1], x.dtype), out=out)
-    for coefficient in ERF[-2:0:-1]:
-        b.call(np.add, out, b.number(coefficient, x.dtype), out=out)
-        b.call(np.multiply, out, square, out=out)
-    b.call(np.add, out, b.number(ERF[0], x.dtype), out=out)
-    b.call(np.multiply, out, x, out=out)
-    b.call(np.tanh, out, out=out)
+    steps = [step.split() for step in STEPS[name].split(";")]
+    again = any("x" in words for words in steps[1:])
+    known = {"x": x, "out": b.result(like=x, over=[] if again else [x])}
+    known["-alpha"] = b.number(-told.get("alpha", 1.0), x.dtype)
+    for target, _, function, *words in steps:
+        if target not in known:
+            known[target] = b.piece(x.shape, x.dtype)
+        arguments = [known[word] if word in known else b.number(float(word), x.dtype) for word in words]
+        b.call(getattr(np, function), *arguments, out=known[target])
+    return known["out"]
 
 
 # Along axes

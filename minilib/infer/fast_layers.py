@@ -6,18 +6,17 @@ Importing this module adds them to `plan.EMITTERS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product as grid
-from typing import Any
 
 import numpy as np
 
 from minilib.infer.fast import Maybe, shifted
-from minilib.infer.layers import pool_windows, windows
+from minilib.infer.layers import Windows, windows
 from minilib.infer.model import Node
 from minilib.infer.plan import Builder, Slot, emitter
 
-__all__ = ["laid", "multiplied", "tap"]
+__all__ = ["laid", "multiplied", "taps"]
 
 # Products of matrices
 
@@ -135,102 +134,90 @@ def attended(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe, dro
 
 def laid(b: Builder, x: Slot, wide: Sequence[tuple[int, int]], fill: float) -> Slot:
     """(N, C, *sizes) as (C, *sizes, N), with its padding."""
-    n_axes = x.ndim - 2
-    turned = b.view(x, "transpose", (1, *range(2, x.ndim), 0))
+    turned = b.view(x, "transpose", batch_last(x))
     if not any(map(any, wide)):
         return turned
     sizes = [n + before + after for n, (before, after) in zip(x.shape[2:], wide)]
     made = b.piece((x.shape[1], *sizes, x.shape[0]), x.dtype)
     b.call(np.ndarray.fill, made, fill)
-    inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape[2:], wide))
-    b.call(np.copyto, b.view(made, "__getitem__", (slice(None), *inner[:n_axes])), turned)
+    inner = [slice(before, before + n) for n, (before, _) in zip(x.shape[2:], wide)]
+    b.call(np.copyto, b.view(made, "__getitem__", (slice(None), *inner)), turned)
     return made
 
 
-def tap(x: Slot, at: Sequence[int], strides: Any, dilations: Any, found: Any) -> tuple[Any, ...]:
-    """Where in (C, *sizes, N) the numbers lie that one place of the window meets."""
-    return (
-        slice(None),
-        *(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, s, n in zip(at, dilations, strides, found)),
-    )
+def batch_last(x: Slot) -> tuple[int, ...]:
+    return (1, *range(2, x.ndim), 0)
+
+
+def taps(b: Builder, x: Slot, seen: Windows) -> Iterator[tuple[tuple[int, ...], Slot]]:
+    """Each place of the window, and the numbers of (C, *sizes, N) that it meets."""
+    axes = list(zip(seen.strides, seen.dilations, seen.found))
+    for at in grid(*map(range, seen.kernel)):
+        where = [slice(t * d, t * d + (n - 1) * s + 1, s) for t, (s, d, n) in zip(at, axes)]
+        yield at, b.view(x, "__getitem__", (slice(None), *where))
 
 
 @emitter("Conv")
 def conv(b: Builder, node: Node, x: Slot, w: Slot, bias: Maybe = None) -> Maybe:
-    told, group, n_axes = node.attributes, node.attributes.get("group", 1), x.ndim - 2
+    group, m = node.attributes.get("group", 1), w.shape[0]
     if x.dtype.kind != "f" or not w.constant or not x.array.size or x.constant:
         return None
-    kernel, m = w.shape[2:], w.shape[0]
-    strides, dilations, wide, found = windows(
-        n_axes, x.shape[2:], kernel, told.get("strides"), told.get("dilations"), told.get("pads"),
-        told.get("auto_pad", "NOTSET"),
-    )  # fmt: skip
-    out = b.result(order=(1, *range(2, x.ndim), 0))
-    made = b.view(out, "transpose", (1, *range(2, x.ndim), 0))
-    padded = laid(b, x, wide, 0.0)
+    seen = windows(x.shape[2:], w.shape[2:], **node.attributes)
+    out = b.result(order=batch_last(x))
+    made, padded = b.view(out, "transpose", batch_last(x)), laid(b, x, seen.wide, 0.0)
     if group == x.shape[1] == m and group > 1:
-        by_taps(b, padded, w, made, strides, dilations, found)
-    else:
-        each, columns_of = w.shape[1] * math.prod(kernel), (x.shape[1], *kernel, *found, x.shape[0])
-        columns = b.piece(columns_of, x.dtype)
-        for at in grid(*map(range, kernel)):
-            part = b.view(columns, "__getitem__", (slice(None), *at))
-            b.call(np.copyto, part, b.view(padded, "__getitem__", tap(padded, at, strides, dilations, found)))
-        length = math.prod(found) * x.shape[0]
-        weights = b.number(np.ascontiguousarray(w.array.reshape(group, m // group, each)), w.dtype)
-        flat, into = b.reshaped(columns, (group, each, length)), b.reshaped(made, (group, m // group, length))
-        if flat is None or into is None:
-            return None
-        if group == 1:
-            weights, flat, into = (b.view(s, "__getitem__", 0) for s in (weights, flat, into))
-        b.call(np.matmul, weights, flat, out=into)
+        by_taps(b, padded, w, made, seen)
+    elif not by_columns(b, padded, w, made, seen, group):
+        return None
     if bias is not None:
-        b.call(np.add, made, b.view(bias, "reshape", (m, *[1] * (n_axes + 1))), out=made)
+        b.call(np.add, made, b.view(bias, "reshape", (m, *[1] * (x.ndim - 1))), out=made)
     return out
 
 
-def by_taps(b: Builder, x: Slot, w: Slot, made: Slot, strides: Any, dilations: Any, found: Any) -> None:
+def by_columns(b: Builder, x: Slot, w: Slot, made: Slot, seen: Windows, group: int) -> bool:
+    """What the windows meet is laid side by side, and one product a group is taken; False if it cannot be."""
+    m, each = w.shape[0], math.prod(w.shape[1:])
+    columns = b.piece((x.shape[0], *seen.kernel, *made.shape[1:]), x.dtype)
+    for at, numbers in taps(b, x, seen):
+        b.call(np.copyto, b.view(columns, "__getitem__", (slice(None), *at)), numbers)
+    length = math.prod(made.shape[1:])
+    weights = b.number(np.ascontiguousarray(w.array.reshape(group, m // group, each)), w.dtype)
+    flat, into = b.reshaped(columns, (group, each, length)), b.reshaped(made, (group, m // group, length))
+    if flat is None or into is None:
+        return False
+    if group == 1:
+        weights, flat, into = (b.view(s, "__getitem__", 0) for s in (weights, flat, into))
+    b.call(np.matmul, weights, flat, out=into)
+    return True
+
+
+def by_taps(b: Builder, x: Slot, w: Slot, made: Slot, seen: Windows) -> None:
     """A filter a channel: for each place of the window a product with one weight a channel, added up."""
-    kernel, term = w.shape[2:], b.piece(made.shape, made.dtype)
-    for i, at in enumerate(grid(*map(range, kernel))):
+    term = b.piece(made.shape, made.dtype)
+    for i, (at, numbers) in enumerate(taps(b, x, seen)):
         weight = b.number(w.array[(slice(None), 0, *at)].reshape(-1, *[1] * (made.ndim - 1)), w.dtype)
-        seen = b.view(x, "__getitem__", tap(x, at, strides, dilations, found))
-        b.call(np.multiply, seen, weight, out=term if i else made)
+        b.call(np.multiply, numbers, weight, out=term if i else made)
         if i:
             b.call(np.add, made, term, out=made)
 
 
 @emitter("MaxPool", "AveragePool")
 def pool(b: Builder, node: Node, x: Slot) -> Maybe:
-    told, n_axes = node.attributes, x.ndim - 2
+    told = dict(node.attributes)
     if x.dtype.kind != "f" or told.get("ceil_mode") or any(node.outputs[1:]):
         return None
-    kernel = told["kernel_shape"]
-    strides, dilations, wide, found = windows(
-        n_axes, x.shape[2:], kernel, told.get("strides"), told.get("dilations"), told.get("pads"),
-        told.get("auto_pad", "NOTSET"),
-    )  # fmt: skip
-    largest, order = node.op == "MaxPool", (1, *range(2, x.ndim), 0)
-    out = b.result(order=order)
-    made, padded = b.view(out, "transpose", order), laid(b, x, wide, -math.inf if largest else 0.0)
-    taps = [
-        b.view(padded, "__getitem__", tap(padded, at, strides, dilations, found))
-        for at in grid(*map(range, kernel))
-    ]
-    function: Callable[..., Any] = np.maximum if largest else np.add
-    if len(taps) == 1:
-        b.call(np.copyto, made, taps[0])
-    for i, one in enumerate(taps[1:]):
-        b.call(function, made if i else taps[0], one, out=made)
+    seen, largest = windows(x.shape[2:], told.pop("kernel_shape"), **told), node.op == "MaxPool"
+    out, padded = b.result(order=batch_last(x)), laid(b, x, seen.wide, -math.inf if largest else 0.0)
+    made = b.view(out, "transpose", batch_last(x))
+    first, *others = (numbers for _, numbers in taps(b, padded, seen))
+    if not others:
+        b.call(np.copyto, made, first)
+    for numbers in others:
+        b.call(np.maximum if largest else np.add, first, numbers, out=made)
+        first = made
     if not largest:
-        ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
-        wide_ones = wide
-        if told.get("count_include_pad"):
-            ones, wide_ones = np.pad(ones, [(0, 0), (0, 0), *wide], constant_values=1), [(0, 0)] * n_axes
-        counts = pool_windows(ones, 0, kernel, strides, dilations, wide_ones, found).sum(
-            tuple(range(-n_axes, 0))
-        )
-        b.call(np.divide, made, b.number(counts.reshape(1, *found, 1), x.dtype), out=made)
+        counts = seen.counts(x.array, told.get("count_include_pad", 0))
+        b.call(np.divide, made, b.number(counts.reshape(1, *seen.found, 1), x.dtype), out=made)
     return out
 
 

@@ -96,13 +96,6 @@ def batch_norm_into_conv(view: View, node: Node) -> Patch | None:
     return Patch([made], dict(zip(names, (weights, bias))))
 
 
-def layer(node: Node, inner: Node, weights: Array, bias: Array) -> Patch:
-    """`inner` with other weights makes what `node` has made."""
-    names = [f"{node.outputs[0]}.weight", f"{node.outputs[0]}.bias"]
-    made = Node(inner.op, [inner.inputs[0], *names], node.outputs[:1], inner.attributes, inner.name)
-    return Patch([made], dict(zip(names, (weights, bias))))
-
-
 @rule("Add")
 def linear_from_matmul(view: View, node: Node) -> Patch | None:
     """A product with constant weights, and a constant row that is added."""
@@ -128,8 +121,9 @@ def linear_from_gemm(view: View, node: Node) -> Patch | None:
     if b.size not in (1, w.shape[1]) or b.shape[:-1] not in ((), (1,)):
         return None
     whole = np.ascontiguousarray(np.broadcast_to(b.reshape(-1), w.shape[1:]))
-    inner = Node("Linear", node.inputs[:1], node.outputs, {}, node.name)
-    return layer(node, inner, w, whole)
+    names = [f"{node.outputs[0]}.weight", f"{node.outputs[0]}.bias"]
+    made = Node("Linear", [node.inputs[0], *names], node.outputs, {}, node.name)
+    return Patch([made], dict(zip(names, (w, whole))))
 
 
 # Products, taken apart

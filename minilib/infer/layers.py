@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product as grid
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from minilib.infer.axes import unknown
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
-from minilib.infer.operators import operator, same
+from minilib.infer.operators import define, operator, same
 
 Array = Any
 Pairs = list[tuple[Any, Any]]
@@ -101,6 +102,57 @@ def einsum(*xs: Array, equation: str) -> Array:
 # Windows
 
 MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
+WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")  # what Conv and the pools are told
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the axes behind the first two: for each axis a number, or None where it is not known."""
+
+    kernel: Sequence[Any]
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    wide: Pairs  # what is added before and after
+    found: Sequence[Any]  # how many windows there are
+
+    def over(self, x: Array, fill: Any = 0) -> Array:
+        """(N, C, *sizes) -> (N, C, *windows, *kernel): a view of x, padded by `fill` as far as they reach."""
+        reach = [
+            (n - 1) * s + (k - 1) * d + 1
+            for n, s, k, d in zip(self.found, self.strides, self.kernel, self.dilations)
+        ]
+        more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
+        x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
+        spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
+        steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
+        inner = [slice(None, None, d) for d in self.dilations]
+        seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))
+        return seen[(slice(None), slice(None), *steps, *inner)]
+
+    def counts(self, x: Array, padding: int) -> Array:
+        """(1, 1, *windows): how many numbers a mean is over; with `padding` those of the padding, too."""
+        ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
+        if padding:
+            ones = np.pad(ones, [(0, 0), (0, 0), *self.wide], constant_values=1)
+        seen = replace(self, wide=[(0, 0)] * len(self.kernel)) if padding else self
+        return seen.over(ones).sum(tuple(range(-len(self.kernel), 0)))
+
+
+def windows(
+    sizes: Sequence[Any], kernel: Sequence[Any], *, strides: Any = None, dilations: Any = None,
+    pads: Any = None, auto_pad: str = "NOTSET", ceil_mode: int = 0, **_: Any,
+) -> Windows:  # fmt: skip
+    """The windows of a node with these attributes. Raises FactError where none fits."""
+    ones = [1] * len(kernel)
+    strides, dilations = strides or ones, dilations or ones
+    wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
+    if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
+        raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
+    found = [
+        None if n is None or k is None else window_size(n, k, s, d, before, after, ceil_mode)
+        for n, k, s, d, (before, after) in zip(sizes, kernel, strides, dilations, wide)
+    ]
+    return Windows(kernel, strides, dilations, wide, found)
 
 
 def window_size(
@@ -124,57 +176,22 @@ def paddings(
     if auto_pad in ("NOTSET", "VALID"):
         pads = list(pads) if pads is not None and auto_pad == "NOTSET" else [0] * (2 * len(kernel))
         return list(zip(pads[: len(kernel)], pads[len(kernel) :]))
-    made = []
-    for n, k, stride, dilation in zip(
-        sizes, kernel, strides, dilations
-    ):  # SAME: as many windows as n / stride
+    totals = []  # SAME: as many windows as n / stride
+    for n, k, stride, dilation in zip(sizes, kernel, strides, dilations):
         span = dilation * (k - 1) + 1
-        total = span - stride if n is None or stride == 1 else (ceil_div(n, stride) - 1) * stride + span - n
-        total = max(total, 0) if isinstance(total, int) else total
-        less = total // 2
-        made.append((less, total - less) if auto_pad == "SAME_UPPER" else (total - less, less))
-    return made
+        totals.append(
+            span - stride if n is None or stride == 1 else (ceil_div(n, stride) - 1) * stride + span - n
+        )
+    return halved(totals, auto_pad == "SAME_UPPER")
 
 
-def _ones(value: Any, n: int) -> list[int]:
-    return [1] * n if value is None else list(value)
+def halved(totals: Sequence[Any], upper: bool) -> Pairs:
+    """What stands before and after, so many together; the odd one stands after with `upper`."""
+    known = [max(n, 0) if isinstance(n, int) else n for n in totals]
+    return [(n // 2, n - n // 2) if upper else (n - n // 2, n // 2) for n in known]
 
 
-def windows(
-    n_axes: int,
-    sizes: Any,
-    kernel: Any,
-    strides: Any,
-    dilations: Any,
-    pads: Any,
-    auto_pad: str,
-    ceil: int = 0,
-) -> tuple[list[int], list[int], Pairs, list[Any]]:
-    strides, dilations = _ones(strides, n_axes), _ones(dilations, n_axes)
-    wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
-    if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
-        raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
-    found = [
-        None if n is None or k is None else window_size(n, k, s, d, before, after, ceil)
-        for n, k, s, d, (before, after) in zip(sizes, kernel, strides, dilations, wide)
-    ]
-    return strides, dilations, wide, found
-
-
-def view_of_windows(x: Array, kernel: Any, strides: Any, dilations: Any) -> Array:
-    """(N, C, *sizes) -> (N, C, *windows, *kernel), a view."""
-    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
-    axes = tuple(range(2, x.ndim))
-    seen = sliding_window_view(x, spans, axes)
-    steps = [slice(None, None, s) for s in strides] + [slice(None, None, d) for d in dilations]
-    return seen[(slice(None), slice(None), *steps)]
-
-
-def conv_facts(
-    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
-    group: int = 1,
-    kernel_shape: Any = None, pads: Any = None, strides: Any = None,
-) -> Fact:  # fmt: skip
+def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     """(N, C, *sizes) with weights (M, C/group, *kernel) -> (N, M, *windows)"""
     if x.shape is None or w.shape is None:
         return unknown(x)
@@ -183,184 +200,123 @@ def conv_facts(
     channels, inner = x.shape[1], w.shape[1]
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    *_, found = windows(len(w.shape) - 2, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad)
-    return Fact(x.dtype, (x.shape[0], w.shape[0], *found))
+    return Fact(x.dtype, (x.shape[0], w.shape[0], *windows(x.shape[2:], w.shape[2:], **told).found))
 
 
-@operator("Conv", conv_facts)
-def conv(
-    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
-    group: int = 1,
-    kernel_shape: Any = None, pads: Any = None, strides: Any = None,
-) -> Array:  # fmt: skip
-    n_axes = x.ndim - 2
-    strides, dilations, wide, found = windows(
-        n_axes, x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad
-    )
-    x = np.pad(x, [(0, 0), (0, 0), *wide]) if any(map(any, wide)) else x
-    seen = view_of_windows(x, w.shape[2:], strides, dilations)
-    n, m, each = len(x), len(w), math.prod(w.shape[1:])
+@operator("Conv", conv_facts, WINDOW)
+def conv(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
+    seen = windows(x.shape[2:], w.shape[2:], **told)
+    n, m, n_axes, each = len(x), len(w), x.ndim - 2, math.prod(w.shape[1:])
     # (N, C, *windows, *kernel) -> (N, groups, C/groups * kernel, windows): columns that the weights multiply
     axes = (0, 1, *range(2 + n_axes, 2 + 2 * n_axes), *range(2, 2 + n_axes))
-    columns = seen.transpose(axes).reshape(n, group, each, math.prod(found))
-    made = np.matmul(w.reshape(group, m // group, each), columns).reshape(n, m, *found)
-    return made if b is None else made + b.reshape(-1, *[1] * n_axes)
+    columns = seen.over(x).transpose(axes).reshape(n, group, each, math.prod(seen.found))
+    made = np.matmul(w.reshape(group, m // group, each), columns).reshape(n, m, *seen.found)
+    return made if b is None else made + channels_of(b, x.ndim)
 
 
-def _transposed_sizes(
-    sizes: Any, kernel: Any, strides: Any, dilations: Any, pads: Any, auto_pad: str, more: Any, shape: Any
-) -> tuple[list[int], list[int], Pairs, list[Any]]:
-    """Strides, dilations, what is cut off before and after each axis, and what is left of it."""
-    n_axes = len(kernel)
-    strides, dilations = _ones(strides, n_axes), _ones(dilations, n_axes)
-    more = [0] * n_axes if more is None else list(more)
-    whole = [
+def _unpooled(
+    sizes: Any, kernel: Any, *, strides: Any = None, dilations: Any = None, pads: Any = None,
+    auto_pad: str = "NOTSET", output_padding: Any = None, output_shape: Any = None, **_: Any,
+) -> Windows:  # fmt: skip
+    """Those of a ConvTranspose: `wide` is what is cut off, and `found` what is left of each axis."""
+    ones = [1] * len(kernel)
+    strides, dilations = strides or ones, dilations or ones
+    whole: list[Any] = [
         None if n is None else s * (n - 1) + extra + (k - 1) * d + 1
-        for n, k, s, d, extra in zip(sizes, kernel, strides, dilations, more)
+        for n, k, s, d, extra in zip(sizes, kernel, strides, dilations, output_padding or [0] * len(kernel))
     ]
-    if shape is None and auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
+    if output_shape is None and auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
         wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
-        return strides, dilations, wide, [None if n is None else n - a - b for n, (a, b) in zip(whole, wide)]
-    found = list(shape) if shape is not None else [n * s for n, s in zip(sizes, strides)]
-    cut = [n - want for n, want in zip(whole, found)]
-    cut = [max(n, 0) if isinstance(n, int) else n for n in cut]
-    wide = [(n // 2, n - n // 2) if auto_pad == "SAME_UPPER" else (n - n // 2, n // 2) for n in cut]
-    return strides, dilations, wide, found
+        found = [None if n is None else n - a - b for n, (a, b) in zip(whole, wide)]
+    else:
+        found = [n * s for n, s in zip(sizes, strides)] if output_shape is None else list(output_shape)
+        wide = halved([n - want for n, want in zip(whole, found)], auto_pad == "SAME_UPPER")
+    return Windows(kernel, strides, dilations, wide, found)
 
 
-def _conv_transpose_facts(
-    x: Fact, w: Fact, b: Fact | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
-    group: int = 1,
-    kernel_shape: Any = None, output_padding: Any = None, output_shape: Any = None, pads: Any = None,
-    strides: Any = None,
-) -> Fact:  # fmt: skip
+def _conv_transpose_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     if x.shape is None or w.shape is None:
         return unknown(x)
-    *_, found = _transposed_sizes(
-        x.shape[2:], w.shape[2:], strides, dilations, pads, auto_pad, output_padding, output_shape
-    )
+    found = _unpooled(x.shape[2:], w.shape[2:], **told).found
     return Fact(x.dtype, (x.shape[0], None if w.shape[1] is None else w.shape[1] * group, *found))
 
 
-@operator("ConvTranspose", _conv_transpose_facts)
-def conv_transpose(
-    x: Array, w: Array, b: Array | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
-    group: int = 1,
-    kernel_shape: Any = None, output_padding: Any = None, output_shape: Any = None, pads: Any = None,
-    strides: Any = None,
-) -> Array:  # fmt: skip
+@operator("ConvTranspose", _conv_transpose_facts, (*WINDOW, "output_padding", "output_shape"))
+def conv_transpose(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
     """Each number of x adds a window of weights, at its place times the stride."""
-    kernel, n, m = w.shape[2:], len(x), w.shape[1] * group
-    strides, dilations, wide, found = _transposed_sizes(
-        x.shape[2:], kernel, strides, dilations, pads, auto_pad, output_padding, output_shape
-    )
-    inner = x.reshape(n, group, x.shape[1] // group, math.prod(x.shape[2:]))
-    weights = w.reshape(group, x.shape[1] // group, -1).swapaxes(1, 2)
-    pieces = np.matmul(weights, inner).reshape(n, group, w.shape[1], *kernel, *x.shape[2:])
-    reach = [
-        (k - 1) * d + s * (size - 1) + 1 for k, d, s, size in zip(kernel, dilations, strides, x.shape[2:])
-    ]
-    room = [max(a + size, r) for (a, _), size, r in zip(wide, found, reach)]
+    sizes, kernel, n, each = x.shape[2:], w.shape[2:], len(x), x.shape[1] // group
+    at = _unpooled(sizes, kernel, **told)
+    weights = w.reshape(group, each, -1).swapaxes(1, 2)
+    pieces = np.matmul(weights, x.reshape(n, group, each, math.prod(sizes)))
+    pieces = pieces.reshape(n, group, w.shape[1], *kernel, *sizes)
+    axes = list(zip(kernel, at.dilations, at.strides, sizes, at.wide, at.found))
+    room = [max(a + left, (k - 1) * d + s * (size - 1) + 1) for k, d, s, size, (a, _), left in axes]
     made: Array = np.zeros((n, group, w.shape[1], *room), x.dtype)
     for tap in grid(*map(range, kernel)):
-        where = [
-            slice(t * d, t * d + s * size, s) for t, d, s, size in zip(tap, dilations, strides, x.shape[2:])
-        ]
+        where = [slice(t * d, t * d + s * size, s) for t, (_, d, s, size, *_rest) in zip(tap, axes)]
         made[(..., *where)] += pieces[(slice(None), slice(None), slice(None), *tap)]
-    made = made[(..., *[slice(a, a + size) for (a, _), size in zip(wide, found)])].reshape(n, m, *found)
-    return made if b is None else made + b.reshape(-1, *[1] * len(kernel))
+    left: Array = made[(..., *[slice(a, a + size) for (a, _), size in zip(at.wide, at.found)])]
+    left = left.reshape(n, group * w.shape[1], *at.found)
+    return left if b is None else left + channels_of(b, x.ndim)
 
 
-def _pool_facts(
-    x: Fact, *, kernel_shape: Any, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Any = None,
-    pads: Any = None, strides: Any = None, **_: Any,
-) -> Any:  # fmt: skip
+def _pool_facts(x: Fact, *, kernel_shape: Any, **told: Any) -> Any:
     if x.shape is None:
         return unknown(x)
-    if len(x.shape) != len(kernel_shape) + 2:
-        raise FactError(
-            f"a window of {len(kernel_shape)} axes over {x}, which has {len(x.shape) - 2} and two"
-        )
-    *_rest, found = windows(
-        len(kernel_shape), x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
-    )
-    return Fact(x.dtype, (*x.shape[:2], *found))
+    n_axes = len(kernel_shape)
+    if len(x.shape) != n_axes + 2:
+        raise FactError(f"a window of {n_axes} axes over {x}, which has {len(x.shape) - 2} and two")
+    return Fact(x.dtype, (*x.shape[:2], *windows(x.shape[2:], kernel_shape, **told).found))
 
 
-def pool_windows(
-    x: Array, fill: Any, kernel: Any, strides: Any, dilations: Any, wide: Pairs, found: Any
-) -> Array:
-    """The windows of x, padded by `fill` as far as they reach."""
-    reach = [(n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(found, strides, kernel, dilations)]
-    more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(wide, reach, x.shape[2:])]
-    x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
-    seen = view_of_windows(x, kernel, strides, dilations)
-    return seen[(slice(None), slice(None), *[slice(n) for n in found])]
-
-
-def _max_pool_facts(x: Fact, *, storage_order: int = 0, **attributes: Any) -> tuple[Fact, Fact]:
-    found = _pool_facts(x, **attributes)
+def _max_pool_facts(x: Fact, **told: Any) -> tuple[Fact, Fact]:
+    found = _pool_facts(x, **told)
     return found, Fact(np.dtype(np.int64), found.shape)
 
 
-@operator("MaxPool", _max_pool_facts)
-def max_pool(
-    x: Array, *, kernel_shape: Any, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Any = None,
-    pads: Any = None, storage_order: int = 0, strides: Any = None,
-) -> tuple[Array, Array]:  # fmt: skip
+@operator("MaxPool", _max_pool_facts, (*WINDOW, "ceil_mode"))
+def max_pool(x: Array, *, kernel_shape: Any, storage_order: int = 0, **told: Any) -> tuple[Array, Array]:
     """The largest number of each window, and its place in the whole input."""
-    n_axes = len(kernel_shape)
-    strides, dilations, wide, found = windows(
-        n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
-    )
+    seen = windows(x.shape[2:], kernel_shape, **told)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    layout = (kernel_shape, strides, dilations, wide, found)
-    flat = pool_windows(x, lowest, *layout).reshape(*x.shape[:2], *found, math.prod(kernel_shape))
+    flat = seen.over(x, lowest).reshape(*x.shape[:2], *seen.found, math.prod(kernel_shape))
     inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
-    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * n_axes) * inner.size + inner
-    chosen = pool_windows(places, -1, *layout).reshape(flat.shape)
+    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * inner.ndim) * inner.size + inner
+    chosen = seen.over(places, -1).reshape(flat.shape)
     best = np.argmax(flat, -1, keepdims=True)
     return np.take_along_axis(flat, best, -1)[..., 0], np.take_along_axis(chosen, best, -1)[..., 0]
 
 
-@operator("AveragePool", _pool_facts)
-def average_pool(
-    x: Array, *, kernel_shape: Any, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0,
-    dilations: Any = None, pads: Any = None, strides: Any = None,
-) -> Array:  # fmt: skip
+@operator("AveragePool", _pool_facts, (*WINDOW, "ceil_mode"))
+def average_pool(x: Array, *, kernel_shape: Any, count_include_pad: int = 0, **told: Any) -> Array:
     """Sums over counts; the padding counts with `count_include_pad`, what `ceil_mode` adds never."""
-    n_axes = len(kernel_shape)
-    strides, dilations, wide, found = windows(
-        n_axes, x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode
-    )
-    layout = (kernel_shape, strides, dilations)
-    axes = tuple(range(-n_axes, 0))
-    total = pool_windows(x, 0, *layout, wide, found).sum(axes, dtype=x.dtype)
-    ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
-    if count_include_pad:
-        ones, wide = np.pad(ones, [(0, 0), (0, 0), *wide], constant_values=1), [(0, 0)] * n_axes
-    return total / pool_windows(ones, 0, *layout, wide, found).sum(axes)
+    seen = windows(x.shape[2:], kernel_shape, **told)
+    total = seen.over(x).sum(tuple(range(-len(kernel_shape), 0)), dtype=x.dtype)
+    return total / seen.counts(x, count_include_pad)
 
 
 def _global_facts(x: Fact) -> Fact:
     return Fact(x.dtype, None if x.shape is None else (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
-@operator("GlobalAveragePool", _global_facts)
-def global_average_pool(x: Array) -> Array:
-    return x.mean(tuple(range(2, x.ndim)), keepdims=True)
-
-
-@operator("GlobalMaxPool", _global_facts)
-def global_max_pool(x: Array) -> Array:
-    return x.max(tuple(range(2, x.ndim)), keepdims=True)
+define("GlobalAveragePool", lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True), _global_facts)
+define("GlobalMaxPool", lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True), _global_facts)
 
 
 # Norms
 
 
-def _channels(v: Array, rank: int) -> Array:
+def channels_of(v: Array, rank: int) -> Array:
+    """One number a channel, as it meets an array of `rank` axes."""
     return v.reshape(-1, *[1] * (rank - 2))
+
+
+def normed(x: Array, axes: Any, epsilon: float) -> tuple[Array, Array, Array]:
+    """x less its mean over its spread along these axes; that mean, and 1 over that spread."""
+    mean = x.mean(axes, keepdims=True)
+    away = x - mean
+    inverse = 1 / np.sqrt((away * away).mean(axes, keepdims=True) + epsilon)
+    return away * inverse, mean, inverse
 
 
 def _batch_norm_facts(x: Fact, scale: Fact, b: Fact, mean: Fact, var: Fact, **_: Any) -> tuple[Fact, ...]:
@@ -372,63 +328,49 @@ def batch_norm(
     x: Array, scale: Array, b: Array, mean: Array, var: Array, *, epsilon: float = 1e-5,
     momentum: float = 0.9, training_mode: int = 0,
 ) -> tuple[Array, ...]:  # fmt: skip
-    axes = (0, *range(2, x.ndim))
+    now, spread = mean, var
     if training_mode:
+        axes = (0, *range(2, x.ndim))
         now, spread = x.mean(axes), x.var(axes)
         mean, var = mean * momentum + now * (1 - momentum), var * momentum + spread * (1 - momentum)
-    else:
-        now, spread = mean, var
     factor = scale / np.sqrt(spread + epsilon)
-    made = x * _channels(factor, x.ndim) + _channels(b - now * factor, x.ndim)
+    made = x * channels_of(factor, x.ndim) + channels_of(b - now * factor, x.ndim)
     return made.astype(x.dtype), mean.astype(scale.dtype), var.astype(scale.dtype)
 
 
-def _layer_norm_facts(
-    x: Fact, scale: Fact, b: Fact | None = None, *, axis: int = -1, **_: Any
-) -> tuple[Fact, ...]:
+def _layer_norm_facts(x: Fact, *_: Fact | None, axis: int = -1, **__: Any) -> tuple[Fact, ...]:
     kept = None if x.shape is None else (*x.shape[:axis], *[1] * len(x.shape[axis:]))
     return Fact(x.dtype, x.shape), Fact(np.dtype(np.float32), kept), Fact(np.dtype(np.float32), kept)
 
 
-@operator("LayerNormalization", _layer_norm_facts)
+@operator("LayerNormalization", _layer_norm_facts, ("stash_type",))
 def layer_norm(
-    x: Array,
-    scale: Array,
-    b: Array | None = None,
-    *,
-    axis: int = -1,
-    epsilon: float = 1e-5,
-    stash_type: int = 1,
+    x: Array, scale: Array, b: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5, **_: Any
 ) -> tuple[Array, ...]:
-    axes = tuple(range(axis % x.ndim, x.ndim))
-    mean = x.mean(axes, keepdims=True)
-    away = x - mean
-    inverse = 1 / np.sqrt((away * away).mean(axes, keepdims=True) + epsilon)
-    made = away * inverse * scale
+    made, mean, inverse = normed(x, tuple(range(axis % x.ndim, x.ndim)), epsilon)
+    made = made * scale
     return (made if b is None else made + b), mean, inverse
 
 
-@operator("RMSNormalization", same)
-def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> Array:
+@operator("RMSNormalization", same, ("stash_type",))
+def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5, **_: Any) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     return (x / np.sqrt((x * x).mean(axes, keepdims=True) + epsilon) * scale).astype(x.dtype)
 
 
 @operator("InstanceNormalization", same)
 def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
-    axes = tuple(range(2, x.ndim))
-    away = x - x.mean(axes, keepdims=True)
-    made = away / np.sqrt((away * away).mean(axes, keepdims=True) + epsilon)
-    return made * _channels(scale, x.ndim) + _channels(b, x.ndim)
+    made = normed(x, tuple(range(2, x.ndim)), epsilon)[0]
+    return made * channels_of(scale, x.ndim) + channels_of(b, x.ndim)
 
 
-@operator("GroupNormalization", same)
+@operator("GroupNormalization", same, ("stash_type",))
 def group_norm(
-    x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
+    x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, **_: Any
 ) -> Array:
     """Scale and b are one a channel; before opset 21 they were one a group."""
     parts = x.reshape(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups)
-    away = parts - parts.mean(-1, keepdims=True)
-    made = (away / np.sqrt((away * away).mean(-1, keepdims=True) + epsilon)).reshape(x.shape)
+    parts = normed(parts, -1, epsilon)[0]
     each = x.shape[1] // len(scale)
-    return made * _channels(np.repeat(scale, each), x.ndim) + _channels(np.repeat(b, each), x.ndim)
+    scale, b = (channels_of(np.repeat(one, each), x.ndim) for one in (scale, b))
+    return parts.reshape(x.shape) * scale + b

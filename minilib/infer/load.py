@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
-from minilib.infer import axes, elementwise, layers
+from minilib.infer import axes, elementwise, layers, picking
 from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
 from minilib.infer.model import Graph, ModelError, Node
 from minilib.infer.operators import OPERATORS
@@ -18,7 +18,7 @@ from minilib.wire import Message, WireError, read
 
 __all__ = ["load", "tensor"]
 
-OPERATORS_OF = (elementwise, axes, layers)  # importing them fills the table
+OPERATORS_OF = (elementwise, axes, picking, layers)  # importing them fills the table
 OPSETS = range(1, 29)  # before 7, only what had the same attributes: others are refused one by one
 # Of which field the numbers of a tensor come, if not of its raw bytes.
 DATA = {1: "float_data", 7: "int64_data", 11: "double_data", 12: "uint64_data", 13: "uint64_data"}
@@ -206,8 +206,7 @@ def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any
         constants[node.outputs[0]] = constant(node)
         return None
     upgrade(node, opset, constants)
-    known = OPERATORS[node.op].attributes
-    if strange := node.attributes.keys() - known.keys():
+    if strange := node.attributes.keys() - OPERATORS[node.op].attributes:
         raise ModelError(
             f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
         )

@@ -6,6 +6,7 @@ promote`.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import numpy as np
 
 from minilib import dag
 from minilib.dims import Dim, symbol, symbols_of
-from minilib.infer.facts import DTYPES, Fact, FactError, substitute
+from minilib.infer.facts import Fact, FactError, product, substitute
 from minilib.infer.operators import OPERATORS
 
 __all__ = ["Graph", "ModelError", "Node", "analyse", "evaluate", "fold"]
@@ -160,12 +161,11 @@ def careful(graph: Graph, arrays: list[Any], most_bytes: int) -> Callable[..., A
 
 def bytes_of(fact: Fact, known: dict[str, int]) -> int | None:
     """How long the array of a fact is; None where the symbols that are known do not tell."""
-    total: Any = 1 if fact.dtype is None else fact.dtype.itemsize
-    for n in (None,) if fact.shape is None else fact.shape:
-        total = total * substitute(n, known) if n is not None else None
-        if not isinstance(total, int):
-            return None
-    return total
+    shape = (
+        None if fact.shape is None else tuple(n if n is None else substitute(n, known) for n in fact.shape)
+    )
+    count = count_of(Fact(None, shape))
+    return None if count is None else count * (1 if fact.dtype is None else fact.dtype.itemsize)
 
 
 def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozenset[Node]:
@@ -214,44 +214,28 @@ def refuse_more(node: Node, size: int, most_bytes: int) -> None:
 
 def value_of(node: Node, known: list[Fact | None], made: tuple[Fact, ...]) -> tuple[Any, ...] | None:
     """The numbers of small results whose inputs are known, sizes with symbols among them; None where not."""
-    if (
-        node.op == "Shape"
-        and known[0] is not None
-        and known[0].shape is not None
-        and None not in known[0].shape
-    ):
-        start, end = node.attributes.get("start", 0), node.attributes.get("end")
-        sizes = known[0].shape[start:end]
-        return (np.array(sizes, object if any(isinstance(n, Dim) for n in sizes) else np.int64),)
-    if (
-        node.op == "Size"
-        and known[0] is not None
-        and known[0].shape is not None
-        and None not in known[0].shape
-    ):
-        total: Any = 1
-        for n in known[0].shape:
-            total = total * n
-        return (np.array(total, object if isinstance(total, Dim) else np.int64),)
+    sizes = known[0].shape if known and known[0] is not None else None
+    if node.op in ("Shape", "Size") and sizes is not None and None not in sizes:
+        told = sizes[node.attributes.get("start", 0) : node.attributes.get("end")]
+        in_symbols = any(isinstance(n, Dim) for n in told)
+        found: Any = told if node.op == "Shape" else math.prod(told)
+        return (np.array(found, object if in_symbols else np.int64),)
     if any(fact is not None and fact.value is None for fact in known):
         return None
     for fact in made:
-        if fact.shape is None or not all(isinstance(n, int) for n in fact.shape) or _numbers(fact) > SMALL:
+        if (count := count_of(fact)) is None or count > SMALL:
             return None
     try:
         made_now = OPERATORS[node.op](*(fact and fact.value for fact in known), **node.attributes)
-        return tuple(
-            np.asarray(one) for one in made_now
-        )  # of objects NumPy gives no 0-d array, but the object
+        return tuple(np.asarray(one) for one in made_now)  # of objects NumPy gives the object, no 0-d array
     except (TypeError, ValueError, IndexError, ZeroDivisionError):
         return None  # it depends on symbols
 
 
-def _numbers(fact: Fact) -> int:
-    total = 1
-    for n in fact.shape or ():
-        total *= n  # type: ignore[operator]
-    return total
+def count_of(fact: Fact) -> int | None:
+    """How many numbers an array of that fact has; None where that depends on symbols."""
+    total = product(fact.shape) if fact.shape is not None else None
+    return total if isinstance(total, int) else None
 
 
 def analyse(graph: Graph) -> dict[str, Fact]:
@@ -299,10 +283,8 @@ def fold(graph: Graph, most: int = 2**24) -> Graph:
     facts = graph.facts or analyse(graph)
     for node in graph.nodes:
         made = [facts[name] for name in node.outputs if name in facts]
-        small = all(
-            f.shape is not None and all(isinstance(n, int) for n in f.shape) and spent + _numbers(f) <= most
-            for f in made
-        )
+        counts = [count_of(fact) for fact in made]
+        small = all(n is not None and spent + n <= most for n in counts)
         known = [f.value for f in made if f.value is not None and f.value.dtype != object]
         if made and len(known) == len(node.outputs):
             constants.update(zip(node.outputs, known))
@@ -317,6 +299,3 @@ def fold(graph: Graph, most: int = 2**24) -> Graph:
     folded = Graph(graph.inputs, graph.outputs, nodes, constants, {}, graph.properties).sorted()
     folded.facts = analyse(folded)
     return folded
-
-
-DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}

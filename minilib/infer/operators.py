@@ -8,7 +8,7 @@ Every operator is here in the form of its newest opset: `load` brings older ones
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ class Operator:
     name: str
     run: Callable[..., Any]
     facts: Callable[..., Any]
-    attributes: Mapping[str, Any]  # with their defaults
+    attributes: frozenset[str]  # those that it knows
     own: bool = False  # made by our passes: no file has it
 
     def __call__(self, *arrays: Any, **attributes: Any) -> tuple[Any, ...]:
@@ -44,20 +44,22 @@ class Operator:
 OPERATORS: dict[str, Operator] = {}
 
 
-def define(name: str, run: Callable[..., Any], facts: Callable[..., Any], own: bool = False) -> None:
-    """A line of the table; the attributes are the keywords of `run`. What is our `own` is not ONNX."""
+def define(
+    name: str, run: Callable[..., Any], facts: Callable[..., Any], more: Iterable[str] = (), own: bool = False
+) -> None:
+    """A line of the table; its attributes are the keywords of `run`, and `more`. No file has our `own`."""
     parameters = inspect.signature(run).parameters.values()
-    attributes = {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
-    OPERATORS[name] = Operator(name, run, facts, attributes, own)
+    attributes = frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+    OPERATORS[name] = Operator(name, run, facts, attributes.union(more), own)
 
 
 def operator(
-    name: str, facts: Callable[..., Any], own: bool = False
+    name: str, facts: Callable[..., Any], more: Iterable[str] = (), own: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`define` as a decorator of what the operator runs."""
 
     def decorated(run: Callable[..., Any]) -> Callable[..., Any]:
-        define(name, run, facts, own)
+        define(name, run, facts, more, own)
         return run
 
     return decorated

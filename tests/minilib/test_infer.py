@@ -351,12 +351,12 @@ def test_sizes_that_explode_as_algebra_are_given_up(load: Any, divided: bool) ->
         if divided:
             nodes += [node("Add", f"{b}q one", f"{b}r"), node("Div", f"{b}r t", b)]
     nodes.append(node("ConstantOfShape", "s39", "y"))
-    start = time.perf_counter()
+    start = time.process_time()
     grows = load(
         model(nodes, [info("x", "S", "T")], constants=[("zero", np.array([0])), ("one", np.array([1]))])
     )
     grows.analyse()
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("given", [5, None, "x", np.ones((2, 8), np.float32), {"x": 1}])

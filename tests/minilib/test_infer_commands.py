@@ -100,6 +100,8 @@ def test_bench_tells_how_long_a_run_takes(path: str, capsys: Any, monkeypatch: A
         (["PATH", "run", "--input", "none.npz"], "none.npz cannot be read"),
         (["PATH", "run", "--input", "PATH"], "arrays are read from .npz files"),
         (["PATH", "--pulse", "many", "dump"], "a pulse is a number of frames"),
+        (["PATH", "--pulse", "4", "--pass", "load", "dump"], "pulses are cut after declutter"),
+        (["PATH", "-i", "1,1,2,f32", "run", "--output", "/nowhere/y.npz"], "/nowhere/y.npz: No such file"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(
@@ -120,12 +122,32 @@ def test_it_is_a_command(path: str) -> None:
 def test_dump_tells_costs_times_and_the_program(path: str, capsys: Any) -> None:
     assert main([path, "dump", "--cost"]) == 0
     told = capsys.readouterr().out
-    assert "3*S FMA" in told and " us" not in told
+    assert "3*S FMA" in told and "in all  3*S FMA" in told and " us" not in told
     assert main([path, "--pulse", "4", "dump", "--profile", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["profile"]
+    rows = json.loads(capsys.readouterr().out)["nodes"]
     assert [(row["op"], row["cost"]) for row in rows if row["op"] == "Conv"] == [("Conv", 12)]
     assert all(row["seconds"] > 0 for row in rows)
     assert main([path, "-i", "1,1,9,f32", "--pass", "optimise", "dump"]) == 0
     assert "def " in capsys.readouterr().out
+    assert main([path, "--pass", "optimise", "dump"]) == 2
+    assert capsys.readouterr().out == ""
     assert main([path, "--pass", "load", "dump", "--cost"]) == 2
     assert "of a model that is analysed" in capsys.readouterr().err
+
+
+def test_dump_takes_the_inputs_that_it_times(path: str, tmp_path: Path, capsys: Any) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones((1, 1, 5), np.float32))
+    assert main([path, "dump", "--profile", "--input", str(tmp_path / "in.npz")]) == 0
+    assert capsys.readouterr().out.count(" us") == 4
+
+
+def test_a_pipe_that_closes_early_is_no_error(path: str) -> None:
+    command = f"{sys.executable} -m minilib.infer {path} -i 1,1,9,f32 dump --json | head -1"
+    made = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (made.returncode, made.stderr) == (0, "")
+
+
+def test_arrays_of_words_are_not_compared(path: str, tmp_path: Path, capsys: Any) -> None:
+    np.savez(tmp_path / "both.npz", x=np.ones((1, 1, 2), np.float32), y=np.array([[["a", "b"]]]))
+    assert main([path, "compare", "--with", str(tmp_path / "both.npz")]) == 2
+    assert "the array 'y' holds no numbers" in capsys.readouterr().err
