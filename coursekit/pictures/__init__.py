@@ -101,6 +101,7 @@ from coursekit.pictures.plots import (
     show_plot,
 )
 from coursekit.pictures.products import draw_columns, draw_limits, draw_registers
+from coursekit.pictures.reading import draw_gaps, draw_reader, draw_resumed
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.scalars import Film, draw_film, draw_speakers
 from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
