@@ -28,6 +28,7 @@ from coursekit.grading.sandbox import Box
 
 REFERENCE, AGAIN, EMPTY, NOTED = "reference", "reference-again", "empty", "reference-noted"
 WORTH_A_WORKER = 6  # notebooks
+AT_A_TIME = 400  # notebooks
 SLOWER = 3  # how many times the reference's time a notebook may take, and a minute
 STEP = 10  # seconds to which a budget is rounded up, so that it seldom differs from run to run
 
@@ -50,18 +51,26 @@ class Conditions:
         expected: Path | None = None,
         on_done: Callable[[NotebookRun], None] | None = None,
     ) -> dict[str, NotebookRun]:
-        """Run the notebooks `made`, by name. Starting a second worker costs as much as some notebooks."""
-        return run_notebooks(
-            made,
-            course=self.course,
-            seed=self.seed,
-            box=self.box,
-            workers=max(1, min(self.workers, len(made) // WORTH_A_WORKER)),
-            timeout=self.timeout,
-            budget=self.budget,
-            expected=expected,
-            on_done=on_done,
-        )
+        """Run the notebooks `made`, by name. Starting a second worker costs as much as some notebooks.
+
+        Pytest holds all that it is given in memory, so that it gets a part at a time.
+        """
+        runs: dict[str, NotebookRun] = {}
+        names = list(made)
+        for start in range(0, len(names), AT_A_TIME):
+            part = {name: made[name] for name in names[start : start + AT_A_TIME]}
+            runs |= run_notebooks(
+                part,
+                course=self.course,
+                seed=self.seed,
+                box=self.box,
+                workers=max(1, min(self.workers, len(part) // WORTH_A_WORKER)),
+                timeout=self.timeout,
+                budget=self.budget,
+                expected=expected,
+                on_done=on_done,
+            )
+        return runs
 
 
 def misconceptions_of(chapter: Chapter) -> list[Misconception]:
@@ -86,15 +95,19 @@ def mistaken(chapter: Chapter, bundle: Mapping[str, Misconception]) -> NotebookN
 
 
 def control(
-    chapter: Chapter, conditions: Conditions, mistakes: Iterable[Misconception] | None = None
+    chapter: Chapter,
+    conditions: Conditions,
+    mistakes: Iterable[Misconception] | None = None,
+    ran: Callable[[Mapping[str, NotebookNode]], dict[str, NotebookRun]] | None = None,
 ) -> tuple[NotebookRun, Measure]:
     """The reference's run and what answers are measured by. Raises CourseError where it is no measure.
 
-    `mistakes`: those to be known by what they show; None is all of the chapter's.
+    `mistakes`: those to be known by what they show; None is all of the chapter's. `ran` runs the notebooks in
+    place of `conditions`: it may show how far it is, and know the runs already.
     """
     made = bundles(misconceptions_of(chapter) if mistakes is None else mistakes)
     reference = assemble(chapter, chapter.reference())
-    runs = conditions.run(
+    runs = (ran or conditions.run)(
         {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {}), NOTED: noted(reference)}
         | {f"mistakes-{number}": mistaken(chapter, bundle) for number, bundle in enumerate(made, 1)}
     )

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from nbformat import NotebookNode
 from tqdm import tqdm
 
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.files import write_text
+from coursekit.files import read_text, write_text
 from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
+from coursekit.grading.cluster import GIVEN_UP, Spread, opened
 from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, budget_of, control, judges_of, unnoticed
 from coursekit.grading.earlier import LONG, Earlier
 from coursekit.grading.feedback import feedback
 from coursekit.grading.flow import LEAST
 from coursekit.grading.gradebook import long, wide
-from coursekit.grading.model import NotebookRun
+from coursekit.grading.model import NotebookRun, to_json
 from coursekit.grading.overrides import Overrides
 from coursekit.grading.pointers import hidden_imports, pointers
+from coursekit.grading.remote import Job
 from coursekit.grading.report import Run, junit, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals
 from coursekit.grading.sandbox import Box
-from coursekit.grading.state import State, answers_key, fingerprint
+from coursekit.grading.state import State, answers_key, fingerprint, versions
 from coursekit.grading.submissions import Submission, collect
 from coursekit.machine import cores, installed
+
+Runner = Callable[[Mapping[str, NotebookNode], Path, Callable[[NotebookRun], None]], object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for a cell")
     parser.add_argument("--workers", type=int, metavar="N", help="notebooks at a time (default: cores)")
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="grade on the workers of a Dask scheduler (tls://HOST:8786); local:4 starts one",
+    )
 
 
 def _seed(words: str) -> int:
@@ -122,15 +134,20 @@ def _grade(
         _say(f"continuing the run with seed {state.seed} that was interrupted")
     workers = max(1, args.workers or cores())
     conditions = Conditions(course, state.seed, box, workers, args.timeout, public=args.solutions is None)
-    _say(f"control: the reference, the empty notebook and the known mistakes of {chapter.path.name}")
-    reference, measure = control(chapter, conditions)
+    reference, measure = control(chapter, conditions, ran=partial(_controlled, conditions, state))
     conditions = replace(conditions, budget=budget_of(chapter, reference, args.timeout))
     remarks += [
         f'{one.exercise}: a known mistake earns full points at this seed; mend the hidden test ("{one.hint}")'
         for one in unnoticed(measure)
     ]
     try:
-        tested = _run_all(submissions, reference, measure, conditions, state)
+        if args.cluster:
+            with opened(args.cluster) as cluster:
+                spread = Spread(cluster, _job(chapter, reference, conditions))
+                tested = _run_all(submissions, reference, measure, spread.run, state)
+            remarks += [*spread.remarks, *_costly(submissions, spread)]
+        else:
+            tested = _run_all(submissions, reference, measure, conditions.run, state)
     except KeyboardInterrupt:
         _say("\nthe same command goes on from here")
         raise
@@ -191,7 +208,7 @@ def _run_all(
     submissions: Sequence[Submission],
     reference: NotebookRun,
     measure: Measure,
-    conditions: Conditions,
+    run_notebooks: Runner,
     state: State,
 ) -> dict[str, Result]:
     """The results by student's slug; what an interrupted run has finished is read back.
@@ -219,9 +236,66 @@ def _run_all(
 
         expected = state.folder / "expected.json"
         save_expected(expected, reference, judges_of(chapter).resolve())
-        made = {name: assemble(chapter, one.answers, one.added) for name, one in left.items()}
-        conditions.run(made, expected, done)
+        run_notebooks(_Assembled(chapter, left), expected, done)
     return results
+
+
+class _Assembled(Mapping[str, NotebookNode]):
+    """Notebooks that are built when they are asked for: of ten thousand, few at a time."""
+
+    def __init__(self, chapter: Chapter, submissions: Mapping[str, Submission]) -> None:
+        self._chapter, self._submissions = chapter, submissions
+
+    def __getitem__(self, name: str) -> NotebookNode:
+        one = self._submissions[name]
+        return assemble(self._chapter, one.answers, one.added)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._submissions)
+
+    def __len__(self) -> int:
+        return len(self._submissions)
+
+
+def _controlled(
+    conditions: Conditions, state: State, made: Mapping[str, NotebookNode]
+) -> dict[str, NotebookRun]:
+    """The runs of the control, read back where the same ones were saved."""
+    runs = state.control()
+    if runs.keys() != made.keys():
+        runs = {}
+        with tqdm(total=len(made), unit="notebook", desc="control", disable=None) as bar:
+
+            def done(run: NotebookRun) -> None:
+                runs[run.name] = run
+                bar.update()
+
+            conditions.run(made, None, done)
+        state.save_control(runs)
+    return runs
+
+
+def _job(chapter: Chapter, reference: NotebookRun, conditions: Conditions) -> Job:
+    """What the workers of a cluster need to know."""
+    judges = judges_of(chapter)
+    return Job(
+        str(conditions.course.root),
+        versions(conditions.course),
+        conditions.seed,
+        conditions.box.bubblewrap is not None,
+        conditions.timeout,
+        conditions.budget,
+        json.dumps(assemble(chapter, chapter.reference())),
+        json.dumps(to_json(reference)),
+        read_text(judges) if judges.is_file() else "",
+    )
+
+
+def _costly(submissions: Sequence[Submission], spread: Spread) -> Iterator[str]:
+    """A remark on each student whose notebook was on two workers that failed."""
+    for name, count in spread.costly.items():
+        how = "given up, grade it again on another machine" if count >= GIVEN_UP else "graded last, alone"
+        yield f"{submissions[int(name[1:])].student}: {count} workers failed with this notebook; {how}"
 
 
 def _slow(results: Sequence[Result], budget: float | None) -> list[str]:

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import secrets
 import shutil
 import sys
@@ -26,20 +27,35 @@ from coursekit.grading.model import NotebookRun, from_json, to_json
 from coursekit.machine import installed
 
 FOLDER = ".coursekit"
+CONTROL = "control.json"  # for a run that is continued or repeated
 ANSWERS, OVERRIDES = "answers", "overrides"  # what is kept from run to run
+
+
+def versions(course: Course) -> dict[str, str]:
+    """What must be the same on two machines that give the same grades, solutions and seed aside."""
+    packages = (Path(__file__).parents[1], course.library, Path(warplens.__file__).parent)
+    digest = hashlib.sha256()
+    for folder in packages:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{path.relative_to(folder)} {_digest(path)}".encode())
+    return {
+        "Python": platform.python_version(),
+        "NumPy": str(installed("numpy")),
+        "course": digest.hexdigest()[:16],
+    }
 
 
 def fingerprint(course: Course, chapter: Chapter, more: Iterable[object]) -> str:
     """A text that changes with everything but seed and submissions that a grade depends on."""
     stem = chapter.path.stem
     names = (f"misconceptions/{stem}.py", f"misconceptions/{stem}.cu", f"judges/{stem}.py")
-    beside = [chapter.path.parent / name for name in names]
-    packages = (Path(__file__).parents[1], course.library, Path(warplens.__file__).parent)
-    machinery = sorted(path for folder in packages for path in folder.rglob("*.py"))
-    digest = hashlib.sha256(f"{sys.version} {installed('numpy')} {list(more)}".encode())
-    for path in [chapter.path, *beside, *machinery]:
-        digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
-    return digest.hexdigest()
+    files = [chapter.path, *(chapter.path.parent / name for name in names)]
+    parts = [sys.version, *versions(course).values(), str(list(more)), *map(_digest, files)]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
 
 
 def answers_key(answers: Mapping[str, str]) -> str:
@@ -124,6 +140,21 @@ class State:
     def save(self, name: str, run: NotebookRun) -> None:
         made = {"seed": self.seed, "key": self.key, "run": to_json(run)}
         write_text(self._run_file(name), json.dumps(made))
+
+    def control(self) -> dict[str, NotebookRun]:
+        """The runs of the control that were saved at this seed and by these tests, {} without."""
+        kept = read_record(self.folder / CONTROL)
+        if (kept.get("seed"), kept.get("key")) != (self.seed, self.key):
+            return {}
+        return {name: from_json(run) for name, run in kept["runs"].items()}
+
+    def save_control(self, runs: Mapping[str, NotebookRun]) -> None:
+        made = {
+            "seed": self.seed,
+            "key": self.key,
+            "runs": {name: to_json(one) for name, one in runs.items()},
+        }
+        write_text(self.folder / CONTROL, json.dumps(made))
 
     def _run_file(self, name: str) -> Path:
         return self.folder / "runs" / f"{name}.json"

@@ -56,7 +56,9 @@ def test_the_python_of_binder_is_one_that_the_package_allows() -> None:
 
 
 def test_there_are_the_extras_that_the_readme_and_the_commands_use() -> None:
-    assert set(EXTRAS) == {"notebooks", "course", "gpu", "fast", "pretrained", "torch", "test", "parity"}
+    assert set(EXTRAS) == {
+        "notebooks", "course", "gpu", "fast", "cluster", "pretrained", "torch", "test", "parity",
+    }  # fmt: skip
 
 
 def test_ci_installs_the_packages_that_the_readme_names() -> None:
