@@ -45,7 +45,8 @@ def learn(course: Course, number: str, path: Path, hint: str) -> Path:
     if not _is_read(chapter, number, hint, body):
         target.write_text(before, encoding="utf-8")
         raise CourseError(
-            f"{target}: the entry could not be read back; is the hint one line, has the answer no line `{mark} %%`?"
+            f"{target}: the entry could not be read back; the hint must be one line, "
+            f"and no line of the answer may begin with `{mark} %%`"
         )
     return target
 
