@@ -188,16 +188,17 @@ def where(pairs: Sequence[Pair]) -> str:
 # The diagnosis
 
 
-def diagnosis(pairs: Sequence[Pair], *, own: bool = True) -> str | None:
+def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -> str | None:
     """What a teacher would say who sees these values side by side; None where nothing is sure.
 
-    It is a sentence on all wrong values, or on those of the first probe that a relation explains.
+    It is a sentence on all wrong values, or on those of the first probe that a relation explains. Without
+    `places` it does not say where: other values than the reference's may be right too.
     """
     wrong = [p for p in pairs if not p.right]
     if not wrong:
         return None
     told = _related(wrong)
-    place = where(pairs) if own else ""
+    place = where(pairs) if own and places else ""
     if told is None and own:
         for probe in dict.fromkeys(p.probe for p in wrong):
             told = _related([p for p in wrong if p.probe == probe], alone=True)

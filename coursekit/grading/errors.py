@@ -10,48 +10,12 @@ import ast
 import builtins
 import difflib
 import re
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from coursekit import notebooks
+from coursekit.grading.answer import Answer
+from coursekit.grading.c_errors import cuda
 
-Rule = Callable[[str, "Answer"], str | None]
-
-
-class Answer:
-    """An answer's text, and what Python sees in it."""
-
-    def __init__(self, source: str) -> None:
-        self.cuda = bool(notebooks.cuda_line(source)) or "__global__" in source
-        self.source = notebooks.cuda_text(source) if self.cuda else source
-        self.lines = [""] * self.cuda + self.source.splitlines()  # `%%cuda NAME` is the compiler's line 1
-        try:
-            plain = "\n".join(line for line in self.lines if not line.lstrip().startswith(("%", "!")))
-            self.tree: ast.AST = ast.parse(textwrap.dedent(plain)) if not self.cuda else ast.Module([], [])
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self.tree = ast.Module([], [])
-        self.nodes = list(ast.walk(self.tree))
-
-    @property
-    def functions(self) -> Iterator[ast.FunctionDef]:
-        return (node for node in self.nodes if isinstance(node, ast.FunctionDef))
-
-    def silent(self) -> ast.FunctionDef | None:
-        """The last function that gives nothing back, of those that should."""
-        found = [one for one in self.functions if one.name != "__init__" and not _gives(one)]
-        return (
-            found[-1]
-            if found and not any(_gives(one) and one.name == found[-1].name for one in self.functions)
-            else None
-        )
-
-    def line_with(self, pattern: str) -> str:
-        code = (line.partition("#")[0].strip() for line in self.lines)
-        found = (line for line in code if re.search(pattern, line))
-        return next((line for line in found if len(line) < 90), "")
-
-    def code(self, number: int) -> str:
-        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+Rule = Callable[[str, Answer], str | None]
 
 
 def explained(error: str, source: str) -> str:
@@ -60,13 +24,6 @@ def explained(error: str, source: str) -> str:
     kind, _, message = error.partition(": ")
     rules = RULES.get(kind, ())
     return next((said for rule in rules if (said := rule(message, answer))), "")
-
-
-def _gives(function: ast.FunctionDef) -> bool:
-    """Whether a function returns or yields something, or raises always, or is a stub of a protocol."""
-    own = [node for node in ast.walk(function) if node is not function]
-    gives = any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value for node in own)
-    return gives or isinstance(function.body[-1], ast.Raise | ast.Pass)
 
 
 def _prints(function: ast.FunctionDef) -> bool:
@@ -277,7 +234,7 @@ OTHER_LANGUAGES = {
 
 
 def _kind_of(kind: str, name: str) -> str | None:
-    if kind in ("list", "tuple") and name in (
+    if kind in ("list", "tuple") and name in [
         "shape",
         "sum",
         "mean",
@@ -288,33 +245,24 @@ def _kind_of(kind: str, name: str) -> str | None:
         "ndim",
         "reshape",
         "data",
-        "copy_",
-    ):
+    ]:
         return f"There is a {kind} where an array or tensor is wanted: `.{name}` is theirs."
-    if kind in ("float", "int", "float64", "float32") and name in (
-        "data",
-        "grad",
-        "inputs",
-        "op",
-        "backward",
-        "shape",
-        "sum",
-    ):
+    numbers = ("float", "int", "float64", "float32")
+    if kind in numbers and name in ["data", "grad", "inputs", "op", "backward", "shape", "sum"]:
         return (
             f"A plain number came where a value with `.{name}` is wanted: wrap it first, or take "
             "the number as it is."
         )
-    if kind == "ndarray" and name in (
+    if kind == "ndarray" and name in [
         "backward",
         "requires_grad",
         "grad",
-        "item_",
         "detach",
         "exp",
         "log",
         "tanh",
         "sqrt",
-    ):
+    ]:
         return (
             f"An array came where a tensor is wanted; of arrays it is `np.{name}(x)`, if there "
             "is such a function."
@@ -429,59 +377,6 @@ IN_PYTHON = (
     (r"^\s*for\s*\(", "A loop is `for i in range(n):`"),
     (r"^\s*(int|float|double|auto)\s+\w+\s*=", "Python's names have no types: `x = 1`."),
 )
-
-
-# CUDA C, by somebody who knows Python
-
-
-def cuda(message: str, answer: Answer) -> str | None:
-    found = re.search(r":(\d+):\d+: error: (.*)", message) or re.search(r"line (\d+): (.*)", message)
-    line = answer.code(int(found[1])) if found else ""
-    for pattern, words in IN_CUDA:
-        if re.search(pattern, line):
-            return f"{words} `{line}`" if len(line) < 90 else words
-    what = found[2] if found else message
-    if "expected a ';'" in what and found:
-        return f"A `;` is missing at the end of a statement, here or in the line before: `{line}`"
-    if name := re.search(r"identifier ['\"](\w+)['\"] is undefined", what):
-        return NAMES_OF_CUDA.get(
-            name[1],
-            (
-                f"`{name[1]}` is not declared: in C a name gets a type where it appears first, "
-                f"as in `float {name[1]} = ...;`, and lives only inside of its `{{ }}`."
-            ),
-        )
-    if "expected a '}'" in what:
-        return "A `{` is never closed: count the braces."
-    return None
-
-
-IN_CUDA = (
-    (r"\bfor\s+\w+\s+in\b", "In C a loop is `for (int i = 0; i < n; i++) { ... }`:"),
-    (r"\*\*", "C has no power `**`: multiply, or `powf(x, y)`:"),
-    (r"//", "In C `//` begins a comment; whole numbers are divided by `/`:"),
-    (r"^\s*(if|while)\s+[^(]", "In C a condition stands in brackets, and no `:` follows:"),
-    (r"\belif\b", "In C it is `else if`:"),
-    (r"^[^\"/]*#(?!define|pragma|include)", "In C a comment begins with `//`:"),
-    (r"\bif\b.*\belse\b(?!.*;.*else)", "In C a choice is `condition ? one : other`:"),
-    (r"\bnp\.|\bmath\.", "C has no modules: it is `expf(x)`, `sqrtf(x)`, `fmaxf(x, y)`:"),
-    (r"\bdef\b|\blambda\b", "In C a function is `__device__ float name(float x) { ... }`:"),
-    (r"\.shape\b|\blen\(", "In C an array is an address: its length comes as a parameter:"),
-    (r"\[[^\]]*:[^\]]*\]", "C has no slices: take one element at a time:"),
-)
-NAMES_OF_CUDA = {
-    "None": "C has no `None`.",
-    "True": "In C it is `true`.",
-    "False": "In C it is `false`.",
-    "print": "In C it is `printf(\"%f\\n\", x);`.",
-    "pass": "C has no `pass`: an empty body is `{ }`.",
-    "elif": "In C it is `else if`.",
-    "def": "In C a function begins with the type of its result.",
-    "range": "In C a loop is `for (int i = 0; i < n; i++)`.",
-    "len": "In C an array is an address: its length comes as a parameter.",
-    "sum": "There is no `sum`: add in a loop.",
-    "abs_": "Of floats it is `fabsf`.",
-}  # fmt: skip
 
 
 RULES: dict[str, tuple[Rule, ...]] = {

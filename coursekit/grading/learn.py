@@ -42,10 +42,22 @@ def learn(course: Course, number: str, path: Path, hint: str) -> Path:
     entry = f'\n{mark} %% exercise={number} hint="{quoted}"\n{body.strip()}\n'
     before = target.read_text(encoding="utf-8") if target.is_file() else ""
     target.write_text(before.rstrip("\n") + "\n" + entry, encoding="utf-8")
-    if hint not in [one.hint for one in misconceptions_of(chapter)]:
+    if not _is_read(chapter, number, hint, body):
         target.write_text(before, encoding="utf-8")
-        raise CourseError(f"{target}: the entry could not be read back; is the hint one line?")
+        raise CourseError(
+            f"{target}: the entry could not be read back; the hint must be one line, "
+            f"and no line of the answer may begin with `{mark} %%`"
+        )
     return target
+
+
+def _is_read(chapter: Chapter, number: str, hint: str, answer: str) -> bool:
+    """Whether the chapter's known mistakes, read anew, hold this one."""
+    wanted = (number, hint, answer.strip())
+    try:
+        return wanted in [(one.exercise, one.hint, one.source.strip()) for one in misconceptions_of(chapter)]
+    except CourseError:
+        return False
 
 
 def _exercise(course: Course, number: str) -> tuple[Chapter, Exercise]:

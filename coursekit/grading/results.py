@@ -11,6 +11,7 @@ from coursekit.grading.assemble import HELPERS, SHARED, Chapter, Exercise, Hidde
 from coursekit.grading.beside import smallest
 from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import Judge, share
+from coursekit.grading.compare import judged as compare
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import explained
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
@@ -156,15 +157,25 @@ class Measure:
             note=" ".join(filter(None, notes)),
         )
 
-    def _pairs(self, shown: Sequence[CellRun]) -> list[Pair]:
-        """The values of an exercise beside the reference's, where these are the only right ones."""
+    def _pairs(self, shown: Sequence[CellRun], *, judged: bool = False) -> list[Pair]:
+        """The values of an exercise beside the reference's, where these are the only right ones.
+
+        `judged`: those that a judge refuses, of tests in which other values may be right too.
+        """
         return [
             pair
             for cell in shown
-            if cell.grade_id in self.reference and cell.grade_id not in self.judges
+            if cell.grade_id in self.reference and (cell.grade_id in self.judges) == judged
             if cell.status in ("ok", "error")
             for pair in pairs_of(self.reference[cell.grade_id], cell, self.inputs.get(cell.grade_id, ()))
+            if not judged or pair.probe in self._refused(cell)
         ]
+
+    def _refused(self, cell: CellRun) -> set[str]:
+        """The probes of a judged test whose values the judge refuses."""
+        judge, right = self.judges[cell.grade_id], self.reference[cell.grade_id].probes
+        both = zip(right, cell.probes, strict=False)
+        return {have.name for want, have in both if want.name == have.name and compare(judge, want, have)}
 
     def _diagnosis(
         self,
@@ -179,7 +190,8 @@ class Measure:
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
-        if said or (said := diagnosis(pairs, own=self.own)):
+        said = said or diagnosis(pairs, own=self.own)
+        if said or (said := diagnosis(self._pairs(shown, judged=True), own=self.own, places=False)):
             return said
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         return self._of_error(stopped, answer) if stopped else ""

@@ -142,6 +142,11 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 
 ERRORS = [
     (
+        "TypeError: 'NoneType' object is not callable",
+        "def clip_to(limit):\n    def hook(g):\n        return g * limit\n\n    hook",
+        "`clip_to` has no `return`",
+    ),
+    (
         "TypeError: unsupported operand type(s) for ^: 'float' and 'int'",
         "def f(t):\n    return t ^ 2",
         "`**`",

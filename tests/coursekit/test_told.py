@@ -12,7 +12,7 @@ import tiny_course as tiny
 from coursekit.box.probe import encode
 from coursekit.course import Course
 from coursekit.grading.assemble import Chapter, load_chapter
-from coursekit.grading.compare import against
+from coursekit.grading.compare import against, difference
 from coursekit.grading.feedback import feedback
 from coursekit.grading.live import in_html, in_words
 from coursekit.grading.model import CellRun, NotebookRun, Probe
@@ -44,6 +44,28 @@ def result(chapter: Chapter, own: bool, **how: Any) -> Result:
     measure = Measure(only, against(right, {}, own=own), {one.grade_id: one for one in right.cells}, own=own)
     mine = Submission("anna", "anna", "anna.ipynb", {"1.2": ANSWER}, ())
     return measure.result(mine, NotebookRun("", cells(-1.0, **how)))
+
+
+def test_a_relation_is_told_of_what_a_judge_refuses_and_no_place(chapter: Chapter) -> None:
+    def judge(name: str, expected: Any, got: Any) -> str | None:
+        return None if name == "free" else difference(expected, got, 1e-9)
+
+    shown = [
+        CellRun(
+            "order-hidden",
+            "1.3",
+            "ok",
+            (Probe("free", encode(k * GRADS)), Probe("secret", encode(-k * GRADS))),
+        )
+        for k in (1.0, -1.0)
+    ]
+    only = replace(chapter, exercises=tuple(one for one in chapter.exercises if one.number == "1.3"))
+    judges = {"order-hidden": judge}
+    right = NotebookRun("", tuple(shown[:1]))
+    measure = Measure(only, against(right, judges), {"order-hidden": shown[0]}, judges=judges, own=True)
+    mine = Submission("anna", "anna", "anna.ipynb", {"1.3": ANSWER}, ())
+    one = measure.result(mine, NotebookRun("", tuple(shown[1:]))).exercises[0]
+    assert (one.diagnosis, one.example) == ("The right numbers with the wrong sign.", None)
 
 
 def exercise(chapter: Chapter, own: bool, **how: Any) -> ExerciseResult:
