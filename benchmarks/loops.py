@@ -31,7 +31,7 @@ class Library:
         return self.chosen
 
     def numpy(self, result: Any) -> Any:
-        return result if isinstance(result, float | np.ndarray) else self.chosen.numpy(result)
+        return np.asarray(result) if isinstance(result, float | np.ndarray) else self.chosen.numpy(result)
 
 
 def compiled(threads: int) -> Library:
