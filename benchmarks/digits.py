@@ -114,7 +114,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     held = ["the 288 to choose by", "the 360 to measure by", f"{1797 - OTHERS} by other writers"]
     lines = [f"| {' | '.join(['five seeds', *held, 'seconds'])} |", "|---|---|---|---|---|"]
     for name, words in MODELS.items():
-        seconds = statistics.median(row["seconds"] for row in rows if row["model"] == name)
+        seconds = statistics.median(row["seconds"] for row in rows if row["model"] == name and row["seconds"])
         cells = " | ".join(told(rows, name, where) for where in SPLITS)
         lines.append(f"| {words} | {cells} | {seconds:.0f} |")
     return "\n".join(lines)

@@ -14,3 +14,4 @@ from coursekit.turns.arrays import (
 from coursekit.turns.engine import judge_engine
 from coursekit.turns.losses import judge_both_ways
 from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope
+from coursekit.turns.training import judge_epoch
