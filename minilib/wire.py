@@ -172,34 +172,26 @@ def signed(value: int) -> int:
     return value - 2**64 if value >> 63 else value
 
 
-def numbers(data: memoryview, of: str) -> list[Any]:
-    """The numbers that stand in `data` one after the other."""
-    if of in ("float", "double"):
-        size = {"float": 4, "double": 8}[of]
-        if len(data) % size:
-            raise WireError(f"{len(data)} bytes are no {of}s of {size}")
-        return list(struct.unpack(f"<{len(data) // size}{of[0]}", data))
-    found, at = [], 0
+def numbers(data: memoryview) -> Iterator[int]:
+    """The whole numbers that stand in `data` one after the other."""
+    at = 0
     while at < len(data):
         value, at = varint(data, at)
-        found.append(signed(value) if of == "int" else value)
-    return found
+        yield value
 
 
 def values(value: int | memoryview, of: str, depth: int) -> list[Any]:
     """What a field's value means, if it is `of` this type: one thing, or the numbers of a packed field."""
+    if of in ("int", "uint"):
+        found = [value] if isinstance(value, int) else list(numbers(value))
+        return [n - 2**64 if of == "int" and n >> 63 else n for n in found]  # negative: modulo 2**64
     if isinstance(value, int):
-        if of not in ("int", "uint"):
-            raise WireError(f"a whole number stands where {of} should")
-        return [signed(value) if of == "int" else value]
-    if of == "str":
-        try:
-            return [str(value, "utf-8")]
-        except UnicodeDecodeError:
-            raise WireError("a name is not written in UTF-8") from None
-    if of == "bytes":
-        return [bytes(value)]
-    return numbers(value, of) if of in _DEFAULTS else [read(value, of, depth + 1)]
+        raise WireError(f"a whole number stands where {of} should")
+    if of in ("float", "double"):
+        return [n for (n,) in struct.iter_unpack(f"<{of[0]}", value)]
+    if of in ("str", "bytes"):
+        return [str(value, "utf-8") if of == "str" else bytes(value)]
+    return [read(value, of, depth + 1)]
 
 
 def read(data: bytes | memoryview, kind: str = "ModelProto", depth: int = 0) -> Message:
@@ -214,7 +206,7 @@ def read(data: bytes | memoryview, kind: str = "ModelProto", depth: int = 0) -> 
         if field := SCHEMA[kind].get(number):
             try:
                 found = values(value, field.type, depth)
-            except WireError as error:
+            except (WireError, UnicodeDecodeError, struct.error) as error:
                 raise WireError(f"{field.name}: {error}") from None
             if field.many:
                 vars(message).setdefault(field.name, []).extend(found)
