@@ -1,7 +1,7 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
 Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
-chapters/03a_losses.ipynb, chapters/03b_convolution.ipynb, chapters/03e_optimisers.ipynb,
+chapters/03a_losses.ipynb, solutions/03b_convolution.ipynb, chapters/03e_optimisers.ipynb,
 chapters/06b_attention.ipynb, chapters/07b_scan.ipynb, solutions/07b_scan.ipynb, chapters/09a_sessions.ipynb
 and solutions/10d_streams.ipynb: what they export is edited there, then `make promote`.
 """
@@ -116,12 +116,22 @@ def chain_layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
 # Layers: convolution
 
 
-def column_conv2d(x: Any, weight: Any) -> Any:
-    """Windows as columns, then one matrix product: x (N, C, H, W), weight (O, C, kH, kW)."""
-    windows = sliding_window_view(x, weight.shape[2:], axis=(2, 3))
-    n, _, h, w = windows.shape[:4]
-    columns = windows.transpose(0, 1, 4, 5, 2, 3).reshape(n, -1, h * w)  # (N, C kH kW, H' W')
-    return (weight.reshape(len(weight), -1) @ columns).reshape(n, -1, h, w)
+def convolve(x: Array, weight: Array) -> Array:
+    """Each window times weights, summed: x (N, C, H, W), weight (O, C, h, w) give (N, O, H - h + 1, ..)."""
+    windows = sliding_window_view(x, weight.shape[2:], axis=(2, 3))  # (N, C, H', W', h, w)
+    n, _, high, wide = windows.shape[:4]
+    rows = windows.transpose(0, 2, 3, 1, 4, 5).reshape(n, high * wide, -1)  # im2col: a row for each place
+    out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
+    return out.swapaxes(1, 2).reshape(n, -1, high, wide)
+
+
+def convolve_backward(grad: Array, x: Array, weight: Array) -> tuple[Array, Array]:
+    """The gradients of x and of weight, from that of the result."""
+    (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]
+    around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)))
+    dx = convolve(around, turned.swapaxes(0, 1))  # a pixel gathers from all windows that it lies in
+    dw = convolve(x.swapaxes(0, 1), grad.swapaxes(0, 1))  # a weight collects from all places and images
+    return dx, dw.swapaxes(0, 1)
 
 
 # Optimisers: Adam
@@ -283,3 +293,11 @@ class PulsedConv1d:
         padded = np.zeros((len(x), max(need, x.shape[1] + -x.shape[1] % self.stride)), self.weight.dtype)
         padded[:, : x.shape[1]] = x
         return self.run(padded)[:, max(-first, 0) : max(total - first, 0)]
+
+
+def column_conv2d(x: Any, weight: Any) -> Any:
+    """Windows as columns, then one matrix product: x (N, C, H, W), weight (O, C, kH, kW)."""
+    windows = sliding_window_view(x, weight.shape[2:], axis=(2, 3))
+    n, _, h, w = windows.shape[:4]
+    columns = windows.transpose(0, 1, 4, 5, 2, 3).reshape(n, -1, h * w)  # (N, C kH kW, H' W')
+    return (weight.reshape(len(weight), -1) @ columns).reshape(n, -1, h, w)

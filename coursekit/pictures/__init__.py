@@ -52,6 +52,7 @@ from coursekit.pictures.kernels import (
     draw_warps,
     table_of,
 )
+from coursekit.pictures.layers import draw_layers
 from coursekit.pictures.losses import draw_pulls
 from coursekit.pictures.mamba import (
     draw_copied,
@@ -140,3 +141,4 @@ from coursekit.pictures.transformer import (
     draw_traps,
     glances,
 )
+from coursekit.pictures.windows import draw_learned, draw_window

@@ -12,6 +12,8 @@ from coursekit.turns.arrays import (
     judge_walk,
 )
 from coursekit.turns.engine import judge_engine
+from coursekit.turns.first_numbers import judge_first_weights
 from coursekit.turns.losses import judge_both_ways
 from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope
 from coursekit.turns.training import judge_epoch
+from coursekit.turns.windows import judge_give_back, judge_look

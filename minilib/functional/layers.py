@@ -1,8 +1,7 @@
 """Layers with weights, pooling and dropout, each as one operation.
 
-Taught in chapters/03b_convolution.ipynb, solutions/03b_convolution.ipynb, chapters/06a_tokens.ipynb,
-solutions/06a_tokens.ipynb and solutions/07c_mamba.ipynb: what they export is edited there, then `make
-promote`.
+Taught in solutions/03b_convolution.ipynb, chapters/06a_tokens.ipynb, solutions/06a_tokens.ipynb and
+solutions/07c_mamba.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations

@@ -52,3 +52,31 @@ def max_pool_backward(grad, winner, taps, out):
 # %% exercise=3.8 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[tap] += ..."
 +     out = np.zeros_like(out)
       for i, tap in enumerate(taps):
+
+# %% exercise=3.37 hint="Your windows are not turned round on the way back: who has the pixel upper left in its window began at the pixel itself."
+-     (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]
++     (h, w), turned = weight.shape[2:], weight
+
+# %% exercise=3.37 hint="Forward turns the windows round, as mathematicians do. Here the upper left weight meets the upper left pixel."
+-     out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
++     out = rows @ weight[:, :, ::-1, ::-1].reshape(len(weight), -1).T
+
+# %% exercise=3.37 hint="A pixel at the border lies in fewer windows, and gets less. Yours fills the border from the other side of the picture."
+-     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)))
++     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)), mode="wrap")
+
+# %% exercise=3.37 hint="The gradient of a weight is a sum over all images, not a mean: each of them has used it."
+-     return dx, dw.swapaxes(0, 1)
++     return dx, dw.swapaxes(0, 1) / len(x)
+
+# %% exercise=3.37 hint="Two gradients, in the order of the inputs: first that of x, then that of the weight."
+-     return dx, dw.swapaxes(0, 1)
++     return dw.swapaxes(0, 1), dx
+
+# %% exercise=3.37 hint="Each share is the gradient of its window times the weight that met the pixel. Yours leaves out the weight."
+-     (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]
++     (h, w), turned = weight.shape[2:], np.ones_like(weight)
+
+# %% exercise=3.37 hint="Your result becomes float64, whatever comes in. Make new arrays with the dtype of x."
+-     out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
++     out = rows.astype(np.float64) @ weight.reshape(len(weight), -1).T

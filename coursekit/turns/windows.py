@@ -1,0 +1,94 @@
+"""Chapter 03b: a window over an image, and the gradient that comes back through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from coursekit.turns.lending import tell_lent, told, tried
+
+
+def judge_look(names: dict[str, Any]) -> None:
+    """Say which mistake the notebook's `look` makes; one that is not right is replaced."""
+    if not told(_wrong_look(names["look"]), "right: images and windows of any size, each sum at its place"):
+        names["look"] = _look
+        tell_lent("course's own")
+
+
+def judge_give_back(names: dict[str, Any]) -> None:
+    """Say which mistake the notebook's `give_back` makes; one that is not right is replaced."""
+    if not told(_wrong_back(names["give_back"]), "right: each pixel gets what all of its windows owe it"):
+        names["give_back"] = _give_back
+        tell_lent("course's own")
+
+
+def _look(image: Any, window: Any) -> Any:
+    return (sliding_window_view(image, window.shape) * window).sum((2, 3))
+
+
+def _give_back(grad: Any, window: Any) -> Any:
+    (h, w), (high, wide) = window.shape, grad.shape
+    image = np.zeros((high + h - 1, wide + w - 1))
+    for i, j in np.ndindex(h, w):
+        image[i : i + high, j : j + wide] += window[i, j] * grad
+    return image
+
+
+def _drawn() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(6, 7)), rng.normal(size=(3, 3))
+
+
+def _wrong_look(look: Callable[..., Any]) -> str | None:
+    image, window = _drawn()
+    found, trouble = tried(look, image.copy(), window.copy())
+    if trouble:
+        return trouble
+    want, found = _look(image, window), np.asarray(found)
+    if found.shape != want.shape:
+        return f"not yet: 3 x 3 fits into 6 x 7 at 4 x 5 places, and your map has the shape {found.shape}"
+    if np.allclose(found, want):
+        return None
+    if np.allclose(found, _look(image, window[::-1, ::-1])):
+        return "not yet: your window is turned round; its upper left weight meets the upper left pixel"
+    if np.allclose(found, want / 9):
+        return "not yet: that is the mean of the nine products, and here it is their sum"
+    if np.allclose(found, _look(image, np.ones((3, 3)))):
+        return "not yet: you add up the pixels, and the weights of the window are missing"
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(found, want))[0])
+    return f"not yet: at place {at} the sum is {want[at]:.4f}, and yours is {found[at]:.4f}"
+
+
+def _wrong_back(give_back: Callable[..., Any]) -> str | None:
+    image, window = _drawn()
+    grad = np.random.default_rng(1).normal(size=(4, 5))
+    found, trouble = tried(give_back, grad.copy(), window.copy())
+    if trouble:
+        return trouble
+    found = np.asarray(found)
+    if found.shape != image.shape:
+        return f"not yet: the image was 6 x 7, so its gradient is, and yours has the shape {found.shape}"
+    want = _nudged(image, window, grad)
+    if np.allclose(found, want, atol=1e-6):
+        return None
+    if np.allclose(found, _give_back(grad, window[::-1, ::-1]), atol=1e-6):
+        return "not yet: turn the window round. Who has the pixel upper left began at the pixel itself"
+    if np.allclose(found, _give_back(grad, np.ones((3, 3))), atol=1e-6):
+        return "not yet: each share is the gradient of its window, times the weight that met the pixel"
+    if np.allclose(found[2:4, 2:5], want[2:4, 2:5], atol=1e-6):
+        return "right inside, and wrong at the border: a corner pixel lies in one window alone"
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(found, want, atol=1e-6))[0])
+    return f"not yet: nudge pixel {at}, and the loss changes by {want[at]:.4f} a unit; yours: {found[at]:.4f}"
+
+
+def _nudged(image: Any, window: Any, grad: Any, h: float = 1e-6) -> Any:
+    found = np.empty_like(image)
+    for place in np.ndindex(*image.shape):
+        up, down = image.copy(), image.copy()
+        up[place] += h
+        down[place] -= h
+        found[place] = ((_look(up, window) - _look(down, window)) * grad).sum() / (2 * h)
+    return found
