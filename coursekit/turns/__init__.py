@@ -13,4 +13,6 @@ from coursekit.turns.arrays import (
 )
 from coursekit.turns.engine import judge_engine
 from coursekit.turns.losses import judge_both_ways
+from coursekit.turns.modules import judge_found
 from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope
+from coursekit.turns.steps import judge_adam_step, judge_roll
