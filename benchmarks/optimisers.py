@@ -1,8 +1,8 @@
-"""The race of chapter 03e: three optimisers, three schedules, every one of them tuned on the same grid.
+"""The longer race of chapter 03e: three optimisers, three schedules, each pair tuned on the same grid.
 
     python -m benchmarks.optimisers        # writes benchmarks/results/optimisers.json; a few minutes
 
-The network and the batches are chapter 03e's: 64, 64, 64, 10 units on handwritten digits, 600 batches of 64.
+A perceptron of 64, 64, 64, 10 units on handwritten digits, 600 batches of 64, the same for all.
 For each of the nine pairs the rate is chosen among the same 16, by the loss of the last 50 batches, mean of
 three starts; what is reported is that mean from four other starts. None gets a trial more than the others.
 """

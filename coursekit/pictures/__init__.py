@@ -70,6 +70,7 @@ from coursekit.pictures.mamba import (
 )
 from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
 from coursekit.pictures.memory import draw_echo, draw_price, draw_reach
+from coursekit.pictures.modules import step_names
 from coursekit.pictures.mountains import draw_mountains
 from coursekit.pictures.networks import (
     draw_confusion,
@@ -142,3 +143,4 @@ from coursekit.pictures.transformer import (
     glances,
 )
 from coursekit.pictures.windows import draw_learned, draw_window
+from coursekit.pictures.valleys import draw_rates

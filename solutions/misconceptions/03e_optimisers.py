@@ -1,14 +1,19 @@
-# %% exercise=3.19 hint="The limit is 2 over the curvature: the factor 1 - lr * h may go down to -1, not only to 0."
--     return float(2 / np.linalg.eigvalsh(H).max())
-+     return float(1 / np.linalg.eigvalsh(H).max())
+# %% exercise=3.19 hint="A step multiplies by 1 - lr * h, which may go down to -1, not only to 0: the limit is twice yours."
+-     return float(2 / curvatures.max())
++     return float(1 / curvatures.max())
 
-# %% exercise=3.19 hint="The steepest direction sets the limit, the one with the largest eigenvalue."
--     return float(2 / np.linalg.eigvalsh(H).max())
-+     return float(2 / np.linalg.eigvalsh(H).min())
+# %% exercise=3.19 hint="You take the flattest direction. The steepest one is the first to grow."
+-     return float(2 / curvatures.max())
++     return float(2 / curvatures.min())
 
-# %% exercise=3.19 hint="The diagonal holds the curvatures only where the valley lies along the axes. Take the eigenvalues."
--     return float(2 / np.linalg.eigvalsh(H).max())
-+     return float(2 / np.diag(H).max())
+# %% exercise=3.19 hint="You ask along each axis how steep it is, and a valley that lies at an angle is steepest in between. What you were told is a matrix: its eigenvalues are the curvatures."
+-     curvatures = np.linalg.eigvalsh(np.array([slope(e) for e in np.eye(n)]))
++     curvatures = np.array([slope(e)[i] for i, e in enumerate(np.eye(n))])
+
+# %% exercise=3.19 hint="A gradient's length at one point mixes all directions. You need the length in the direction that is stretched most: ask again at what you were told, made short, until it no longer turns."
+def largest_rate(slope, n):
+    x = np.ones(n) / n**0.5
+    return float(2 / np.linalg.norm(slope(x)))
 
 # %% exercise=3.20 hint="You count the steps that the gradient pushes, and leave out how far the ball rolls from each push."
 -     return -lr * n / (1 - momentum)
@@ -86,6 +91,60 @@ def bias_corrected(lr, betas, eps, step):
 # %% exercise=3.22 hint="You correct the mean alone. The root of the mean square needs its correction too: 1 - beta2**t."
 def bias_corrected(lr, betas, eps, step):
     return lr / (1 - betas[0] ** step), eps
+
+# %% exercise=3.43 hint="`velocity = ...` gives the name to a new array, and the optimiser keeps the old one. Change it in place: velocity *= momentum."
+-     velocity *= momentum
+-     # PyTorch's form: lr outside, not in the velocity.
+-     velocity += (1 - dampening) * grad if dampening else grad
+-     return velocity
++     return momentum * velocity + (1 - dampening) * grad
+
+# %% exercise=3.43 hint="Dampening is a share that the new gradient loses: it joins with 1 - dampening of itself."
+-     velocity += (1 - dampening) * grad if dampening else grad
++     velocity += grad
+
+# %% exercise=3.43 hint="The gradient joins the velocity whole. A running mean, with 1 - momentum of it, is what Adam takes."
+-     velocity += (1 - dampening) * grad if dampening else grad
++     velocity += (1 - momentum) * (1 - dampening) * grad
+
+# %% exercise=3.43 hint="Both means begin at 0 and are too small at first: divide them by 1 - beta**step for the step."
+-     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
++     scale = lr
+
+# %% exercise=3.43 hint="You correct what is remembered. Keep the running means as they are, and correct copies of them for the step."
+-     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
+-     np.sqrt(square, out=work)
+-     work += eps
+-     np.divide(mean, work, out=work)
+-     work *= scale
+-     x -= work
++     mean /= 1 - betas[0] ** step
++     square /= 1 - betas[1] ** step
++     x -= lr * mean / (np.sqrt(square) + eps)
+
+# %% exercise=3.43 hint="Whoever asks for `decoupled` wants the decay outside of Adam's means: x shrinks by 1 - lr * decay, and the gradient stays."
+-     if weight_decay and decoupled:
+-         x *= 1 - lr * weight_decay  # apart from the gradient, so that its scale does not shrink the decay
+-     elif weight_decay:
++     if weight_decay:
+          grad = grad + weight_decay * x
+
+# %% exercise=3.43 hint="The gradient belongs to the parameter. `grad += ...` writes into it: make a new one for the decay."
+-         grad = grad + weight_decay * x
++         grad += weight_decay * x
+
+# %% exercise=3.43 hint="eps stands outside of the root, beside the corrected one. Below the root a small eps becomes a large one."
+-     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
+-     np.sqrt(square, out=work)
+-     work += eps
+-     np.divide(mean, work, out=work)
+-     work *= scale
+-     x -= work
++     x -= lr * mean / (1 - betas[0] ** step) / np.sqrt(square / (1 - betas[1] ** step) + eps)
+
+# %% exercise=3.43 hint="The weight shrinks by lr * decay, not by decay alone: with a smaller rate everything goes slower."
+-         x *= 1 - lr * weight_decay  # apart from the gradient, so that its scale does not shrink the decay
++         x *= 1 - weight_decay
 
 # %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Step k of the warm-up has (k + 1) / (w + 1) of the rate."
 -         return initial * (step + 1) / (self.warmup + 1)

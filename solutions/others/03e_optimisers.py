@@ -1,8 +1,11 @@
 """Second right answers to the exercises of chapter 03e, by another way than the reference's: each earns all points."""
 
 # %% exercise=3.19
-def largest_rate(H):
-    return 2 / float(np.linalg.norm(H, 2))
+def largest_rate(slope, n):
+    x = np.sin(np.arange(1.0, n + 1))
+    for _ in range(300):
+        x = slope(x / np.linalg.norm(x))
+    return 2 / float(np.linalg.norm(x))
 
 
 # %% exercise=3.20
@@ -24,6 +27,23 @@ def nesterov(grad, velocity, momentum):
 def bias_corrected(lr, betas, eps, step):
     one, two = (-math.expm1(step * math.log(beta)) for beta in betas)
     return lr * two**0.5 / one, eps * two**0.5
+
+
+# %% exercise=3.43
+def heavy_ball(grad, velocity, momentum, dampening=0.0):
+    velocity[...] = momentum * velocity + (1 - dampening) * grad
+    return velocity.copy()
+
+
+def adam(x, grad, mean, square, *, step, lr, betas, eps, weight_decay=0.0, decoupled=False):
+    if decoupled:
+        x -= lr * weight_decay * x
+    else:
+        grad = grad + weight_decay * x
+    mean[...] = betas[0] * mean + (1 - betas[0]) * grad
+    square[...] = betas[1] * square + (1 - betas[1]) * grad**2
+    m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
+    x -= lr * m / (np.sqrt(s) + eps)
 
 
 # %% exercise=3.23
