@@ -1,4 +1,4 @@
-"""What a cell or a notebook needs that the course does not install: PyTorch, a C++ compiler.
+"""What a cell or a notebook needs that the course does not install: PyTorch, a C++ compiler, numba.
 
     from coursekit.needs import need
 
@@ -40,6 +40,7 @@ def _installed() -> str:
 
 NEEDS = {
     "torch": Need("PyTorch", "pip install torch", lambda: importlib.util.find_spec("torch") is not None),
+    "numba": Need("numba", "pip install numba", lambda: importlib.util.find_spec("numba") is not None),
     # The one that torch.utils.cpp_extension would call.
     "c++": Need("a C++ compiler", "apt install g++", lambda: _program(os.environ.get("CXX", "c++"))),
     "ninja": Need("ninja", "pip install ninja", lambda: _program("ninja")),

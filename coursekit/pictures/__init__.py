@@ -14,6 +14,7 @@ from coursekit.pictures.arrays import (
     draw_sums,
 )
 from coursekit.pictures.attention import draw_look, draw_losses, draw_maps, draw_masks, draw_scales
+from coursekit.pictures.caches import draw_ceiling, draw_speeds, loads, step_cache
 from coursekit.pictures.compiled import compiled
 from coursekit.pictures.contracts import draw_strides, draw_told, draw_verdicts
 from coursekit.pictures.decluttering import draw_chains, draw_flame, draw_laid_out, draw_sweeps
@@ -68,7 +69,14 @@ from coursekit.pictures.mamba import (
     recorded_shares,
     steps_of,
 )
-from coursekit.pictures.measure import count_passes, operations, peak_bytes, saved_bytes, seconds
+from coursekit.pictures.measure import (
+    apart,
+    count_passes,
+    operations,
+    peak_bytes,
+    saved_bytes,
+    seconds,
+)
 from coursekit.pictures.memory import draw_echo, draw_price, draw_reach
 from coursekit.pictures.modules import step_names
 from coursekit.pictures.mountains import draw_mountains

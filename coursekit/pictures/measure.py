@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -20,6 +22,14 @@ def seconds(
         action()
         ticks.append(clock() - start)
     return min(ticks)
+
+
+def apart(program: str) -> float:
+    """The number that a program of Python prints, in a process of its own.
+
+    Two libraries with threads of their own slow each other down in one.
+    """
+    return float(subprocess.check_output([sys.executable, "-c", program], text=True).split()[-1])
 
 
 def peak_bytes(action: Callable[[], object]) -> int:
