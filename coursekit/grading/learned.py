@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 LEAST = 10  # students, below which a correlation says nothing
 PAIRS = 8  # exercises that go wrong together, at most so many pairs
@@ -82,9 +82,9 @@ class Together:
 
 
 def exercises(rows: Sequence[Row]) -> list[About]:
-    totals: Counter[str] = Counter()
+    totals: dict[str, float] = {}
     for row in rows:
-        totals[row.student] += row.points  # type: ignore[assignment]
+        totals[row.student] = totals.get(row.student, 0.0) + row.points
     found = []
     for name, some in by_exercise(rows).items():
         rest = [totals[row.student] - row.points for row in some]
@@ -145,6 +145,15 @@ def correlation(some: Sequence[float], others: Sequence[float]) -> float | None:
     return None if math.isnan(found) else found
 
 
+def told(rows: Sequence[Row]) -> dict[str, Any]:
+    """What learned.html shows."""
+    return {
+        "exercises": [one for one in exercises(rows) if one.discrimination is not None],
+        "mistakes": mistakes(rows)[:MISTAKES],
+        "together": together(rows),
+    }
+
+
 # The same as tables: the CSV behind each picture
 
 Table = tuple[list[str], list[list[str]]]
@@ -166,7 +175,10 @@ def tables(rows: Sequence[Row]) -> Mapping[str, Table]:
         ),
         "together.csv": (
             ["exercise", "other", "both wrong", "either wrong", "correlation"],
-            [[one.first, one.second, str(one.both), str(one.either), f"{one.phi:.2f}"] for one in together(rows)],
+            [
+                [one.first, one.second, str(one.both), str(one.either), f"{one.phi:.2f}"]
+                for one in together(rows)
+            ],
         ),
     }  # fmt: skip
 
