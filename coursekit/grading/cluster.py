@@ -327,6 +327,8 @@ class Spread:
 
     def _checked(self, worker: Worker, sent: Sent) -> None:
         why = self._answer(sent)
+        if isinstance(why, TimeoutError) and time.monotonic() < sent.until:
+            return  # the answer was lost on its way; it is asked again, if it is still there
         if isinstance(why, Exception):
             self._refuse(
                 worker, "refused", f"not used: it cannot be checked ({type(why).__name__}: {str(why)[:200]})"

@@ -13,7 +13,8 @@ from coursekit.files import writing
 from coursekit.grading.results import OVERRIDDEN
 
 LONG = "grades_long.csv"
-RESULTS = ("grades.csv", LONG, "junit.xml", "report.html", "feedback")
+TABLES = ("exercises.csv", "mistakes.csv", "together.csv")
+RESULTS = ("grades.csv", LONG, "junit.xml", "report.html", "feedback", "feedback.zip", *TABLES)
 FOLDER = "earlier"
 
 

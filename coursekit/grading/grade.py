@@ -27,12 +27,13 @@ from coursekit.grading.control import Conditions, budget_of, control, judges_of,
 from coursekit.grading.earlier import LONG, Earlier
 from coursekit.grading.feedback import feedback
 from coursekit.grading.flow import LEAST
-from coursekit.grading.gradebook import long, wide
+from coursekit.grading.gradebook import long, table, wide
+from coursekit.grading.learned import tables
 from coursekit.grading.model import NotebookRun, to_json
 from coursekit.grading.overrides import Overrides
 from coursekit.grading.pointers import hidden_imports, pointers
 from coursekit.grading.remote import Job
-from coursekit.grading.report import Run, junit, report
+from coursekit.grading.report import Run, junit, learned_rows, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals
 from coursekit.grading.sandbox import Box
@@ -316,6 +317,7 @@ def _write(out: Path, graded: Run, earlier: Earlier) -> None:
     }
     texts |= {"grades.csv": wide(chapter, results), LONG: long(chapter, results)}
     texts |= {"junit.xml": junit(graded), "report.html": report(graded)}
+    texts |= {name: table(*each) for name, each in tables(learned_rows(graded)).items()}
     kept = earlier.keep()
     for name, text in texts.items():
         write_text(out / name, text)

@@ -20,7 +20,7 @@ def wide(chapter: Chapter, results: Sequence[Result]) -> str:
     """A row for each student. Who was not graded has no points: an import must not make them a zero."""
     numbers = [exercise.number for exercise in chapter.exercises]
     head = ["Student", "ID", "Section", *numbers, "Grade", "Maximum Grade", "Identifier"]
-    return _table(head, (_row(chapter, result) for result in results))
+    return table(head, (_row(chapter, result) for result in results))
 
 
 def _row(chapter: Chapter, result: Result) -> list[str]:
@@ -33,8 +33,10 @@ def _row(chapter: Chapter, result: Result) -> list[str]:
 
 def long(chapter: Chapter, results: Sequence[Result]) -> str:
     """A row for each student and exercise, with the verdict in words and the instructor's comment."""
-    head = ["student", "exercise", "points", "maximum", "verdict", "comment"]
-    return _table(head, (row for result in results for row in _long_rows(chapter, result)))
+    head = [
+        "student", "exercise", "points", "maximum", "verdict", "comment", "hint", "handed in", "late",
+    ]  # fmt: skip
+    return table(head, (row for result in results for row in _long_rows(chapter, result)))
 
 
 def _long_rows(chapter: Chapter, result: Result) -> Iterator[list[str]]:
@@ -43,13 +45,15 @@ def _long_rows(chapter: Chapter, result: Result) -> Iterator[list[str]]:
         one = done.get(exercise.number)
         verdict = one.verdict if one else f"not graded: {result.refused}"
         points = number(one.points if one else 0)
-        comment = one.comment if one else ""
+        comment, hint = (one.comment, one.explained) if one else ("", "")
+        who = result.submission
         yield [
-            result.submission.student, exercise.number, points, number(exercise.points), verdict, comment,
+            who.student, exercise.number, points, number(exercise.points), verdict, comment, hint,
+            who.handed_in, "late" if who.late else "",
         ]  # fmt: skip
 
 
-def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
     file = io.StringIO()
     writer = csv.writer(
         file, lineterminator="\n", quoting=csv.QUOTE_ALL

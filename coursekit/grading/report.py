@@ -6,13 +6,14 @@ import functools
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 from coursekit.grading.assemble import Chapter, Exercise
 from coursekit.grading.earlier import Change
+from coursekit.grading.learned import Row, told
 from coursekit.grading.page import page, state
 from coursekit.grading.results import ExerciseResult, Result, number
 
@@ -104,8 +105,7 @@ def report(run: Run) -> str:
         facts=_facts(run),
         columns=_columns(run),
         exercises=_exercises(run),
-        hints=_ranked(one for one in _wrong(run) if one.hint),
-        diagnoses=_ranked(one for one in _wrong(run) if one.diagnosis),
+        told=told(learned_rows(run)),
         candidates=candidates(run),
         address=functools.partial(quote, safe=""),
     )
@@ -145,14 +145,21 @@ def _exercises(run: Run) -> Iterator[tuple[Exercise, Counter[str], list[str]]]:
         yield exercise, counts, cells
 
 
-def _wrong(run: Run) -> list[ExerciseResult]:
-    return [one for result in run.graded for one in result.exercises if not one.passed]
-
-
-def _ranked(wrong: Iterable[ExerciseResult]) -> list[tuple[tuple[str, str], int]]:
-    """The most common hints, or messages where there are none, each with its exercise."""
-    counts = Counter((one.exercise.number, one.explained or one.verdict) for one in wrong)
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:12]
+def learned_rows(run: Run) -> list[Row]:
+    """What `learned` counts."""
+    return [
+        Row(
+            result.submission.student,
+            one.exercise.number,
+            one.points,
+            one.exercise.points,
+            one.explained if not one.passed else "",
+            one.seconds,
+            result.submission.answers.get(one.exercise.number) or "",
+        )
+        for result in run.graded
+        for one in result.exercises
+    ]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ MOST_PARTS = 200_000  # objects and lists in its JSON: each takes twenty times i
 MOST_CODE = 1_000_000  # characters of all answers
 
 _EXERCISE = re.compile(r"(?:#|//)\s*(?:exercise:\s*(\d+\.\d+)|(helpers))\s*$")
+_LATE = re.compile(r"^[^_]+_LATE_\d+_\d+_")  # Canvas: NAME_LATE_ID_NUMBER_FILE
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)  # of JSON
 
 
@@ -63,6 +64,8 @@ class Submission:
     refused: str = ""
     id: str = ""  # the platform's number for the student, "" where it is not known
     note: str = ""  # which of several hand-ins this is
+    handed_in: str = ""  # when, as its file or its zip file says, to the second
+    late: bool = False  # the platform says so in the file's name
 
 
 def collect(place: Path, chapter: Chapter, names: str | None = None) -> tuple[list[Submission], list[str]]:
@@ -138,7 +141,9 @@ def _submission(student: str, entries: list[HandIn], chapter: Chapter) -> Submis
         _check_name(student)
         chosen, cells, note = _newest(entries, chapter)
         answers, added = _split(cells, chapter)
-        return Submission(student, "", chosen.name, answers, added, note=note)
+        when = datetime.fromtimestamp(chosen.modified).isoformat(" ", "seconds")
+        late = any(_LATE.search(part) for part in chosen.parts)
+        return Submission(student, "", chosen.name, answers, added, note=note, handed_in=when, late=late)
     except Refused as reason:
         return Submission(printable(student), "", source, refused=str(reason))
 
