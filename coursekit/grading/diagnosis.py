@@ -200,13 +200,22 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
     told = _related(wrong)
     place = where(pairs) if own and places else ""
     if told is None and own:
-        for probe in dict.fromkeys(p.probe for p in wrong):
-            told = _related([p for p in wrong if p.probe == probe], alone=True)
-            if told:
-                return _sentence(f"in `{probe}`: {told}", place)
+        for name, some in _parts(wrong):
+            if told := _related(some, alone=True):
+                return _sentence(f"in {name}: {told}", place)
     if told is None:
         return _sentence(place, "") if place else None
     return _sentence(told if own else _bare(told), place)
+
+
+def _parts(wrong: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
+    """The values that are wrong by probe, then by place in all probes, then the first of them alone."""
+    for probe in dict.fromkeys(p.probe for p in wrong):
+        yield f"`{probe}`", [p for p in wrong if p.probe == probe]
+    for place in dict.fromkeys(p.place for p in wrong if p.place):
+        yield place, [p for p in wrong if p.place == place]
+    if wrong[0].place:  # of a gradient that is worked out from a wrong value there is nothing to say
+        yield f"`{wrong[0].probe}`, {wrong[0].place}", [wrong[0]]
 
 
 def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:

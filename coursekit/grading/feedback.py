@@ -17,6 +17,7 @@ from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untype
 
 from coursekit.grading.assemble import HELPERS, Chapter
 from coursekit.grading.beside import side_by_side
+from coursekit.grading.graphs import picture
 from coursekit.grading.markdown import task
 from coursekit.grading.page import page, words
 from coursekit.grading.results import Result
@@ -38,6 +39,7 @@ def feedback(chapter: Chapter, result: Result) -> str:
         task=task,
         coloured=_coloured,
         side_by_side=side_by_side,
+        picture=picture,
         longest=LONGEST,
         code_css=_code_css(),
     )

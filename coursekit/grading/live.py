@@ -33,6 +33,7 @@ from coursekit.grading.beside import side_by_side
 from coursekit.grading.client import Kernel
 from coursekit.grading.control import inputs_of, measured, misconceptions_of, mistaken, noted
 from coursekit.grading.flow import Flow, info
+from coursekit.grading.graphs import picture
 from coursekit.grading.hints import Known, known
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
@@ -228,9 +229,13 @@ def in_html(result: ExerciseResult) -> str:
     folded = [Markup("<div>{}</div>").format(line) for line in lines[3:]]
     if result.example is not None:
         folded.append(side_by_side(result.example))
+    if result.graph is not None:
+        folded.append(picture(result.graph))
     shown = Markup("").join(Markup("<div>{}</div>").format(line) for line in lines[:3])
     if folded:
-        label = "expected and got, side by side" if result.example else "more"
+        label = (
+            "expected and got, side by side" if result.example else "your graph" if result.graph else "more"
+        )
         shown += Markup("<details><summary>{}</summary>{}</details>").format(label, Markup("").join(folded))
     return str(shown)
 

@@ -281,7 +281,7 @@ def function(p: Pair) -> str | None:
 
 def by_an_input(p: Pair) -> str | None:
     """Off by an input or another result: added, taken away, multiplied in or divided by."""
-    if p.want.shape != p.have.shape or p.codes or not np.isfinite(p.have).all() or p.bits < 2 * A_FLOAT:
+    if p.want.shape != p.have.shape or p.codes or not np.isfinite(p.have).all() or p.bits < A_FLOAT:
         return None
     named = [
         *((f"`{name}`" if name else "an input", x) for name, x in p.inputs),
@@ -289,15 +289,20 @@ def by_an_input(p: Pair) -> str | None:
     ]
     with np.errstate(all="ignore"):
         for name, x in named:
-            if not (_fits(x, p.want) and x.any() and x.size > 1):
+            if not (_fits(x, p.want) and x.any()) or not (p.bits >= 2 * A_FLOAT if x.size > 1 else _drawn(x)):
                 continue
             if p.same(p.want + x, p.have) or p.same(p.want - x, p.have):
                 return f"off by exactly {name}: it is added or taken away once too often, or missing"
             if not p.near(np.abs(x), 1).all() and p.same(p.want * x, p.have):
                 return f"multiplied by {name} once too often"
             if not p.near(np.abs(x), 1).all() and p.same(p.have * x, p.want):
-                return f"the factor {name} is missing"
+                return f"a factor is missing: {name}"
     return None
+
+
+def _drawn(x: Array) -> bool:
+    """Whether a number is none that anything could be off by."""
+    return not float(x.ravel()[0] * 8).is_integer()
 
 
 def _fits(x: Array, like: Array) -> bool:

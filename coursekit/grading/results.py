@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from coursekit.grading import wording
 from coursekit.grading.assemble import HELPERS, SHARED, Chapter, Exercise, HiddenTest
 from coursekit.grading.beside import smallest
 from coursekit.grading.borrowed import Loan
-from coursekit.grading.compare import Judge, share
-from coursekit.grading.compare import judged as compare
+from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import explained
+from coursekit.grading.graphs import Graph, wrong_graph
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
-from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.relations import Inputs, Pair
 from coursekit.grading.submissions import Submission
 from coursekit.grading.threads import of_kernels
@@ -42,6 +42,7 @@ class ExerciseResult:
     diagnosis: str = ""  # what the values themselves say, where no mistake is known
     quoted: str = ""  # what the first visible check that fails says
     example: Pair | None = None  # the smallest value that is wrong, for who may see it
+    graph: Graph | None = None  # the smallest graph that is wrong, for who may see it
     seconds: float = 0.0
     tested: float | None = None  # what the tests gave, where the instructor gave other points
     comment: str = ""  # the instructor's
@@ -153,29 +154,42 @@ class Measure:
             self._diagnosis(exercise, pairs, shown, public, answer) if failed and not hint else "",
             said if self.own or said in self.said(exercise) else "",
             smallest(pairs) if self.own else None,
+            self._graph(failed) if self.own else None,
             seconds,
             note=" ".join(filter(None, notes)),
         )
 
-    def _pairs(self, shown: Sequence[CellRun], *, judged: bool = False) -> list[Pair]:
+    def _pairs(self, shown: Sequence[CellRun], *, free: bool = False) -> list[Pair]:
         """The values of an exercise beside the reference's, where these are the only right ones.
 
-        `judged`: those that a judge refuses, of tests in which other values may be right too.
+        `free`: those that a judge refuses, of tests in which other values may be right too.
         """
         return [
             pair
             for cell in shown
-            if cell.grade_id in self.reference and (cell.grade_id in self.judges) == judged
+            if cell.grade_id in self.reference and (cell.grade_id in self.judges) == free
             if cell.status in ("ok", "error")
             for pair in pairs_of(self.reference[cell.grade_id], cell, self.inputs.get(cell.grade_id, ()))
-            if not judged or pair.probe in self._refused(cell)
+            if not free or (not pair.codes and pair.probe in self._refused(cell))
         ]
 
     def _refused(self, cell: CellRun) -> set[str]:
         """The probes of a judged test whose values the judge refuses."""
-        judge, right = self.judges[cell.grade_id], self.reference[cell.grade_id].probes
-        both = zip(right, cell.probes, strict=False)
-        return {have.name for want, have in both if want.name == have.name and compare(judge, want, have)}
+        return {have.name for _, have in self._wrong([cell])}
+
+    def _wrong(self, cells: Iterable[CellRun]) -> Iterator[tuple[Probe, Probe]]:
+        """What was expected and what was got, of all values that are wrong."""
+        for cell in cells:
+            right = self.reference.get(cell.grade_id)
+            judge = self.judges.get(cell.grade_id)
+            for want, have in zip(right.probes if right else (), cell.probes, strict=False):
+                if want.name == have.name and judged(judge, want, have):
+                    yield want, have
+
+    def _graph(self, failed: Sequence[CellRun]) -> Graph | None:
+        """The smallest graph that is wrong."""
+        one, other = ([cell for cell in failed if (cell.grade_id in self.judges) == free] for free in (0, 1))
+        return wrong_graph(self._wrong(one)) or wrong_graph(self._wrong(other), free=True)
 
     def _diagnosis(
         self,
@@ -191,7 +205,7 @@ class Measure:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
         said = said or diagnosis(pairs, own=self.own)
-        if said or (said := diagnosis(self._pairs(shown, judged=True), own=self.own, places=False)):
+        if said or (said := diagnosis(self._pairs(shown, free=True), own=self.own, places=False)):
             return said
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         return self._of_error(stopped, answer) if stopped else ""

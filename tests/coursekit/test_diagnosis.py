@@ -73,7 +73,7 @@ def test_a_relation_is_told(want: Any, have: Any, words: str) -> None:
 def test_it_names_the_input_that_was_given_back_or_left_out() -> None:
     inputs = [("x", X), ("rate", np.array(0.037)), ("", Y)]
     assert "equal to the input `x`" in said([("a", Y * X + 1)], [("a", X)], inputs).lower()
-    assert "factor `rate`" in said([("a", 0.037 * X)], [("a", X)], inputs[1:])
+    assert "`rate`" in said([("a", 0.037 * X)], [("a", X)], inputs[1:])
     assert "an input" in said([("a", X + Y)], [("a", X)], inputs[2:])
 
 
@@ -91,6 +91,20 @@ def test_it_says_where_it_is_right() -> None:
 def test_a_relation_that_holds_for_some_values_alone_names_their_probe() -> None:
     words = said([("one", X), ("two", Y)], [("one", -X), ("two", Y**2)])
     assert words.startswith("In `one`: the right numbers with the wrong sign")
+
+
+def test_of_several_values_that_are_wrong_the_first_may_say_why() -> None:
+    want, have = [X, Y, X * Y], [np.floor(X), Y, np.sin(Y)]
+    words = said([("one", want), ("two", want)], [("one", have), ("two", have)])
+    assert words.startswith("In value 1 of 3: cut down to whole numbers")
+    words = said([("one", want), ("two", want)], [("one", [-X, Y, Y**2]), ("two", [X**3, Y, Y**2])])
+    assert words.startswith("In `one`, value 1 of 3: the right numbers with the wrong sign")
+
+
+def test_a_single_number_is_off_by_another_that_was_drawn() -> None:
+    inputs = [("", np.array(0.7312345)), ("", np.array(3.0))]
+    assert "off by exactly an input" in said([("a", 1.23456)], [("a", 1.23456 - 0.7312345)], inputs)
+    assert said([("a", 1.23456)], [("a", 1.23456 - 3.0)], inputs) == ""
 
 
 def test_where_tests_are_private_no_name_no_place_and_no_number_is_told() -> None:
