@@ -1,9 +1,9 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
 Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
-chapters/03a_losses.ipynb, solutions/03b_convolution.ipynb, chapters/03e_optimisers.ipynb,
-chapters/06b_attention.ipynb, chapters/07b_scan.ipynb, solutions/07b_scan.ipynb, chapters/09a_sessions.ipynb
-and solutions/10d_streams.ipynb: what they export is edited there, then `make promote`.
+chapters/03a_losses.ipynb, solutions/03b_convolution.ipynb, chapters/06b_attention.ipynb,
+chapters/07b_scan.ipynb, solutions/07b_scan.ipynb, chapters/09a_sessions.ipynb and
+solutions/10d_streams.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations
