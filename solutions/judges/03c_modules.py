@@ -1,4 +1,4 @@
-"""Errors in any words, layers of any kind: what 3.12, 3.13, 3.16 and 3.17 ask for.
+"""Errors in any words, layers of any kind: what 3.13, 3.16 and 3.17 ask for.
 
 In 3.17 a layer arrives as plain data: class name, input and output channels, groups, then kernel, stride,
 padding and dilation with two numbers each, then whether it has a bias. What an output can depend on follows
@@ -18,20 +18,6 @@ from coursekit.grading.compare import difference, telling
 from coursekit.grading.plain import numbers, plain
 
 Place = tuple[int, int, int]  # input channel, rows down, columns to the right
-
-
-@telling
-def judge_submodule_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """A module, or the right kind of error with the whole path in it."""
-    path, kind, _, there = expected["list"]
-    _, other, said, found = got["list"]
-    if kind is None:
-        return "raises an error" if other else difference(there, found, 1e-9) and "leads to another module"
-    if other is None:
-        return "raises no error"
-    if other != kind:
-        return "raises another kind of error"
-    return None if _names(plain(path), said) else "the message does not contain the path"
 
 
 @telling

@@ -110,100 +110,52 @@ def learned_and_saved(layers):
           parameter.requires_grad_(requires_grad)
 +     self.eval()
 
-# %% exercise=3.12 hint="The empty path is the module itself: ''.split('.') is [''], a list with an empty name."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split("."):
-        child = getattr(module, name, None)
-        if not isinstance(child, Module):
-            raise AttributeError(f"no module at {target!r}")
-        module = child
-    return module
+# %% exercise=3.44 hint="A list is no Part, and nobody looks inside. Go into lists as well: enumerate gives each entry and its number."
+-     inside = enumerate(part) if isinstance(part, list) else inside
 
-# %% exercise=3.12 hint="Something may be there and be no module: a parameter, a method. Check with isinstance, and raise AttributeError."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        if not hasattr(module, name):
-            raise AttributeError(f"no module at {target!r}")
-        module = getattr(module, name)
-    return module
+# %% exercise=3.44 hint="A list may hold lists. Let the walk call itself for each entry, whatever it is."
+-     inside = enumerate(part) if isinstance(part, list) else inside
+      for name, one in inside:
++         for i, entry in enumerate(one) if isinstance(one, list) else ():
++             if isinstance(entry, (Parameter, Part)):
++                 yield from below(entry, f"{path}.{name}.{i}" if path else f"{name}.{i}")
+          yield from below(one, f"{path}.{name}" if path else str(name))
 
-# %% exercise=3.12 hint="You take one step from self for each name. Take it from where the last step has led."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        module = getattr(self, name, None)
-        if not isinstance(module, Module):
-            raise AttributeError(f"no module at {target!r}")
-    return module
+# %% exercise=3.44 hint="A tied parameter is one parameter: named_parameters lists it once, under its first path. Remember by identity who has come."
+-             if id(parameter) not in seen:
+-                 seen.add(id(parameter))
+-                 pairs.append((path, parameter))
++             pairs.append((path, parameter))
 
-# %% exercise=3.12 hint="The right module, or the wrong error: a path that leads nowhere should raise an AttributeError."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    modules = dict(self.named_modules())
-    return modules[target]
+# %% exercise=3.44 hint="A state has every path, also the second one of a tied parameter: whoever loads it looks for each name."
+-         return {path: parameter.detach().numpy().copy() for path, parameter in below(self)}
++         return {path: parameter.detach().numpy().copy() for path, parameter in self.named_parameters()}
 
-# %% exercise=3.12 hint="The message should contain the whole path, so that whoever reads it can find it."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        module = getattr(module, name, None)
-        if not isinstance(module, Module):
-            raise AttributeError("there is no such module")
-    return module
+# %% exercise=3.44 hint="Your state shares its memory with the module. What was saved must stay as it was: copy the numbers."
+-         return {path: parameter.detach().numpy().copy() for path, parameter in below(self)}
++         return {path: parameter.data for path, parameter in below(self)}
 
-# %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        module = vars(module)[name]
-    return module
+# %% exercise=3.44 hint="You write while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
+-         if wrong:
+-             raise RuntimeError("nothing was loaded: " + ", ".join(wrong))
+          with no_grad():
+              for path, parameter in own.items():
+-                 parameter.copy_(tensor(state[path]))
++                 if path not in wrong:
++                     parameter.copy_(tensor(state[path]))
++         if wrong:
++             raise RuntimeError("nothing was loaded: " + ", ".join(wrong))
 
-# %% exercise=3.12 hint="Looking into vars finds parameters as well and raises a KeyError where nothing is. Ask whether it is a module, and raise an AttributeError if not."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        module = vars(module)[name]
-        if not isinstance(module, Module):
-            raise AttributeError(f"no module at {target!r}")
-    return module
+# %% exercise=3.44 hint="You look for what is missing, but not for paths that the module does not know."
+-         wrong += [path for path in state if path not in own]
 
-# %% exercise=3.12 hint="The whole path is not the name of an attribute: split it at its dots, and take one step after another."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = getattr(self, target, None) if target else self
-    if not isinstance(module, Module):
-        raise AttributeError(f"no module at {target!r}")
-    return module
+# %% exercise=3.44 hint="You put new objects in the places of the parameters' numbers, which share memory with the state. Write into what is there: copy_."
+-                 parameter.copy_(tensor(state[path]))
++                 parameter.data = state[path]
 
-# %% exercise=3.12 hint="Nothing comes back: return the module at the end of the path."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    module = self
-    for name in target.split(".") if target else []:
-        module = getattr(module, name, None)
-        if not isinstance(module, Module):
-            raise AttributeError(f"no module at {target!r}")
-
-# %% exercise=3.12 hint="You return None where no module is. That makes trouble later and elsewhere: raise an AttributeError with the path."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    return dict(self.named_modules(remove_duplicate=False)).get(target)
-
-# %% exercise=3.12 hint="named_modules gives a module that stands in two places once. Its second path should lead to it, too: go down step by step."
-@add_to(Module)
-def get_submodule(self, target: str) -> Module:
-    for path, module in self.named_modules():
-        if path == target:
-            return module
-    raise AttributeError(f"no module at {target!r}")
+# %% exercise=3.44 hint="A path is all names on the way, joined by dots. Yours holds the last name alone, so equal names overwrite each other."
+-         yield from below(one, f"{path}.{name}" if path else str(name))
++         yield from below(one, str(name))
 
 # %% exercise=3.13 hint="You copy while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
 @add_to(Module)

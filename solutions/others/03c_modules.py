@@ -24,13 +24,37 @@ def requires_grad_(self, requires_grad=True):
     return self
 
 
-# %% exercise=3.12
-@add_to(Module)
-def get_submodule(self, target):
-    found = dict(self.named_modules(remove_duplicate=False)).get(target)
-    if found is None:
-        raise AttributeError("nothing at " + target)
-    return found
+# %% exercise=3.44
+class Part:
+    def paths(self):
+        found, waiting = [], [("", self)]
+        while waiting:
+            path, one = waiting.pop()
+            if isinstance(one, Parameter):
+                found.append((path[1:], one))
+            entries = list(one.__dict__.items()) if isinstance(one, Part) else []
+            if isinstance(one, list):
+                entries = list(zip(range(len(one)), one))
+            waiting += [(f"{path}.{name}", entry) for name, entry in reversed(entries)]
+        return found
+
+    def named_parameters(self):
+        first = {}
+        for path, parameter in self.paths():
+            first.setdefault(parameter, path)
+        return [(path, parameter) for parameter, path in first.items()]
+
+    def state_dict(self):
+        return {path: np.array(parameter.data) for path, parameter in self.paths()}
+
+    def load(self, state):
+        here = dict(self.paths())
+        problems = set(here) ^ set(state)
+        problems |= {path for path in set(here) & set(state) if np.shape(state[path]) != here[path].shape}
+        if problems:
+            raise RuntimeError(f"{sorted(problems)}")
+        for path in here:
+            here[path].data[...] = state[path]
 
 
 # %% exercise=3.13

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from coursekit import turns
-from coursekit.turns import steps
+from coursekit.turns import modules, steps
+from minilib import nn
 
 
 def renamed(source: str, name: str, old: str, new: str) -> dict[str, Any]:
@@ -55,4 +56,22 @@ def test_a_roll(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str
 )
 def test_a_step_of_adam(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     turns.judge_adam_step(renamed(inspect.getsource(steps._lent_adam), "adam_step", old, new))
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("pairs", "pairs", "right: at any depth"),
+        ("return", "pass #", "not written yet"),
+        ("return pairs", "return dict(pairs)", "a list of pairs"),
+        ("(prefix + name, parameter)", "(name + prefix + '!', parameter)", "these are the paths"),
+        ("for name, child in module._own_modules().items()", "for name, child in ()", "is not found"),
+        ('prefix + name + "."', 'prefix + name + "/"', "The path of a in x is x.a"),
+        ('_lent(child, prefix + name + ".")', '_lent(child, name + ".")', "Deeper down"),
+    ],
+)
+def test_who_is_found(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    made = renamed(inspect.getsource(modules._lent), "found", old, new)
+    turns.judge_found({**made, "Module": nn.Module, "Parameter": nn.Parameter})
     assert said in capsys.readouterr().out
