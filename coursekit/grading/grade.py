@@ -37,6 +37,7 @@ from coursekit.grading.report import Run, junit, learned_rows, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals
 from coursekit.grading.sandbox import Box
+from coursekit.grading.similar import similar
 from coursekit.grading.state import State, answers_key, fingerprint, versions
 from coursekit.grading.submissions import Submission, collect
 from coursekit.machine import cores, installed
@@ -81,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for a cell")
     parser.add_argument("--workers", type=int, metavar="N", help="notebooks at a time (default: cores)")
+    parser.add_argument(
+        "--similar",
+        action="store_true",
+        help="point at answers that are the same but for names and layout",
+    )
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
@@ -158,6 +164,7 @@ def _grade(
         *hidden_imports(course, chapter, submissions),
         *pointers(chapter, submissions),
         *identical(chapter, submissions),
+        *(similar(chapter, submissions) if args.similar else ()),
         *overrides.unused(results),
     ]
     earlier, answers = Earlier(args.out, state.answers), _keys(submissions, lambda one: one.student)

@@ -36,6 +36,7 @@ from coursekit.grading.overrides import Overrides
 from coursekit.grading.pointers import hidden_imports, identical, imported
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.sandbox import Box
+from coursekit.grading.similar import form, similar
 from coursekit.grading.submissions import Submission, collect
 
 ROOT = Path(__file__).parents[2]
@@ -766,3 +767,29 @@ def test_feedback_goes_back_under_the_names_of_the_platform(
     with open(tmp_path / "out" / "grades_long.csv", encoding="utf-8") as file:
         row = next(csv.DictReader(file))
     assert row["late"] == ("late" if "LATE" in place else "") and row["handed in"].startswith("2027-")
+
+
+SORTED = """# exercise: 1.3
+def order(graph):
+    done = []
+    while len(done) < len(graph):
+        for node, inputs in graph.items():
+            if node not in done and all(one in done for one in inputs):
+                done.append(node)
+    return done"""
+RENAMED = (
+    SORTED.replace("done", "out")
+    .replace("node", "n")
+    .replace("inputs", "ins")
+    .replace("):\n", "):  # mine\n")
+)
+
+
+def test_similar_answers_are_pointed_at_where_they_are_asked_for(chapter: Chapter) -> None:
+    def one(name: str, source: str) -> Submission:
+        return Submission(name, name, name, RIGHT | {"1.3": source})
+
+    others = [one(f"s{number}", RIGHT["1.3"]) for number in range(9)]
+    made = [one("ada", SORTED), one("bob", RENAMED), one("cy", tiny.ALTERNATIVES["1.3"]), *others]
+    assert similar(chapter, made) == ["ada, bob: 1.3 is the same but for names and layout; read both"]
+    assert form("def (") == "" and form("[" * 10_000) == ""
