@@ -142,7 +142,7 @@ def correlation(some: Sequence[float], others: Sequence[float]) -> float | None:
     if len(some) < LEAST or len({*some}) < 2 or len({*others}) < 2:
         return None
     found = statistics.correlation(some, others)
-    return None if math.isnan(found) else found
+    return None if math.isnan(found) else round(found, 3) + 0.0  # no -0.0
 
 
 def told(rows: Sequence[Row]) -> dict[str, Any]:
