@@ -33,6 +33,7 @@ COMMANDS = {
     "promote": "bring what chapters and solutions export to its place in minilib/",
     "exercises": "make exercises/ from solutions",
     "grade": "grade a folder of submitted notebooks",
+    "report": "one gradebook and one page over the hand-ins of a term",
     "release": "make the bundle for students",
     "stamp": "write the repository's address and links into all notebooks (installs what is missing)",
     "bench": "measure against peers, into benchmarks/",
@@ -45,6 +46,7 @@ _ROOMS = {
     "testing": ("test", "bench"),
 }
 _MODULES = {name: f"coursekit.{room}.{name}" for room, names in _ROOMS.items() for name in names}
+_MODULES["report"] = "coursekit.grading.term"
 
 
 def main(argv: list[str] | None = None, *, as_program: bool = False) -> int:

@@ -140,7 +140,7 @@ class Cluster:
     def workers(self) -> dict[str, dict[str, Any]]:
         """What the scheduler says of each of its workers, by address. Raises Lost."""
         try:
-            found = self._client.sync(self._client.scheduler.identity, callback_timeout=10)
+            found = self._client.sync(self._client.scheduler.identity, callback_timeout=30)
         except Exception as error:  # of the network, of the event loop, of a client that closed itself
             raise Lost(str(error)) from None
         return {address: one for address, one in found["workers"].items() if one["status"] == "running"}

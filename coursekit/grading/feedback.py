@@ -8,13 +8,18 @@ no output of any kernel, no hidden test, no input and no expected value is even 
 from __future__ import annotations
 
 import functools
+import os
 import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import CudaLexer, PythonLexer  # type: ignore[import-untyped]
 
+from coursekit.files import writing
 from coursekit.grading.assemble import HELPERS, Chapter
 from coursekit.grading.beside import side_by_side
 from coursekit.grading.graphs import picture
@@ -43,6 +48,23 @@ def feedback(chapter: Chapter, result: Result) -> str:
         longest=LONGEST,
         code_css=_code_css(),
     )
+
+
+def write_zip(path: Path, chapter: Chapter, results: Sequence[Result]) -> None:
+    """The pages in `feedback/` beside `path`, named as a platform named what it exported, to give back to it.
+
+    A student's folder keeps its name (Moodle); a file's name keeps all but its ending (Canvas).
+    """
+    with writing(path), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in results:
+            place = one.submission.place
+            top, ending = os.path.splitext(place)
+            is_file = ending.lower() in (".ipynb", ".zip")
+            entry = zipfile.ZipInfo(f"{top}.html" if is_file else f"{place}/{chapter.number}_feedback.html")
+            entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED  # no date of today
+            if place:
+                made = path.parent / "feedback" / one.submission.slug / f"{chapter.number}.html"
+                archive.writestr(entry, made.read_bytes())
 
 
 def _helpers(result: Result) -> str:

@@ -25,18 +25,19 @@ from coursekit.grading.cluster import GIVEN_UP, Spread, opened
 from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, budget_of, control, judges_of, unnoticed
 from coursekit.grading.earlier import LONG, Earlier
-from coursekit.grading.feedback import feedback
+from coursekit.grading.feedback import feedback, write_zip
 from coursekit.grading.flow import LEAST
 from coursekit.grading.gradebook import long, table, wide
 from coursekit.grading.learned import tables
 from coursekit.grading.model import NotebookRun, to_json
 from coursekit.grading.overrides import Overrides
-from coursekit.grading.pointers import hidden_imports, pointers
+from coursekit.grading.pointers import hidden_imports, identical, pointers
 from coursekit.grading.remote import Job
 from coursekit.grading.report import Run, junit, learned_rows, report
 from coursekit.grading.results import Measure, Result, number
 from coursekit.grading.run import ended_by_signals
 from coursekit.grading.sandbox import Box
+from coursekit.grading.similar import similar
 from coursekit.grading.state import State, answers_key, fingerprint, versions
 from coursekit.grading.submissions import Submission, collect
 from coursekit.machine import cores, installed
@@ -81,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for a cell")
     parser.add_argument("--workers", type=int, metavar="N", help="notebooks at a time (default: cores)")
+    parser.add_argument(
+        "--similar",
+        action="store_true",
+        help="point at answers that are the same but for names and layout",
+    )
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
@@ -157,6 +163,8 @@ def _grade(
         *_slow(results, conditions.budget),
         *hidden_imports(course, chapter, submissions),
         *pointers(chapter, submissions),
+        *identical(chapter, submissions),
+        *(similar(chapter, submissions) if args.similar else ()),
         *overrides.unused(results),
     ]
     earlier, answers = Earlier(args.out, state.answers), _keys(submissions, lambda one: one.student)
@@ -321,6 +329,7 @@ def _write(out: Path, graded: Run, earlier: Earlier) -> None:
     kept = earlier.keep()
     for name, text in texts.items():
         write_text(out / name, text)
+    write_zip(out / "feedback.zip", chapter, results)
     if kept:
         changed = f"{len(graded.changes)} changed" if graded.changes else "none changed"
         _say(f"points of exercises against the last run: {changed}; its results are in {kept}")

@@ -142,7 +142,7 @@ def correlation(some: Sequence[float], others: Sequence[float]) -> float | None:
     if len(some) < LEAST or len({*some}) < 2 or len({*others}) < 2:
         return None
     found = statistics.correlation(some, others)
-    return None if math.isnan(found) else found
+    return None if math.isnan(found) else round(found, 3) + 0.0  # no -0.0
 
 
 def told(rows: Sequence[Row]) -> dict[str, Any]:
@@ -183,13 +183,13 @@ def tables(rows: Sequence[Row]) -> Mapping[str, Table]:
     }  # fmt: skip
 
 
-def of_table(rows: Iterable[Mapping[str, str]], prefix: str = "") -> Iterator[Row]:
+def of_table(rows: Iterable[Mapping[str, str]]) -> Iterator[Row]:
     """The rows of a grades_long.csv; of students who were not graded none."""
     for row in rows:
         if not row["verdict"].startswith("not graded"):
             yield Row(
                 row["student"],
-                prefix + row["exercise"],
+                row["exercise"],
                 float(row["points"]),
                 float(row["maximum"]),
                 row.get("hint", ""),

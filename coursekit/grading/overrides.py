@@ -40,14 +40,22 @@ class Overrides:
     def __init__(self, chapter: Chapter, path: Path | None) -> None:
         self._by: dict[tuple[str, str], Override] = {}
         self._maxima = {exercise.number: exercise.points for exercise in chapter.exercises}
+        wrong = []
         for where, row in _rows(path) if path else ():
-            one = self._override(where, row)
-            if one and (one.student, one.exercise) in self._by:
-                raise CourseError(
-                    f"{where}: a second line for {one.student}, {one.exercise or 'the notebook'}"
-                )
-            if one:
-                self._by[one.student, one.exercise] = one
+            try:
+                self._add(self._override(where, row))
+            except CourseError as error:
+                wrong.append(str(error))
+        if wrong:  # all of them, so that one go mends the file
+            raise CourseError("\n".join(wrong))
+
+    def _add(self, one: Override | None) -> None:
+        if one and (one.student, one.exercise) in self._by:
+            raise CourseError(
+                f"{one.where}: a second line for {one.student}, {one.exercise or 'the notebook'}"
+            )
+        if one:
+            self._by[one.student, one.exercise] = one
 
     def _override(self, where: str, row: Mapping[str, str]) -> Override | None:
         student, exercise, points, comment = (row[column].strip() for column in COLUMNS)

@@ -46,6 +46,20 @@ def pointers(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
     return remarks
 
 
+def identical(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
+    """A line for each notebook that several students handed in, byte by byte; not for the untouched one."""
+    groups: dict[str, list[str]] = {}
+    for one in submissions:
+        done = (not each.left_alone(one.answers.get(each.number)) for each in chapter.exercises)
+        if one.digest and any(done):
+            groups.setdefault(one.digest, []).append(one.student)
+    return [
+        f"{', '.join(names)}: handed in the same file, byte by byte; ask how it came about"
+        for names in groups.values()
+        if len(names) > 1
+    ]
+
+
 def _telling(source: str) -> list[str]:
     """Which of the names stand in the code of an answer, in their order."""
     found = set()

@@ -66,6 +66,8 @@ class Submission:
     note: str = ""  # which of several hand-ins this is
     handed_in: str = ""  # when, as its file or its zip file says, to the second
     late: bool = False  # the platform says so in the file's name
+    place: str = ""  # the uppermost name of its file, as the platform made it
+    digest: str = ""  # of the file's bytes
 
 
 def collect(place: Path, chapter: Chapter, names: str | None = None) -> tuple[list[Submission], list[str]]:
@@ -139,11 +141,22 @@ def _submission(student: str, entries: list[HandIn], chapter: Chapter) -> Submis
     source = " and ".join(sorted({printable(entry.parts[0]) for entry in entries}))
     try:
         _check_name(student)
-        chosen, cells, note = _newest(entries, chapter)
+        chosen, cells, note, digest = _newest(entries, chapter)
         answers, added = _split(cells, chapter)
         when = datetime.fromtimestamp(chosen.modified).isoformat(" ", "seconds")
         late = any(_LATE.search(part) for part in chosen.parts)
-        return Submission(student, "", chosen.name, answers, added, note=note, handed_in=when, late=late)
+        return Submission(
+            student,
+            "",
+            chosen.name,
+            answers,
+            added,
+            note=note,
+            handed_in=when,
+            late=late,
+            place=chosen.parts[0],
+            digest=digest,
+        )
     except Refused as reason:
         return Submission(printable(student), "", source, refused=str(reason))
 
@@ -155,10 +168,11 @@ def _check_name(student: str) -> None:
         raise Refused("its name holds characters that cannot be printed, or too many; rename the file")
 
 
-def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCell], str]:
-    """The newest notebook of this chapter among a student's files, and what to say of the others."""
+def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCell], str, str]:
+    """The newest notebook of this chapter of a student, what to say of the others, and its digest."""
     if len(entries) > MOST_NOTEBOOKS:
         raise Refused(f"{len(entries)} notebooks; keep the one to grade")
+    digest = ""
     chosen: tuple[HandIn, list[RawCell]] | None = None
     older: list[str] = []
     refused: list[
@@ -167,7 +181,8 @@ def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCe
     newer = ""
     for entry in sorted(entries, key=lambda one: one.age, reverse=True):
         try:
-            cells = parse(entry.name, entry.read(), chapter)
+            content = entry.read()
+            cells = parse(entry.name, content, chapter)
         except Refused as reason:
             elsewhere = isinstance(reason, Elsewhere)
             refused.append((elsewhere, str(reason)))
@@ -176,11 +191,12 @@ def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCe
         else:
             if chosen:
                 older.append(f"{entry.where} ({_when(entry)})")
+            digest = digest or hashlib.sha256(content).hexdigest()
             chosen = chosen or (entry, cells)
     if not chosen:
         raise Refused(next((why for elsewhere, why in refused if not elsewhere), refused[0][1]))
     graded = f"graded is the newest, {chosen[0].where} ({_when(chosen[0])}), not {', '.join(older)}"
-    return *chosen, "; ".join(filter(None, [graded if older else "", newer]))
+    return *chosen, "; ".join(filter(None, [graded if older else "", newer])), digest
 
 
 def _when(one: HandIn) -> str:

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny_course as tiny
@@ -24,15 +25,18 @@ from replay import Replay
 from coursekit import __main__ as command
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.grading import control
+from coursekit.files import write_record, write_text
+from coursekit.grading import control, gradebook, learned
 from coursekit.grading.assemble import Chapter, find_notebook, load_chapter
 from coursekit.grading.feedback import feedback
 from coursekit.grading.handins import LARGEST
+from coursekit.grading.learned import Row
 from coursekit.grading.markdown import task
 from coursekit.grading.overrides import Overrides
-from coursekit.grading.pointers import hidden_imports, imported
+from coursekit.grading.pointers import hidden_imports, identical, imported
 from coursekit.grading.results import ExerciseResult, Result
 from coursekit.grading.sandbox import Box
+from coursekit.grading.similar import form, similar
 from coursekit.grading.submissions import Submission, collect
 
 ROOT = Path(__file__).parents[2]
@@ -609,3 +613,183 @@ def test_what_was_refused_is_no_error_of_make(tmp_path: Path, code: int, fails: 
     )
     assert (done.returncode != 0) == fails
     assert ("Error" in done.stderr) == fails
+
+
+# What an instructor learns, and a term
+
+
+def rows_of(count: int) -> list[Row]:
+    """Students of growing strength: 1.1 goes with it, 1.2 with 1.1, 1.3 with nothing."""
+    made = []
+    for number in range(count):
+        strong = number >= count // 2
+        points = {"1.1": 2.0 * strong, "1.2": 3.0 * strong, "1.3": 2.0 * (number % 2)}
+        for exercise, most in (("1.1", 2.0), ("1.2", 3.0), ("1.3", 2.0)):
+            hint = "" if points[exercise] else f"the mistake in {exercise}"
+            made.append(
+                Row(
+                    f"s{number:02}",
+                    exercise,
+                    points[exercise],
+                    most,
+                    hint,
+                    0.5,
+                    f"# {exercise}{'!' * number}",
+                )
+            )
+    return made
+
+
+def test_what_tells_strong_from_weak_and_what_goes_wrong_together() -> None:
+    rows = rows_of(20)
+    found = {one.exercise: one for one in learned.exercises(rows)}
+    assert found["1.1"].discrimination > 0.8 and found["1.1"].words == "tells strong from weak"
+    assert abs(found["1.3"].discrimination) < 0.1
+    (pair,) = learned.together(rows)
+    assert (pair.first, pair.second, pair.both, pair.either, pair.phi) == ("1.1", "1.2", 10, 10, 1.0)
+    first = learned.mistakes(rows)[0]
+    assert (first.exercise, first.count, first.share) == ("1.1", 10, 0.5)
+    assert (first.student, first.answer) == ("s00", "# 1.1")  # the shortest
+    assert [one.discrimination for one in learned.exercises(rows_of(8))] == [None] * 3
+
+
+def graded_into(folder: Path, chapter: str, rows: list[tuple[str, float, str, str]]) -> Path:
+    head = ["student", "exercise", "points", "maximum", "verdict", "comment", "hint", "handed in", "late"]
+    lines = [
+        [who, f"{chapter}.1", f"{points:g}", "10", "passed", "", "", when, late]
+        for who, points, when, late in rows
+    ]
+    write_text(folder / "grades_long.csv", gradebook.table(head, lines))
+    write_record(folder / ".coursekit" / "run.json", {"chapter": chapter, "seed": 1})
+    return folder
+
+
+RULES = """drop = 1
+free_days = 1
+per_day = 0.1
+[weights]
+02 = 2
+[due]
+01 = 2026-11-02
+02 = 2026-11-09T18:00:00
+"""
+
+
+def term(tmp_path: Path, rules: str = RULES) -> dict[str, dict[str, str]]:
+    one = graded_into(
+        tmp_path / "one", "01", [("ada", 10, "2026-11-02 12:00:00", ""), ("bob", 4, "", "late")]
+    )
+    two = graded_into(tmp_path / "two", "02", [("ada", 8, "2026-11-11 18:00:01", ""), ("=bob", 5, "", "")])
+    three = graded_into(tmp_path / "three", "03", [("ada", 5, "", ""), ("bob", 10, "", "")])
+    write_text(tmp_path / "rules.toml", rules)
+    folders = [str(one), str(two), str(three)]
+    options = ["--out", str(tmp_path / "term"), "--rules", str(tmp_path / "rules.toml")]
+    assert command.main(["--course", str(ROOT), "report", *folders, *options]) == 0
+    with open(tmp_path / "term" / "gradebook.csv", encoding="utf-8") as file:
+        return {row["Student"]: row for row in csv.DictReader(file)}
+
+
+def test_a_term_has_weights_late_days_and_drops(tmp_path: Path) -> None:
+    found = term(tmp_path)
+    ada, bob = found["ada"], found["bob"]
+    assert ada["Days late"] == "3" and ada["02"] == "64.0"  # one day free, two cost a tenth each
+    assert ada["Dropped"] == "03" and ada["Grade"] == f"{(100 + 2 * 64) / 3:.1f}"
+    assert (bob["01"], bob["02"], bob["Days late"], bob["Dropped"]) == ("40.0", "", "1", "02")
+    assert bob["Grade"] == "70.0"
+    assert "'=bob" in found  # no formula
+    page = (tmp_path / "term" / "term.html").read_text(encoding="utf-8")
+    assert "The term so far" in page and "<script" not in page
+
+
+@pytest.mark.parametrize(
+    "rules, message",
+    [
+        ("dropp = 1", "does not know 'dropp'"),
+        ("drop = -1", "drop is a number from 0"),
+        ("drop = 0.5", "drop is a whole number"),
+        ("per_day = 2", "per_day is a share"),
+        ("due = 3", "expected a table [due]"),
+        ("[due]\n01 = 'today'", "due.01 is a date"),
+        ("[weights]\n09 = 1", "names chapter 09, of which there is no folder"),
+        ("[weights]\n01 = 0\n02 = 0\n03 = 0", "all weights are 0"),
+        ("drop", "is not TOML"),
+    ],
+)
+def test_a_mistake_in_the_rules_is_one_line(tmp_path: Path, rules: str, message: str, capsys: Any) -> None:
+    with pytest.raises(AssertionError):
+        term(tmp_path, rules)
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+# Hand-ins that are the same, and what goes back to a platform
+
+
+def test_the_same_file_of_two_students_is_pointed_at_and_the_untouched_one_is_not(
+    course: Course, chapter: Chapter, tmp_path: Path
+) -> None:
+    put(tmp_path / "ada" / "01_tiny.ipynb", double("2"))
+    os.makedirs(tmp_path / "bob")
+    os.link(tmp_path / "ada" / "01_tiny.ipynb", tmp_path / "bob" / "01_tiny.ipynb")
+    put(tmp_path / "cy" / "01_tiny.ipynb", double("2.0"))
+    for name in ("dan", "eve"):
+        put(tmp_path / name / "01_tiny.ipynb", written({}))
+    found, _ = collect(tmp_path, chapter)
+    assert identical(chapter, found) == [
+        "ada, bob: handed in the same file, byte by byte; ask how it came about"
+    ]
+
+
+def test_all_wrong_lines_of_an_overrides_file_are_told(chapter: Chapter, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", b"student,exercise,points\nada,9.9,1\nada,1.1,1\nbob,1.1,30\n")
+    with pytest.raises(CourseError) as error:
+        Overrides(chapter, path)
+    assert [line.split(": ")[0][-6:] for line in str(error.value).split("\n")] == ["line 2", "line 4"]
+
+
+@pytest.mark.parametrize(
+    "place, name",
+    [
+        ("ada_12_assignsubmission_file_/01_tiny.ipynb", "ada_12_assignsubmission_file_/01_feedback.html"),
+        ("ada_LATE_12_345_01_tiny.ipynb", "ada_LATE_12_345_01_tiny.html"),
+    ],
+)
+def test_feedback_goes_back_under_the_names_of_the_platform(
+    course: Course, tmp_path: Path, place: str, name: str
+) -> None:
+    put(tmp_path / "in" / place, double("2"))
+    pattern = MOODLE if "assign" in place else CANVAS
+    assert grade(course, tmp_path / "in", tmp_path / "out", "--names", pattern) == 0
+    with zipfile.ZipFile(tmp_path / "out" / "feedback.zip") as archive:
+        assert archive.namelist() == [name]
+        page = tmp_path / "out" / "feedback" / "ada" / "01.html"
+        assert archive.read(name) == page.read_bytes()
+    with open(tmp_path / "out" / "grades_long.csv", encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    assert row["late"] == ("late" if "LATE" in place else "") and row["handed in"].startswith("2027-")
+
+
+SORTED = """# exercise: 1.3
+def order(graph):
+    done = []
+    while len(done) < len(graph):
+        for node, inputs in graph.items():
+            if node not in done and all(one in done for one in inputs):
+                done.append(node)
+    return done"""
+RENAMED = (
+    SORTED.replace("done", "out")
+    .replace("node", "n")
+    .replace("inputs", "ins")
+    .replace("):\n", "):  # mine\n")
+)
+
+
+def test_similar_answers_are_pointed_at_where_they_are_asked_for(chapter: Chapter) -> None:
+    def one(name: str, source: str) -> Submission:
+        return Submission(name, name, name, RIGHT | {"1.3": source})
+
+    others = [one(f"s{number}", RIGHT["1.3"]) for number in range(9)]
+    made = [one("ada", SORTED), one("bob", RENAMED), one("cy", tiny.ALTERNATIVES["1.3"]), *others]
+    assert similar(chapter, made) == ["ada, bob: 1.3 is the same but for names and layout; read both"]
+    assert form("def (") == "" and form("[" * 10_000) == ""

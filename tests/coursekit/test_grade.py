@@ -289,7 +289,7 @@ def test_each_student_earns_what_the_answers_deserve(graded: Graded) -> None:
 
 def test_columns_and_maxima(graded: Graded) -> None:
     rows = [row for row in graded.rows() if row["student"] == "right"]
-    assert [list(row.values()) for row in rows] == [
+    assert [list(row.values())[:6] for row in rows] == [
         ["right", "1.1", "2", "2", "passed", ""],
         ["right", "1.2", "3", "3", "passed", ""],
         ["right", "1.3", "2", "2", "passed", ""],
