@@ -137,8 +137,14 @@ for _name, _run in COMPARED.items():
     define(_name, _run, boolean)
 for _name, _run in COMBINED.items():
     define(_name, _run, broadcast)
+
+
+def _of_all(f: Callable[..., Any], *xs: Array) -> Array:
+    return reduce(f, xs)
+
+
 for _name, _run in OF_ALL.items():
-    define(_name, lambda *xs, f=_run: reduce(f, xs), broadcast)
+    define(_name, partial(_of_all, _run), broadcast)
 define("Mean", lambda *xs: reduce(np.add, xs) / np.asarray(len(xs), xs[0].dtype), broadcast)
 
 
@@ -169,7 +175,7 @@ def _where_facts(condition: Fact, x: Fact, y: Fact) -> Fact:
     return Fact(broadcast(x, y).dtype, broadcast_shapes(condition.shape, x.shape, y.shape))
 
 
-define("Where", np.where, _where_facts)
+define("Where", lambda condition, x, y: np.where(condition, x, y), _where_facts)
 
 
 # Along axes
@@ -235,7 +241,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _reduction(
-    x: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0, f: Callable[..., Any]
+    f: Callable[..., Any], x: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> Array:
     axis = _reduce_axes(axes, x.ndim, noop_with_empty_axes)
     made = np.asarray(f(x, axis)).astype(x.dtype, copy=False)
@@ -243,7 +249,7 @@ def _reduction(
 
 
 for _name, _run in REDUCTIONS.items():
-    define(_name, partial(_reduction, f=_run), reduce_facts)
+    define(_name, partial(_reduction, _run), reduce_facts)
 
 
 def _arg_facts(x: Fact, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Fact:
@@ -253,14 +259,14 @@ def _arg_facts(x: Fact, *, axis: int = 0, keepdims: int = 1, select_last_index: 
     return Fact(np.dtype(np.int64), reduced.shape)
 
 
-def _arg(x: Array, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0, f: Any) -> Array:
+def _arg(f: Any, x: Array, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Array:
     (axis,) = axes_of([axis], x.ndim)
     found = f(np.flip(x, axis) if select_last_index else x, axis, keepdims=bool(keepdims))
     return x.shape[axis] - 1 - found if select_last_index else found
 
 
-define("ArgMax", partial(_arg, f=np.argmax), _arg_facts)
-define("ArgMin", partial(_arg, f=np.argmin), _arg_facts)
+define("ArgMax", partial(_arg, np.argmax), _arg_facts)
+define("ArgMin", partial(_arg, np.argmin), _arg_facts)
 
 
 def _rows(run: Callable[[Array], Array]) -> Callable[..., Array]:

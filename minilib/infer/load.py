@@ -13,7 +13,7 @@ from minilib import dims
 from minilib.infer import axes, elementwise, layers, picking
 from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
 from minilib.infer.model import Graph, ModelError, Node
-from minilib.infer.operators import OPERATORS
+from minilib.infer.operators import FAILURES, OPERATORS
 from minilib.wire import Message, WireError, read
 
 __all__ = ["load", "tensor"]
@@ -202,15 +202,30 @@ def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any
     node = Node(message.op_type, list(message.input), list(message.output), told, message.name)
     if not any(node.outputs):
         raise ModelError(f"the node {message.op_type} {message.name!r} makes nothing")
-    if node.op == "Constant":
-        constants[node.outputs[0]] = constant(node)
-        return None
-    upgrade(node, opset, constants)
+    try:
+        if node.op == "Constant":
+            constants[node.outputs[0]] = constant(node)
+            return None
+        upgrade(node, opset, constants)
+    except FAILURES as error:
+        raise error if isinstance(error, ModelError) else ModelError(f"{node}: {error}") from None
+    check_inputs(node)
     if strange := node.attributes.keys() - OPERATORS[node.op].attributes:
         raise ModelError(
             f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
         )
     return node
+
+
+def check_inputs(node: Node) -> None:
+    """Raises ModelError where an input that the operator needs is absent, or there are too many."""
+    one = OPERATORS[node.op]
+    while node.inputs and not node.inputs[-1]:
+        node.inputs.pop()
+    needed = one.least if one.most < math.inf else max(len(node.inputs), 1)
+    if len(node.inputs) > one.most or "" in node.inputs[:needed] or len(node.inputs) < needed:
+        most = "" if one.most == math.inf else f", and there may be {one.most}"
+        raise ModelError(f"{node} reads {node.inputs}; {node.op} needs {needed} inputs{most}")
 
 
 def constant(node: Node) -> Any:

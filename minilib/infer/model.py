@@ -17,7 +17,7 @@ import numpy as np
 from minilib import dag
 from minilib.dims import Dim, symbol, symbols_of
 from minilib.infer.facts import Fact, FactError, product, substitute
-from minilib.infer.operators import OPERATORS
+from minilib.infer.operators import FAILURES, OPERATORS
 
 __all__ = ["Graph", "ModelError", "Node", "analyse", "evaluate", "fold"]
 
@@ -26,7 +26,10 @@ SMALL = 1024  # numbers that are carried along as values by the analysis; sizes 
 
 
 class ModelError(ValueError):
-    """A model that cannot be what it says."""
+    """A model that cannot be what it says, told in one line, whatever names its file has."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
 @dataclass(eq=False)
@@ -134,7 +137,7 @@ def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
     """The results of a node. Raises ModelError, with the facts of its inputs, where it fails."""
     try:
         return OPERATORS[node.op](*arrays, **node.attributes)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError) as error:
+    except FAILURES as error:
         shapes = ", ".join("-" if a is None else str(Fact(a.dtype, a.shape)) for a in arrays)
         raise ModelError(f"{node} of {shapes}: {error}") from None
 
@@ -196,7 +199,7 @@ def check_result(node: Node, arrays: list[Any], most_bytes: int) -> None:
     facts = [None if a is None else Fact(a.dtype, a.shape, a if a.size <= SMALL else None) for a in arrays]
     try:
         made = OPERATORS[node.op].infer(*facts, **node.attributes)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError):
+    except FactError:
         return  # running it says what is wrong
     refuse_more(node, sum(bytes_of(fact, {}) or 0 for fact in made), most_bytes)
 
@@ -228,7 +231,7 @@ def value_of(node: Node, known: list[Fact | None], made: tuple[Fact, ...]) -> tu
     try:
         made_now = OPERATORS[node.op](*(fact and fact.value for fact in known), **node.attributes)
         return tuple(np.asarray(one) for one in made_now)  # of objects NumPy gives the object, no 0-d array
-    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+    except FAILURES:
         return None  # it depends on symbols
 
 

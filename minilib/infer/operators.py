@@ -8,6 +8,7 @@ Every operator is here in the form of its newest opset: `load` brings older ones
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,11 @@ import numpy as np
 
 from minilib.infer.facts import Fact, FactError, broadcast_shapes
 
-__all__ = ["OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
+__all__ = ["FAILURES", "OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
+
+
+# What NumPy and Python raise where arrays, facts or attributes are not what an operator takes.
+FAILURES = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -27,17 +32,22 @@ class Operator:
     run: Callable[..., Any]
     facts: Callable[..., Any]
     attributes: frozenset[str]  # those that it knows
+    least: int  # inputs that have to be there, the first ones
+    most: float  # inputs that there may be
     own: bool = False  # made by our passes: no file has it
 
     def __call__(self, *arrays: Any, **attributes: Any) -> tuple[Any, ...]:
-        """The results, always as a tuple. Raises ValueError, IndexError or TypeError, as NumPy does."""
+        """The results, always as a tuple. Raises what NumPy does, one of FAILURES."""
         with np.errstate(all="ignore"):
             made = self.run(*arrays, **attributes)
         return made if isinstance(made, tuple) else (made,)
 
     def infer(self, *facts: Fact | None, **attributes: Any) -> tuple[Fact, ...]:
         """The facts of the results. Raises FactError where those of the inputs cannot be."""
-        made = self.facts(*facts, **attributes)
+        try:
+            made = self.facts(*facts, **attributes)
+        except FAILURES as error:
+            raise error if isinstance(error, FactError) else FactError(str(error)) from None
         return made if isinstance(made, tuple) else (made,)
 
 
@@ -48,9 +58,15 @@ def define(
     name: str, run: Callable[..., Any], facts: Callable[..., Any], more: Iterable[str] = (), own: bool = False
 ) -> None:
     """A line of the table; its attributes are the keywords of `run`, and `more`. No file has our `own`."""
+    if isinstance(run, np.ufunc):  # its keywords are NumPy's
+        OPERATORS[name] = Operator(name, run, facts, frozenset(more), run.nin, run.nin, own)
+        return
     parameters = inspect.signature(run).parameters.values()
     attributes = frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
-    OPERATORS[name] = Operator(name, run, facts, attributes.union(more), own)
+    inputs = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    least = sum(one.default is one.empty for one in inputs)
+    most = math.inf if any(one.kind is one.VAR_POSITIONAL for one in parameters) else len(inputs)
+    OPERATORS[name] = Operator(name, run, facts, attributes.union(more), least, most, own)
 
 
 def operator(

@@ -18,6 +18,7 @@ import numpy as np
 from minilib.dag import offsets, peak
 from minilib.infer.facts import Fact
 from minilib.infer.model import MOST_BYTES, Graph, ModelError, Node, analyse, careful, evaluate, fold
+from minilib.infer.operators import FAILURES
 
 __all__ = ["EMITTERS", "Builder", "Plan", "Program", "Slot", "emitter"]
 
@@ -25,7 +26,6 @@ ALIGNED = 64  # bytes: a line of the cache
 PROGRAMS = 16  # so many sets of shapes are kept
 
 Array = Any
-FAILURES = (ValueError, IndexError, TypeError, ZeroDivisionError, MemoryError, FloatingPointError)
 
 
 class Plan:

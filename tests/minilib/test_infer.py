@@ -192,6 +192,7 @@ X = [info("x", "B", 8)]
             model([node("Loop", "x", "a"), node("If", "a", "b"), node("If", "b", "y")], X),
             r"not supported: If \(2\), Loop \(1\)",
         ),
+        (model([node("Re\nlu", "x", "y")], X), r"not supported: Re\\nlu \(1\)"),
         (model([node("Neg", "x", "y")], X, opset=99), "opset 99, and 1 to 28 are read"),
         (model([node("Neg", "x", "y", beta=1)], X), "has the attribute 'beta'"),
         (model([node("Neg", "x", "y")], [info("x", 2**40)]), "an axis of 1099511627776 numbers"),
@@ -263,23 +264,63 @@ def test_a_fact_that_is_not_written_so_is_refused(load: Any, fact: str) -> None:
 
 
 @pytest.mark.slow
-def test_mutated_files_are_read_or_refused_in_bounded_time(load: Any) -> None:
-    nodes = [node("Conv", "x w", "a", pads=[1, 1]), node("Relu", "a", "b"), node("Reshape", "b to", "y")]
+def test_mutated_files_are_run_or_refused_in_bounded_time_and_memory(load: Any) -> None:
+    nodes = [
+        node("Conv", "x w", "a", pads=[1, 1]),
+        node("Relu", "a", "b"),
+        node("MaxPool", "b", "c", kernel_shape=[2], strides=[2]),
+        node("Transpose", "c", "d", perm=[0, 2, 1]),
+        node("ReduceMean", "d", "e", axes=[2], keepdims=1),
+        node("Sub", "d e", "f"),
+        node("Softmax", "f", "g", axis=-1),
+        node("Reshape", "g to", "y"),
+    ]
     constants = [("w", np.ones((2, 1, 3), np.float32)), ("to", np.array([1, -1]))]
-    data = write(model(nodes, [info("x", 1, 1, 8)], constants=constants))
-    draw, refused, slowest = random.Random(0), 0, 0.0
-    for _ in range(2000):
-        mutated = bytearray(data)
-        for _ in range(draw.randint(1, 4)):
-            mutated[draw.randrange(len(data))] = draw.randrange(256)
-        start = time.perf_counter()
-        try:
-            load(bytes(mutated)).into_model()
-        except tract.ModelError as error:
-            refused += 1
-            assert "\n" not in str(error)
-        slowest = max(slowest, time.perf_counter() - start)
-    assert refused > 500 and slowest < 2
+    data = write(model(nodes, [info("x", 1, 1, 8)], constants=constants, opset=17))
+    x, draw, refused, slowest = np.ones((1, 1, 8), np.float32), random.Random(0), 0, 0.0
+
+    def run(mutated: bytes) -> None:
+        load(mutated).into_model().into_runnable(most_bytes=2**24).run([x])
+
+    def mutate(times: int) -> None:
+        nonlocal refused, slowest
+        for i in range(times):
+            mutated = bytearray(data)
+            for _ in range(draw.randint(1, 4)):
+                mutated[draw.randrange(len(data))] = draw.randrange(256)
+            start = time.process_time()
+            try:
+                run(bytes(mutated[: draw.randrange(len(data))] if i % 10 == 0 else mutated))
+            except tract.ModelError as error:
+                refused += 1
+                assert "\n" not in str(error)
+            slowest = max(slowest, time.process_time() - start)
+
+    run(data)
+    assert peak_of(lambda: mutate(500)) < 2**27
+    refused, slowest = 0, 0.0
+    mutate(10_000)
+    assert refused > 5000 and slowest < 2
+
+
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (node("Add", "x x x", "y"), r"reads \['x', 'x', 'x'\]; Add needs 2 inputs, and there may be 2"),
+        (node("Conv", "x", "y"), r"Conv needs 2 inputs, and there may be 3"),
+        (Message("NodeProto", op_type="Sum", output=["y"]), r"Sum needs 1 inputs"),
+        (Message("NodeProto", op_type="Relu", input=[""], output=["y"]), r"reads \[\]; Relu needs 1"),
+        (node("Abs", "x", "y", casting=1), "has the attribute 'casting'"),
+        (node("ReduceMax", "x", "y", f=1), "has the attribute 'f'"),
+        (node("ReduceSum", "x", "y", axes=0.5), "has the attribute 'axes'"),
+        (node("Transpose", "x", "y", perm=1), "Transpose"),
+        (node("ConstantOfShape", "x", "y", value=1), "ConstantOfShape"),
+    ],
+)
+def test_a_node_that_is_written_wrong_is_refused(load: Any, one: Message, message: str) -> None:
+    with pytest.raises(tract.ModelError, match=message) as caught:
+        load(model([one], X)).into_model()
+    assert "\n" not in str(caught.value)
 
 
 # What would not fit into memory is refused before it is made
