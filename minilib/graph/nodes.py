@@ -716,7 +716,8 @@ class Arrays:
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:
-        return make(ops.Expand(sizes(shape)), x)
+        to: Any = sizes(shape)
+        return make(ops.Expand(to), x)
 
     def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
         return make(ops.Cat(axis), *nodes)

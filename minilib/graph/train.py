@@ -166,7 +166,7 @@ class Saver:
         from safetensors.numpy import save_file
 
         values = session.run({v.name: v for v in self.variables})
-        save_file({name: np.ascontiguousarray(value) for name, value in values.items()}, str(path))
+        save_file({name: np.array(value, order="C") for name, value in values.items()}, str(path))
         return str(path)
 
     def restore(self, session: Session, path: str | Path) -> None:

@@ -207,6 +207,35 @@ def test_bad_input_gets_one_line() -> None:
     assert tf.compile(y, [x]).nodes == 2  # which asks nothing more of the graph
 
 
+def test_a_checkpoint_brings_back_numbers_and_arrays(tmp_path: Path) -> None:
+    """The step that Adam counts is one number: its shape is ()."""
+    w, steps = tf.Variable([[1.0, 2.0]], name="w"), tf.Variable(0, trainable=False, name="global_step")
+    step = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(w * w), global_step=steps)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        s.run(step)
+        path = tf.train.Saver().save(s, tmp_path / "model")
+        saved = s.run([w, steps])
+        s.run(step)
+        further = s.run([w, steps])
+    with tf.Session() as s:
+        tf.train.Saver().restore(s, path)
+        for expected in (saved, further):
+            assert all(np.array_equal(a, b) for a, b in zip(s.run([w, steps]), expected))
+            s.run(step)
+
+
+def test_what_a_function_makes_is_called_by_the_name_it_was_given() -> None:
+    x = tf.constant([[1.0, 2.0]], name="x")
+    with tf.name_scope("layer"):
+        made = [
+            tf.reshape(x, [2, 1], name="flat"), tf.reduce_mean(x, 1, name="mean"),
+            tf.transpose(x, name="turned"), tf.cast(x, tf.float32, name="same"), tf.zeros([2], name="none"),
+        ]  # fmt: skip
+    assert [node.name for node in made] == [f"layer/{n}" for n in ("flat", "mean", "turned", "same", "none")]
+    assert x.name == "x" and tf.get_default_graph().get_tensor_by_name("layer/mean:0") is made[1]
+
+
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     a = tf.Variable([1.0, 2.0], name="a")
     with tf.Session() as s:
