@@ -1,7 +1,6 @@
 """Callbacks, which follow a training: they display it, save it, or end it.
 
-Taught in chapters/03f_training.ipynb and solutions/03f_training.ipynb: what they export is edited there, then
-`make promote`.
+Taught in solutions/03f_training.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

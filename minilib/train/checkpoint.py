@@ -1,7 +1,4 @@
-"""Checkpoints: all that a training is made of, in two files that are whole or not there.
-
-Taught in chapters/03f_training.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Checkpoints: all that a training is made of, in two files that are whole or not there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Shards: a batch in parts, worked out at the same time by threads or processes.
 
-Taught in chapters/03f_training.ipynb and solutions/03f_training.ipynb: what they export is edited there, then
-`make promote`.
+Taught in solutions/03f_training.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

@@ -126,6 +126,48 @@ def _wrong_split(kept: list[int], held: list[int], labels: Any, fraction: float)
     return "the first or the last items of each class are held out" if shares in (firsts, lasts) else None
 
 
+def judge_heart_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    """Each example once an epoch, in an order that comes from the seed and is another one each time."""
+    if name != "orders":
+        return difference(expected, got, 1e-3)
+    n, *right = plain(expected)
+    _, *runs = plain(got)
+    sizes = [len(batch) for batch in right[0]]
+    if any([len(batch) for batch in run] != sizes for run in runs):
+        return "the batches are not of the sizes asked for"
+    per_epoch = len(sizes) // 3
+    epochs = [
+        [int(i) for batch in run[k * per_epoch : (k + 1) * per_epoch] for i in numbers(batch)]
+        for run in runs
+        for k in range(3)
+    ]
+    everything = list(range(int(n)))
+    if any(sorted(epoch) != everything for epoch in epochs):
+        return "an example comes twice in an epoch, or never"
+    if everything in epochs:
+        return "nothing is shuffled"
+    if epochs[:3] != epochs[3:6]:
+        return "one seed gives two orders"
+    if epochs[0] == epochs[1]:
+        return "each epoch has the same order"
+    return "the order is the same whatever the seed is" if epochs[0] == epochs[6] else None
+
+
+def judge_heart_hidden_3(name: str, expected: Any, got: Any) -> str | None:
+    """The one that took over goes where the first one went, whatever order each answer draws."""
+    if not name.startswith("resumed"):
+        return difference(expected, got, 1e-3)
+    (through, kept), (resumed, there) = plain(got)
+    if len(through) != 9 or len(resumed) != 9:
+        return "are not nine losses"
+    if numbers(through)[0] != numbers(resumed)[0]:
+        return "the first loss after the cut differs"
+    if not np.allclose(numbers(through), numbers(resumed), rtol=1e-6):
+        return "the first loss after the cut agrees, a later one differs"
+    same = len(kept) == len(there) and all(np.allclose(a, b, rtol=1e-5) for a, b in zip(kept, there))
+    return None if same else "the losses agree, and the weights at the end differ"
+
+
 def judge_accuracy_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name == "modes":  # each time that a layer was asked; how often is the answer's business
         wanted, found = ({tuple(modes) for modes in plain(shown)} for shown in (expected, got))

@@ -1,47 +1,5 @@
 """Plausible wrong answers to the exercises of chapter 03f, each with the hint that it earns."""
 
-# %% exercise=3.27 hint="Where nothing is left over, the last batch is a whole one, not an empty one."
-def steps(n, batch_size, epochs, drop_last):
-    whole, left = divmod(n, batch_size)
-    if drop_last:
-        return whole * epochs, batch_size if whole else 0
-    return math.ceil(n / batch_size) * epochs, left
-
-# %% exercise=3.27 hint="The leftover of one epoch does not flow into the next: each epoch rounds for itself."
-def steps(n, batch_size, epochs, drop_last):
-    whole, left = divmod(n, batch_size)
-    last = left if left and not drop_last else batch_size if whole else 0
-    return (n * epochs // batch_size if drop_last else math.ceil(n * epochs / batch_size)), last
-
-# %% exercise=3.27 hint="Where nothing is left over, no batch comes on top of the whole ones."
-def steps(n, batch_size, epochs, drop_last):
-    whole, left = divmod(n, batch_size)
-    if drop_last:
-        return whole * epochs, batch_size if whole else 0
-    return (whole + 1) * epochs, left or batch_size
-
-# %% exercise=3.27 hint="These are the steps of one epoch. Each epoch takes as many again."
--         return (whole + 1) * epochs, left
--     return whole * epochs, batch_size if whole else 0
-+         return whole + 1, left
-+     return whole, batch_size if whole else 0
-
-# %% exercise=3.27 hint="The leftover of one epoch does not flow into the next: each epoch rounds for itself."
-def steps(n, batch_size, epochs, drop_last):
-    whole, left = divmod(n * epochs, batch_size)
-    if left and not drop_last:
-        return whole + 1, left
-    return whole, batch_size if whole else 0
-
-# %% exercise=3.27 hint="What is left over is the last batch only if it makes a batch: not where it is 0, and not with drop_last."
-def steps(n, batch_size, epochs, drop_last):
-    whole, left = divmod(n, batch_size)
-    return (whole if drop_last or not left else whole + 1) * epochs, left
-
-# %% exercise=3.27 hint="With drop_last, too few items for one batch make no batch at all: then the last one has 0 items."
--     return whole * epochs, batch_size if whole else 0
-+     return whole * epochs, batch_size
-
 # %% exercise=3.28 hint="Images and labels come in different orders, so the pairs are wrong. Draw one order and use it for both."
 -     order = numbers.permutation(len(images))
 -     images, labels = images[order], labels[order]
@@ -205,32 +163,6 @@ def stratified_split(labels, fraction, generator=None):
 +         raise ValueError("fraction")
 +     kept, held = [], []
 +     for label in range(len(np.unique(labels.numpy()))):
-
-# %% exercise=3.30 hint="You always drop the last batch with drop_last, even where it is whole. Only what is too short goes."
-def batches(order, batch_size, drop_last=False):
-    made = [list(order[i : i + batch_size]) for i in range(0, len(order), batch_size)]
-    return made[:-1] if drop_last else made
-
-# %% exercise=3.30 hint="What is left at the end is lost, although drop_last is off."
--     stop = len(order) - len(order) % batch_size if drop_last else len(order)
-+     stop = len(order) - len(order) % batch_size
-
-# %% exercise=3.30 hint="You return positions. The item numbers stand in `order`, at these positions."
--     return [list(order[i : i + batch_size]) for i in range(0, stop, batch_size)]
-+     return [list(range(i, min(i + batch_size, len(order)))) for i in range(0, stop, batch_size)]
-
-# %% exercise=3.30 hint="You do not look at drop_last: what is left still makes a batch."
-def batches(order, batch_size, drop_last=False):
-    return [list(order[i : i + batch_size]) for i in range(0, len(order), batch_size)]
-
-# %% exercise=3.30 hint="It is the other way round: with drop_last, what is left is left out."
--     stop = len(order) - len(order) % batch_size if drop_last else len(order)
-+     stop = len(order) if drop_last else len(order) - len(order) % batch_size
-
-# %% exercise=3.30 hint="array_split makes equal parts. Here all batches but the last have `batch_size` items."
-def batches(order, batch_size, drop_last=False):
-    made = [part.tolist() for part in np.array_split(order, math.ceil(len(order) / batch_size))]
-    return [part for part in made if len(part) == batch_size or not drop_last]
 
 # %% exercise=3.31 hint="You take the mean of the batches' means: a batch of one target weighs as much as one of fifty."
 def accuracy(model, loader):
@@ -678,6 +610,47 @@ def report(model, batches, classes):
 # %% exercise=3.34 hint="Axis 0 counts the examples. The class of each is the largest score along the last axis."
 -             np.add.at(confusion, (targets.numpy(), scores.numpy().argmax(-1)), 1)
 +             np.add.at(confusion, (targets.numpy(), scores.numpy().argmax(0)), 1)
+
+# %% exercise=3.48 hint="What is left of the epoch is forgotten: the one that takes over begins a new epoch. Keep it in the state."
+-         self.left = state["left"]
++         self.left = np.zeros(0, int)
+
+# %% exercise=3.48 hint="What the optimiser remembers, its means and its steps, belongs into the state, and so does the schedule's place."
+-         for name in ("model", "optimizer", "scheduler"):
++         for name in ("model", "scheduler"):
+
+# %% exercise=3.48 hint="What the optimiser remembers, its means and its steps, belongs into the state, and so does the schedule's place."
+-         for name in ("model", "optimizer", "scheduler"):
++         for name in ("model", "optimizer"):
+
+# %% exercise=3.48 hint="Right at the cut, and then a number is drawn from elsewhere: the order's generator, or dropout's, is not in the state."
+-         self.numbers.bit_generator.state = state["numbers"]
+
+# %% exercise=3.48 hint="Your state shares arrays with the model, which go on changing. Return copies."
+-             "model": {name: t.clone() for name, t in self.model.state_dict().items()},
++             "model": self.model.state_dict(),
+
+# %% exercise=3.48 hint="All gradients since the beginning add up: forget the old ones in each step."
+-             self.optimizer.zero_grad()
+
+# %% exercise=3.48 hint="The schedule does not move: after each step of the optimiser comes one of the schedule."
+-             self.scheduler.step()
+
+# %% exercise=3.48 hint="An example comes twice in an epoch while another waits: draw an order and use it up, do not draw each batch anew."
+-             batch, self.left = self.left[: self.batch_size], self.left[self.batch_size :]
++             batch, self.left = self.left[: self.batch_size], self.left[:0]
+
+# %% exercise=3.49 hint="A loss that is no number any more is a rate that was too high; nan compares as False with everything."
+-     if not np.isfinite(learnt).all() or learnt[-1] > 1.1 * learnt[0]:
++     if learnt[-1] > 1.1 * learnt[0]:
+
+# %% exercise=3.49 hint="Overfitting shows between the two curves: one goes on falling, and the other stays above it."
+-     if held[-1] > learnt[-1] + 0.3:
++     if held[-1] > held[0]:
+
+# %% exercise=3.49 hint="A slow fall is not standing still: noise goes up and down, and what learns too slowly ends lower than it began."
+-     if learnt[-1] > 0.97 * learnt[0]:
++     if learnt[-1] > 0.7 * learnt[0]:
 
 # %% exercise=3.35 hint="You add up gradients of means: a batch of one target weighs as much as one of twelve. Divide once, at the end."
 def accumulate(model, loss, batches):

@@ -1,12 +1,5 @@
 """Second right answers to the exercises of chapter 03f, by another way than the reference's: each earns all points."""
 
-# %% exercise=3.27
-def steps(n, batch_size, epochs, drop_last):
-    sizes = [len(range(n)[i : i + batch_size]) for i in range(0, n, batch_size)]
-    sizes = [size for size in sizes if size == batch_size or not drop_last]
-    return len(sizes) * epochs, sizes[-1] if sizes else 0
-
-
 # %% exercise=3.28
 def shuffled_batches(images, labels, batch_size, numbers):
     pairs = list(zip(images, labels))
@@ -27,17 +20,6 @@ def stratified_split(labels, fraction, generator=None):
         (held if left[c] else kept).append(i)
         left[c] -= left[c] > 0
     return kept, held
-
-
-# %% exercise=3.30
-def batches(order, batch_size, drop_last=False):
-    made, left = [], list(order)
-    while left:
-        made.append(left[:batch_size])
-        left = left[batch_size:]
-    if drop_last and made and len(made[-1]) < batch_size:
-        made.pop()
-    return made
 
 
 # %% exercise=3.31
@@ -93,6 +75,53 @@ def report(model, batches, classes):
         confusion[wanted, answer] += 1
     loss = F.cross_entropy(scores, Tensor(targets)).item()
     return loss, float((scores.numpy().argmax(-1) == targets).mean()), confusion
+
+
+# %% exercise=3.48
+class Training:
+    def __init__(self, model, optimizer, scheduler, images, labels, batch_size, seed):
+        self.parts = model, optimizer, scheduler
+        self.model, self.data, self.batch_size = model, (images, labels), batch_size
+        self.seed, self.step = seed, 0
+
+    def run(self, steps):
+        images, labels = self.data
+        self.model.train()
+        losses, each = [], -(-len(labels) // self.batch_size)
+        for _ in range(steps):
+            epoch, i = divmod(self.step, each)
+            order = np.random.default_rng((self.seed, epoch)).permutation(len(labels))
+            batch = order[i * self.batch_size : (i + 1) * self.batch_size]
+            loss = F.cross_entropy(self.model(images[batch]), labels[batch])
+            self.model.zero_grad()
+            loss.backward()
+            self.parts[1].step()
+            self.parts[2].step()
+            self.step += 1
+            losses.append(loss.item())
+        return losses
+
+    def state_dict(self):
+        states = [part.state_dict() for part in self.parts]
+        states[0] = {name: Tensor(t.numpy().copy()) for name, t in states[0].items()}
+        return copy.deepcopy(states[1:]), states[0], self.seed, self.step, default_generator.get_state()
+
+    def load_state_dict(self, state):
+        (optimizer, scheduler), model, self.seed, self.step, drawn = state
+        for part, one in zip(self.parts, (model, optimizer, scheduler)):
+            part.load_state_dict(one)
+        default_generator.set_state(drawn)
+
+
+# %% exercise=3.49
+def diagnose(learnt, held):
+    if learnt[0] > 5:
+        return SICK[0]
+    if np.isnan(learnt).any() or np.nanmax(learnt) > 4:
+        return SICK[1]
+    if np.abs(learnt - learnt[0]).max() < 0.2:
+        return SICK[3]
+    return SICK[4] if learnt.min() < 1 else SICK[2]
 
 
 # %% exercise=3.35

@@ -143,7 +143,7 @@ def report(model, batches, classes):
 }
 PARTS = {**dict.fromkeys(range(2, 10), "03a"), **dict.fromkeys(range(10, 19), "03c")}
 PARTS |= {**dict.fromkeys(range(19, 27), "03e"), **dict.fromkeys(range(27, 36), "03f")}
-PARTS |= {36: "03a", 43: "03e", 44: "03c", 1: "03b", 8: "03b", 14: "03d", 18: "03d"}
+PARTS |= {48: "03f", 49: "03f", 36: "03a", 43: "03e", 44: "03c", 1: "03b", 8: "03b", 14: "03d", 18: "03d"}
 
 
 @contextmanager
