@@ -36,7 +36,7 @@ def _size(size: int) -> str:
 
 
 def loads(accesses: Sequence[Place], room: int) -> list[tuple[list[Place], int]]:
-    """After each access: what is in a cache with `room` for so many rows, last used last; rows loaded so far."""
+    """After each access: what a cache with `room` for so many rows holds, and how many were loaded."""
     cache: OrderedDict[Place, None] = OrderedDict()
     found, count = [], 0
     for place in accesses:
