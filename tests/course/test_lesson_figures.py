@@ -189,7 +189,6 @@ def test_each_share_of_digits_has_its_network_and_its_split():
     assert tells(Lesson("03c").prose, teacher)
     assert tells(Lesson("03a").prose, f"{float(rows_read[:-1]):.0f}")
     assert tells(Lesson("03b").prose, f"{float(right[:-1]):.0f}")
-    assert tells(lesson.prose, f"{max(float(mlp[:-1]), float(cnn[:-1])):.0f}")
 
 
 def test_the_network_that_is_trained_live_keeps_the_promise_of_the_opening():
