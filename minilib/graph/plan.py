@@ -16,8 +16,8 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import Every, Node, before, with_sizes
-from minilib.graph.passes import optimise, prune
+from minilib.graph.nodes import XP, Every, Node, before, during, with_sizes
+from minilib.graph.passes import optimise, prune, rewrite
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -58,12 +58,16 @@ class Plan:
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
         self.fetches, self.feeds, self.fed = fetches, list(feeds), set(feeds)  # a set: `in` a list asks ==
-        self.wanted: list[Node] = [node for node in leaves(optimise(fetches, feeds))]
-        self.graph = self.wanted[0].graph if self.wanted else None
+        better: list[Node] = list(leaves(optimise(fetches, feeds)))
+        self.graph = better[0].graph if better else None
+        became = rewrite(program := prune(better, feeds), opened)
+        self.nodes = len(program)
+        self.wanted = [became.get(node, node) for node in better]
         self.program = prune(self.wanted, feeds)
-        self.nodes = len(self.program)
         loops = {node: node.known_shape if is_elementwise(node) else None for node in self.program}
-        self.units = fuse(self.program, follows(self.program), loops)
+        needs = follows(self.program)
+        self.root = roots(self.program)
+        self.units = freed_early(fuse(self.program, needs, loops), needs, self.root)
         self.bound: dict[tuple[tuple[str, int], ...], Bound] = {}
         self.last: Bound | None = None
         for node in self.program:
@@ -123,6 +127,39 @@ class Plan:
     def all_bytes(self) -> int:
         """The sum of all results: what a run takes that keeps each node's, as a session does."""
         return self._any().all_bytes
+
+
+# Layers in small operations
+
+
+def opened(node: Node) -> Node:
+    """Of a linear layer, forward or backward: the matrix product, which writes where the plan says."""
+    if not isinstance(node.f, kinds.Part):
+        return node
+    whole = node.inputs[0]
+    forward = isinstance(whole.f, kinds.Fused)
+    layer = whole if forward else whole.inputs[0]
+    if layer.type != "Linear":
+        return node
+    made: list[Node] = []
+    with node.graph.as_default(), during(node.graph, writing=made, controls=whole.controls):
+        x, weight, *bias = layer.inputs
+        rows = as_rows(x)
+        if forward:
+            new = rows @ weight.T
+            new = (new + bias[0] if bias else new).reshape(node.shape)
+        else:
+            grad = as_rows(whole.inputs[1])
+            ones = XP.ones((1, grad.shape[0]), grad.dtype)  # a product with ones adds faster than a sum
+            left, right = ((grad, weight), (grad.T, rows), (ones, grad))[int(node.f.key)]
+            new = (left @ right).reshape(node.shape)
+    for i, one in enumerate(made):  # all are as old as what they stand for, in their order
+        one.serial = whole.serial + (i + 1) / (len(made) + 1)  # type: ignore[assignment]
+    return new
+
+
+def as_rows(x: Node) -> Node:
+    return x if x.ndim == 2 else x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 # Fusion: which nodes run in one loop
@@ -185,6 +222,66 @@ def fuse(program: Sequence[N], needs: Mapping[N, Sequence[N]], kind: Mapping[N, 
     return [members[i] for i in order(ready, before.__getitem__)]
 
 
+def roots(program: Sequence[Node]) -> dict[Node, Node]:
+    """Whose memory each node looks at: its own, unless it is a view."""
+    found: dict[Node, Node] = {}
+    for node in program:
+        is_view = isinstance(node.f, (*VIEWS, kinds.Assign)) and node.inputs
+        found[node] = found.get(node.inputs[0], node.inputs[0]) if is_view else node
+    return found
+
+
+def freed_early(
+    units: Sequence[list[Node]], needs: Mapping[Node, Sequence[Node]], root: Mapping[Node, Node]
+) -> list[list[Node]]:
+    """The units, of which one that frees as much as it takes comes as soon as what it needs is there.
+
+    So a variable changes when its gradient is complete, and not when all are.
+    """
+    unit = {node: i for i, u in enumerate(units) for node in u}
+    waits = [{unit[x] for node in u for x in needs[node] if x in unit} - {i} for i, u in enumerate(units)]
+    waiting: list[list[int]] = [[] for _ in units]
+    for i, others in enumerate(waits):
+        for one in others:
+            waiting[one].append(i)
+    readers: dict[Node, set[int]] = {}  # units that have yet to read an array
+    for node in unit:
+        for x in read_by(node):
+            readers.setdefault(root.get(x, x), set()).add(unit[node])
+
+    def frees(i: int) -> bool:
+        """Whether more is read here for the last time than is made for others; a variable has its array."""
+        made = [n for n in units[i] if root[n] is n and readers.get(n, {i}) != {i}]
+        new = [n for n in made if n.dtype is not None and not isinstance(n.f, kinds.Effect)]
+        kept = {x for n in units[i] if isinstance(n.f, kinds.Assign) for x in n.inputs}
+        read = {root.get(x, x) for n in units[i] for x in read_by(n)}
+        gone = [x for x in read if x in unit and readers.get(x) == {i} and not isinstance(x.f, kinds.Source)]
+        return sum(map(guessed, gone)) >= sum(guessed(n) for n in new if n not in kept)
+
+    done: dict[int, None] = {}
+
+    def take(i: int) -> None:
+        todo = [i]
+        while todo:
+            now = todo.pop()
+            if now in done:
+                continue
+            done[now] = None
+            for x in {root.get(x, x) for n in units[now] for x in read_by(n)}:
+                readers[x].discard(now)
+            todo += [j for j in reversed(waiting[now]) if waits[j] <= done.keys() and frees(j)]
+
+    there = [isinstance(u[0].f, kinds.Source) and not isinstance(u[0].f, kinds.Draw) for u in units]
+    for i in sorted(range(len(units)), key=lambda i: bool(waits[i]) or not there[i]):
+        take(i)
+    return [units[i] for i in done]
+
+
+def guessed(node: Node) -> int:
+    """The bytes of a node, unknown sizes as 32."""
+    return math.prod(with_sizes(tuple(node.shape), Every(UNKNOWN))) * node.dtype.itemsize
+
+
 def is_elementwise(node: Node) -> bool:
     return type(node.f) in ELEMENTWISE and not isinstance(node.f, kinds.Identity) and not node.controls
 
@@ -206,7 +303,7 @@ class Bound:
     def __init__(self, plan: Plan, sizes: Mapping[str, int]) -> None:
         self.plan, self.known = plan, sizes
         self.names: dict[Node, str] = {}
-        self.root: dict[Node, Node] = {}  # whose memory a node looks at
+        self.root = plan.root
         self.namespace: dict[str, Any] = {"np": np, "compute": compute, "stored": stored}
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
@@ -224,9 +321,6 @@ class Bound:
         """Give each result that outlives its unit a place in one block of memory, for as long as it lives."""
         units, wanted = self.plan.units, set(self.plan.wanted)
         at = {node: i for i, u in enumerate(units) for node in u}
-        for node in self.plan.program:
-            is_view = isinstance(node.f, (*VIEWS, kinds.Assign)) and node.inputs
-            self.root[node] = self.root.get(node.inputs[0], node.inputs[0]) if is_view else node
         spans: dict[Node, tuple[int, int]] = {}
         for node in self.plan.program:
             root = self.root[node]
@@ -251,10 +345,14 @@ class Bound:
         self.inner = inner
         self.spare = self._spares(at)
         self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
-        placed = {n: s for n, s in self.spans.items() if self.has_place(n)}
-        self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
-        own = {n: s for n, s in self.spans.items() if n not in placed and n not in self.spare}
+        heirs = self.heirs(at)
         live = {n: s for n, s in self.spans.items() if n not in self.spare}
+        for node, first in heirs.items():
+            live[first] = live[first][0], live.pop(node)[1]
+        placed = {n: s for n, s in live.items() if self.has_place(n)}
+        self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
+        own = {n: s for n, s in live.items() if n not in placed}
+        self.places |= {node: self.places[first] for node, first in heirs.items()}
         self.bytes = length + peak(own, self.sizes)
         results = [n for n in spans if not isinstance(n.f, kinds.Effect)]
         self.all_bytes = sum(self.count(n) for n in results)
@@ -266,6 +364,32 @@ class Bound:
                 start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
             ]
             self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
+
+    def heirs(self, at: Mapping[Node, int]) -> dict[Node, Node]:
+        """Nodes that are written over an input of theirs, and the array that was there at first.
+
+        Nobody else may read that input then, and a NumPy function reads each number before it writes it.
+        """
+        reads: dict[Node, list[Node]] = {}
+        for node in self.plan.program:
+            for x in read_by(node):
+                reads.setdefault(self.root.get(x, x), []).append(node)
+
+        def free(x: Node, node: Node) -> bool:
+            """Whether an array has the form of a node, and has it as its last and only reader by then."""
+            alike = self.is_placed(x) and (x.shape, x.dtype) == (node.shape, node.dtype)
+            last = alike and at[x] < at[node] == self.spans[x][1]
+            return last and all(other is node for other in reads[x] if at[other] == at[node])
+
+        found: dict[Node, Node] = {}
+        for node in (node for unit in self.plan.units for node in unit):
+            if type(node.f) in UFUNCS and is_elementwise(node) and self.is_placed(node):
+                for x in [x for x in node.inputs if free(x, node)][:1]:
+                    found[node] = found.get(x, x)
+        return found
+
+    def is_placed(self, node: Node) -> bool:
+        return node in self.spans and self.has_place(node)
 
     def has_place(self, node: Node) -> bool:
         """Whether a result is written where the plan says; others make their own array."""
@@ -279,7 +403,8 @@ class Bound:
         else:
             shapes = [(self.shape(node), node.dtype)] if node.dtype is not None else []
         total = sum(math.prod(shape) * dtype.itemsize for shape, dtype in shapes)
-        return -(-(total + getattr(node.f, "saved_bytes", 0)) // ALIGNED) * ALIGNED
+        total += with_sizes(getattr(node.f, "saved_bytes", 0), self.known)
+        return -(-total // ALIGNED) * ALIGNED
 
     def _spares(self, at: Mapping[Node, int]) -> dict[Node, Node]:
         """New values of variables: written into a second array of the variable, which the step exchanges."""

@@ -220,7 +220,7 @@ def generalised(traces: Sequence[Program]) -> Program:
                 if isinstance(value, int | tuple | list | slice) and not isinstance(value, bool):
                     vars(node.f)[name] = (
                         value
-                        if name in ("inputs", "saved", "saved_bytes", "keeps", "needs_grad")
+                        if name in ("inputs", "saved", "keeps", "needs_grad")
                         else _sizes(node, [vars(n.f)[name] for n in same])
                     )
         node.sized = node.check_sizes()

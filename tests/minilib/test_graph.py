@@ -657,6 +657,21 @@ def test_a_mean_over_the_batch_divides_by_a_size() -> None:
         assert program.run(np.full((n, 2), 3.0, np.float32)) == 9 + n
 
 
+def test_a_traced_step_needs_a_third_of_what_it_makes() -> None:
+    """Linear layers are products that write where the plan says; a variable changes as soon as it can."""
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+    arrays = [np.ones((64, 32), np.float32), np.zeros(64, np.int64)]
+    program = tf.trace(classes(model), *arrays)
+    with program.graph.as_default():
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(program.outputs)
+    plan = tf.compile([program.outputs, step], program.inputs)
+    plan.run(*arrays, session=program.session)
+    assert "# Linear" not in plan.source and plan.bytes <= 0.33 * plan.all_bytes
+    changes = [i for i, line in enumerate(plan.source.splitlines()) if "state[" in line and "spares[" in line]
+    products = [i for i, line in enumerate(plan.source.splitlines()) if "np.matmul(" in line]
+    assert changes[0] < products[-1]
+
+
 def test_backward_within_a_traced_function() -> None:
     w = t.tensor([1.0, 2.0], requires_grad=True)
 
