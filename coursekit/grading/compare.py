@@ -171,7 +171,7 @@ class _Comparison:
             return f"should not be {got}"
         if _DTYPE.fullmatch(expected) and _DTYPE.fullmatch(got):
             return f"expected dtype {expected}, got {got}"
-        return "is another text than expected"
+        return "is another text than expected" + (f": {_short(got)}" if self.own and got else "")
 
     def called(self, expected: Any, got: Any) -> str:
         """The type of `got` in words: of an object the name only if everyone knows it."""
@@ -260,6 +260,10 @@ def _kind(value: Any) -> str:
         return {bool: "bool", str: "str"}.get(type(value), "None")
     kinds = [kind for kind in KINDS if kind in value]
     return kinds[0]
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:36]} ...")
 
 
 def _called(value: Any) -> str:

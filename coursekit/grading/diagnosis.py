@@ -59,7 +59,7 @@ def _walk(want: Any, have: Any, place: str) -> Iterator[tuple[str, Any, Any, boo
             for number, (one, other) in enumerate(zip(items, others), 1):
                 yield f"value {number} of {len(items)}", *_value_pair(one, other)
         elif items and others:
-            codes: dict[str, float] = {}
+            codes = {"false": 1000.0, "true": 1001.0}
             one, other = (
                 [codes.setdefault(json.dumps(x), 1000.0 + len(codes)) for x in y] for y in (items, others)
             )

@@ -59,10 +59,10 @@ def caret(message: str, answer: Answer) -> str | None:
 
 
 def list_for_array(message: str, answer: Answer) -> str | None:
-    if re.search(
-        r"can't multiply sequence by non-int|unsupported operand type\(s\) for [-/*+@]+:? .*'(list|tuple)'",
-        message,
-    ):
+    operands = (
+        r"can't multiply sequence by non-int|unsupported operand type\(s\) for [-/*+@]+:? .*'(list|tuple)'"
+    )
+    if re.search(operands, message):
         return (
             "A list is no array: on lists `*` repeats and `-` does not exist. Make it "
             "`np.array(...)`, or use a loop."
@@ -106,6 +106,8 @@ def not_callable(message: str, answer: Answer) -> str | None:
 def not_indexed(message: str, answer: Answer) -> str | None:
     if re.match(r"'(builtin_function_or_method|function|method|type)' object is not subscriptable", message):
         return "A function stands before `[...]`: it is called with `(...)`."
+    if one := re.match(r"object of type '(\w+)' has no len", message):
+        return f"One {one[1]} alone stands where several are wanted: `(x,)` is a tuple of one."
     if re.match(r"'(int|float)' object is not (subscriptable|iterable)", message):
         return (
             "A single number is used as if it were a list: is it `range(n)`, or the list "
@@ -199,7 +201,6 @@ FROM_ELSEWHERE = {
     "inf": "`inf` is in a module: `math.inf`.",
     "printf": "In Python it is `print`, and an exercise returns its result.",
     "torch": "PyTorch is not there: the exercise is written with NumPy or the course's own library.",
-    "len_": "`len(x)` is the length.",
 }
 
 

@@ -76,7 +76,7 @@ class Pair:
 
 def zeros(p: Pair) -> str | None:
     if p.have.size > 2 and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
-        return "it is 0 everywhere: nothing was added or written there"
+        return "it is 0 everywhere: was nothing added or written there?"
     return None
 
 
@@ -315,10 +315,12 @@ def _fits(x: Array, like: Array) -> bool:
 def by_rows(p: Pair) -> str | None:
     """A factor or an offset of its own for each row or column: what is worked out once for each is wrong."""
     want, have = p.want, p.have
-    if want.shape != have.shape or want.ndim < 2 or p.codes or min(want.shape[-2:]) < 3:
+    if want.shape != have.shape or want.ndim < 2 or p.codes or min(want.shape[-2:]) < 2:
         return None
     with np.errstate(all="ignore"):
         for axis, line in ((-1, "row"), (-2, "column")):
+            if want.shape[axis] < 3:
+                continue
             start = np.take(have / want, [0], axis)
             if np.isfinite(start).all() and p.same(want * start, have):
                 return f"each {line} is off by a factor of its own: what it is divided by is wrong"
@@ -362,4 +364,15 @@ def kinds(p: Pair) -> str | None:
         return "it is None: is a `return` missing, or is something printed instead of returned?"
     if p.want is None and p.have is not None:
         return "None is expected there, and something else came"
-    return None
+    return truths(p)
+
+
+def truths(p: Pair) -> str | None:
+    """Truths, as `codes` has them, that are wrong in one way alone."""
+    if not p.codes or p.want.shape != p.have.shape or not np.isin([p.want, p.have], (1000.0, 1001.0)).all():
+        return None
+    away = set((p.have - p.want)[p.have != p.want])
+    if len(away) != 1:
+        return None
+    yes, no = (True, False) if away.pop() > 0 else (False, True)
+    return f"{yes} where {no} is expected, and never the other way"

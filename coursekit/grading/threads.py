@@ -22,7 +22,7 @@ UNGUARDED = (
     "there are more threads than numbers, and those without one touch what is behind the end: guard them"
 )
 MISGUARDED = (
-    "it touches what is behind the end{} although there is an `if`: what is tested is not what is touched"
+    "it touches what is behind the end{} although it asks before: what is tested is not what is touched"
 )
 
 
@@ -101,7 +101,7 @@ def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
     faults = [run for _, have in wrong for run in have["runs"].values() if "fault" in run]
     if not faults or not all(re.search(r"has [\d,]+ elements?", str(run["told"])) for run in faults):
         return None
-    if not re.search(r"\bif\s*\(|\?", answer):
+    if not re.search(r"\b(if|for|while)\s*\(|\?", answer):
         return UNGUARDED
     names = {
         found[1] for run in faults if (found := re.search(r"(\w+) has [\d,]+ elements?", str(run["told"])))

@@ -101,9 +101,21 @@ def test_of_several_values_that_are_wrong_the_first_may_say_why() -> None:
     assert words.startswith("In `one`, value 1 of 3: the right numbers with the wrong sign")
 
 
+def test_truths_that_are_wrong_in_one_way_alone() -> None:
+    want = [True, False, False, True, False]
+    assert "True where False is expected" in said([("a", want)], [("a", [True, True, False, True, True])])
+    assert "False where True is expected" in said([("a", want)], [("a", [True, False, False, False, False])])
+    assert said([("a", want)], [("a", [False, True, False, True, False])]) == ""
+
+
+def test_two_rows_are_enough_to_see_what_is_missing_in_each() -> None:
+    two, bias = drawn(4, 2, 9), drawn(5, 2, 1)
+    assert "each row is off by an amount" in said([("a", two + bias)], [("a", two)]).lower()
+
+
 def test_a_single_number_is_off_by_another_that_was_drawn() -> None:
     inputs = [("", np.array(0.7312345)), ("", np.array(3.0))]
-    assert "off by exactly an input" in said([("a", 1.23456)], [("a", 1.23456 - 0.7312345)], inputs)
+    assert "by exactly an input" in said([("a", 1.23456)], [("a", 1.23456 - 0.7312345)], inputs)
     assert said([("a", 1.23456)], [("a", 1.23456 - 3.0)], inputs) == ""
 
 
@@ -155,6 +167,7 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 
 
 ERRORS = [
+    ("TypeError: object of type 'Value' has no len()", "def f(x):\n    return (x)", "`(x,)`"),
     (
         "TypeError: 'NoneType' object is not callable",
         "def clip_to(limit):\n    def hook(g):\n        return g * limit\n\n    hook",

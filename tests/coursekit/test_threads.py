@@ -76,7 +76,8 @@ def stopped(told: str) -> CellRun:
 def test_what_is_behind_the_end_with_a_guard_and_without() -> None:
     run = stopped("line 3: thread (40,0,0) reads x[40], and x has 33 elements (0 to 32)")
     assert "guard them" in said(run)
-    assert "the end of `x` although there is an `if`" in said(run, answer=f"{INDEX} if (i <= n) y[i] = 1;")
+    for guard in ("if (i <= n) y[i] = 1;", "for (; i <= n; i += 9) y[i] = 1;"):
+        assert "the end of `x` although it asks before" in said(run, answer=f"{INDEX} {guard}")
 
 
 def test_what_the_answer_never_asks_for() -> None:
