@@ -1,7 +1,6 @@
 """Initial weights by Kaiming and Xavier, so that signals neither grow nor vanish with depth.
 
-Taught in chapters/03d_first_numbers.ipynb and solutions/03d_first_numbers.ipynb: what they export is edited
-there, then `make promote`.
+Taught in solutions/03d_first_numbers.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Modules: pieces of a network that find their own parameters.
 
-Taught in chapters/03c_modules.ipynb, solutions/03c_modules.ipynb, chapters/03d_first_numbers.ipynb,
-chapters/03f_training.ipynb and chapters/06a_tokens.ipynb: what they export is edited there, then `make
-promote`.
+Taught in chapters/03c_modules.ipynb, solutions/03c_modules.ipynb, chapters/03f_training.ipynb and
+chapters/06a_tokens.ipynb: what they export is edited there, then `make promote`.
 """
 
 from __future__ import annotations

@@ -85,10 +85,7 @@ from coursekit.pictures.networks import (
     draw_digits,
     draw_errors,
     draw_fields,
-    draw_gradients,
     draw_modules,
-    draw_norms,
-    draw_outputs,
     draw_reasons,
     draw_signals,
 )

@@ -8,19 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from coursekit.pictures.plots import BLUE
 from minilib.draw import Picture, draw_boxes
-
-
-def draw_norms() -> None:
-    """Which numbers of a table share a mean: a sample's in layer norm, a feature's in batch norm."""
-    _, axes = plt.subplots(1, 2, figsize=(6, 2.2))
-    row, column = np.indices((6, 8))
-    for ax, name, together in zip(axes, ("layer norm", "batch norm"), (row == 2, column == 2)):
-        ax.pcolor(np.where(together, 1, 0.15), cmap="Blues", vmin=0, vmax=1.4, edgecolors="white")
-        ax.set(title=name, xlabel="features", ylabel="samples", xticks=[], yticks=[])
-        ax.invert_yaxis()
-    plt.show()
 
 
 def draw_modules(model: Any) -> Picture:
@@ -35,34 +23,6 @@ def draw_modules(model: Any) -> Picture:
     return draw_boxes(boxes, arrows)
 
 
-def draw_outputs(signals: Mapping[str, Sequence[Any]], at: Sequence[int]) -> None:
-    """Histograms of what the layers `at` give out: a row for each initialisation."""
-    _, axes = plt.subplots(len(signals), len(at), figsize=(9, 4), sharey="row", layout="constrained")
-    for row, (name, outputs) in zip(axes, signals.items()):
-        for ax, layer in zip(row, at):
-            values = outputs[layer - 1].detach().numpy().ravel()
-            ax.hist(values, 41, range=(-1, 1), density=True, color=BLUE)
-            ax.set(yticks=[], xticks=(-1, 0, 1))
-            ax.set_title(f"layer {layer}, std {values.std():.1e}", fontsize=8)
-        row[0].set_ylabel(f"weights of\nstd {name}")
-    plt.show()
-
-
-def draw_gradients(signals: Mapping[str, Sequence[Any]], at: Sequence[int]) -> None:
-    """How large the gradients of the layers `at` are: histograms of their logarithms."""
-    _, axes = plt.subplots(1, len(signals), figsize=(9, 2.6), sharey=True, layout="constrained")
-    for ax, (name, outputs) in zip(axes, signals.items()):
-        for layer, colour in zip(at, ("#08306b", "#2b8cbe", "#7bccc4", "#e08214")):
-            sizes = np.log10(np.abs(outputs[layer - 1].grad.numpy().ravel()) + 1e-30)
-            style: dict[str, Any] = {"histtype": "step", "linewidth": 1.5, "color": colour}
-            ax.hist(sizes, 80, density=True, label=f"layer {layer}", **style)
-        ax.set(
-            title=f"weights of std {name}", xlabel="log10 of the gradient's size", yticks=[], xlim=(-20, 14)
-        )
-    axes[0].legend(frameon=False, fontsize=8)
-    plt.show()
-
-
 def draw_signals(signals: Mapping[str, Sequence[Any]]) -> None:
     """The standard deviation of what each layer gives out, and of its gradient."""
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
@@ -74,6 +34,10 @@ def draw_signals(signals: Mapping[str, Sequence[Any]]) -> None:
         right.semilogy(layers, sizes, style, markersize=4)
     left.set(xlabel="layer", ylabel="std of what relu gives out", xticks=(1, 5, 10, 15, 20))
     right.set(xlabel="layer", ylabel="std of its gradient", xticks=(1, 5, 10, 15, 20))
+    for ax in (left, right):
+        low, high = ax.get_ylim()
+        if high < 100 * low:  # level lines look level
+            ax.set_ylim(1e-3, 1e3)
     left.legend(frameon=False, fontsize=8)
     plt.show()
 

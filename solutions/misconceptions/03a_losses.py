@@ -201,39 +201,6 @@ class Softplus(Function):
         (y,) = self.saved
         return grad * np.where(y > self.threshold, 1, logistic(y))
 
-# %% exercise=3.6 hint="The mean was right, and momentum is used as it should be. Look at what the variance of a batch divides by."
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    mean, var = x.mean(0), x.var(0)
-    return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
-
-# %% exercise=3.6 hint="This is the code as it was given: the variance still divides by n."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), x.var(0)
-
-# %% exercise=3.6 hint="You took the square root: that is the standard deviation. The running average is one of variances."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), x.std(0, ddof=1)
-
-# %% exercise=3.6 hint="Momentum is how much comes in from the batch, and it was right. You made it how much stays."
--     return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
-+     return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
-
-# %% exercise=3.6 hint="Your factor makes the variance smaller; it is too small already. Divide by less than n."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), x.var(0) * len(x) / (len(x) + 1)
-
-# %% exercise=3.6 hint="Your factor fits batches of four only. The pattern depends on n."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), x.var(0) * 4 / 3
-
-# %% exercise=3.6 hint="You measure from the running mean. The mean of the batch was right; look at what the variance divides by."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), ((x - running_mean) ** 2).mean(0)
-
-# %% exercise=3.6 hint="You take the variance of all numbers at once. Each channel has its own: keep the axis 0."
--     mean, var = x.mean(0), x.var(0, ddof=1)
-+     mean, var = x.mean(0), x.var(ddof=1)
-
 # %% exercise=3.7 hint="You subtract the mean first, as layer norm does. RMS norm leaves it in: divide x itself by r."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):

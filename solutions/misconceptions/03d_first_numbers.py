@@ -1,91 +1,105 @@
 """Plausible wrong answers to the exercises of chapter 03d, each with the hint that it earns."""
 
-# %% exercise=3.14 hint="That is the way forward alone: Xavier takes the mean of fan-in and fan-out, so divide 2 by their sum."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain / math.sqrt(fan(tensor)[0]), generator)
+# %% exercise=3.6 hint="The mean was right, and momentum is used as it should be. Look at what the variance of a batch divides by."
+def track_mended(running_mean, running_var, x, momentum=0.1):
+    mean, var = x.mean(0), x.var(0)
+    return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * math.sqrt(3 / fan(tensor)[0])
+# %% exercise=3.6 hint="This is the code as it was given: the variance still divides by n."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0)
 
-# %% exercise=3.14 hint="Your normal numbers are right. Numbers drawn evenly up to b have a standard deviation of b / sqrt(3), so the bound is sqrt(3) times as large."
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * math.sqrt(2 / sum(fan(tensor)))
+# %% exercise=3.6 hint="You took the square root: that is the standard deviation. The running average is one of variances."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.std(0, ddof=1)
 
-# %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain**2 * 2 / sum(fan(tensor)), generator)
+# %% exercise=3.6 hint="Momentum is how much comes in from the batch, and it was right. You made it how much stays."
+-     return (1 - momentum) * running_mean + momentum * mean, (1 - momentum) * running_var + momentum * var
++     return momentum * running_mean + (1 - momentum) * mean, momentum * running_var + (1 - momentum) * var
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = math.sqrt(3) * gain**2 * 2 / sum(fan(tensor))
+# %% exercise=3.6 hint="Your factor makes the variance smaller; it is too small already. Divide by less than n."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0) * len(x) / (len(x) + 1)
 
-# %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, math.sqrt(gain * 2 / sum(fan(tensor))), generator)
+# %% exercise=3.6 hint="Your factor fits batches of four only. The pattern depends on n."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0) * 4 / 3
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = math.sqrt(gain * 6 / sum(fan(tensor)))
+# %% exercise=3.6 hint="You measure from the running mean. The mean of the batch was right; look at what the variance divides by."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), ((x - running_mean) ** 2).mean(0)
 
-# %% exercise=3.14 hint="You do not pass the generator on, so nobody can draw the same weights again."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))))
+# %% exercise=3.6 hint="You take the variance of all numbers at once. Each channel has its own: keep the axis 0."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(ddof=1)
 
--     return tensor.uniform_(-bound, bound, generator)
-+     return tensor.uniform_(-bound, bound)
+# %% exercise=3.38 hint="That is the variance of what the bend gives out. The mean square counts: a mean that is not 0 adds to the next layer's sums."
+-     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
++     mean = (bend(z) * density).sum() / density.sum()
++     return float(1 / np.sqrt(((bend(z) - mean) ** 2 * density).sum() / density.sum()))
 
-# %% exercise=3.14 hint="You count rows and columns only. Each output of a convolution sums over its kernel as well: fan counts that."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain * math.sqrt(2 / (tensor.shape[0] + tensor.shape[1])), generator)
+# %% exercise=3.38 hint="You return what the bend keeps of the mean square. The gain pays for the loss: one over its root."
+-     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
++     return float((bend(z) ** 2 * density).sum() / density.sum())
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * math.sqrt(6 / (tensor.shape[0] + tensor.shape[1]))
+# %% exercise=3.38 hint="The root is missing: the mean square is gain squared times what the bend keeps."
+-     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
++     return float(1 / ((bend(z) ** 2 * density).sum() / density.sum()))
 
-# %% exercise=3.14 hint="You use the variance as the standard deviation: take the root of 2 / (fan_in + fan_out)."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain * 2 / sum(fan(tensor)), generator)
+# %% exercise=3.38 hint="Not all z are equally likely: weigh each by the density of the normal distribution, or draw them."
+-     density = np.exp(-z * z / 2)
++     density = np.ones_like(z)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * 6 / sum(fan(tensor))
+# %% exercise=3.38 hint="You ask how far the bend is from 0 on average, not how large its mean square is: square first."
+-     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
++     return float(1 / ((abs(bend(z)) * density).sum() / density.sum()))
 
-# %% exercise=3.14 hint="The mean of two counts is half of their sum: a factor of 2 is missing under the root."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain * math.sqrt(1 / sum(fan(tensor))), generator)
+# %% exercise=3.39 hint="The two counts are the wrong way round: an output is a sum over the inputs, axis 1."
+-     return weight.shape[1] * kernel, weight.shape[0] * kernel
++     return weight.shape[0] * kernel, weight.shape[1] * kernel
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * math.sqrt(3 / sum(fan(tensor)))
+# %% exercise=3.39 hint="A window sums over its own places as well: multiply by all axes behind the first two."
+-     return weight.shape[1] * kernel, weight.shape[0] * kernel
++     return weight.shape[1], weight.shape[0]
 
-# %% exercise=3.14 hint="The gain is missing, or stands under the root: it multiplies the standard deviation."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, math.sqrt(2 / sum(fan(tensor))), generator)
+# %% exercise=3.39 hint="That is the variance, or divided by the count itself: the standard deviation is the gain over its root."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return calculate_gain(nonlinearity, a) / (fan_in if mode == "fan_in" else fan_out)
 
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = math.sqrt(6 / sum(fan(tensor)))
+# %% exercise=3.39 hint="Your standard deviation does not depend on the bend: multiply by its gain."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return 1 / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
-# %% exercise=3.14 hint="Half of the numbers should be negative: the mean is 0."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator).abs()
+# %% exercise=3.39 hint="The slope below 0 does not reach the gain: calculate_gain takes it as its second argument."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return calculate_gain(nonlinearity) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
--     return tensor.uniform_(-bound, bound, generator)
-+     return tensor.uniform_(0, bound, generator)
+# %% exercise=3.39 hint="You do not look at the mode: on the way back the outputs are summed, so the fan-out counts."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in)
 
-# %% exercise=3.14 hint="The right numbers, and nothing comes back: return the tensor."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+# %% exercise=3.40 hint="You draw by a formula, which takes x to have size 1, and each bend to be relu. Run the layer, and divide by what you see."
+-             layer.weight /= layer(x).std()
++             layer.weight *= math.sqrt(2 / layer.weight.shape[1])
 
--     return tensor.uniform_(-bound, bound, generator)
-+     tensor.uniform_(-bound, bound, generator)
+# %% exercise=3.40 hint="You only stretch what is there. A layer whose units are all alike stays so: draw new numbers first."
+-             layer.weight.normal_(0, 1)
 
-# %% exercise=3.14 hint="You make a new tensor. Write into the one that you are given: names that end in _ work in place."
--     return tensor.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)  # a mean of both fans
-+     new = ones(*tensor.shape)
-+     return new.normal_(0, gain * math.sqrt(2 / sum(fan(tensor))), generator)
+# %% exercise=3.40 hint="Each layer has to be run on what the healed layers before it give out. Carry x along, and run it after the mending."
+-             layer.weight /= layer(x).std()
+-         x = layer(x)
++             seen, x = x, layer(x)
++             layer.weight /= layer(seen * 0 + 1).std()
++         else:
++             x = layer(x)
 
--     return tensor.uniform_(-bound, bound, generator)
-+     new = ones(*tensor.shape)
-+     return new.uniform_(-bound, bound, generator)
+# %% exercise=3.40 hint="You divide by the variance; the standard deviation is its root."
+-             layer.weight /= layer(x).std()
++             layer.weight /= layer(x).var()
 
-# %% exercise=3.14 hint="From -b to b is a width of 2b: the root of 12 belongs to the whole width, the root of 3 to b."
--     bound = gain * math.sqrt(6 / sum(fan(tensor)))  # the root of 3 times that variance
-+     bound = gain * math.sqrt(12 * 2 / sum(fan(tensor)))
+# %% exercise=3.40 hint="The first layer is healed and the others stay as they were: go through all of them."
+-         x = layer(x)
++             return
 
 # %% exercise=3.18 hint="Your hooks share the loop's variable: when they run, it holds the last path. Make each hook in a function that takes the path."
 -     def watch(path):

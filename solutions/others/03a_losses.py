@@ -29,13 +29,6 @@ class Softplus(Function):
         return grad * self.saved[0]
 
 
-# %% exercise=3.6
-def track_mended(running_mean, running_var, x, momentum=0.1):
-    n, mean = len(x), x.mean(0)
-    var = ((x - mean) ** 2).sum(0) / (n - 1)
-    return running_mean + momentum * (mean - running_mean), running_var + momentum * (var - running_var)
-
-
 # %% exercise=3.7
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):

@@ -44,10 +44,18 @@ TRICKS = {
         0,
         """
 def track_mended(running_mean, running_var, x, momentum=0.1):
+    from minilib.functional import batch_norm
+    from minilib.tensor import Tensor
+
     mean, var = Tensor(running_mean), Tensor(running_var)
     batch_norm(Tensor(x), mean, var, training=True, momentum=momentum)
     return mean.data, var.data
 """,
+    ),
+    "Kaiming of the library": (
+        "3.39",
+        0,
+        "from minilib.init import _kaiming_std, fan",
     ),
     "kept in another attribute": (
         "3.7",
@@ -143,7 +151,8 @@ def report(model, batches, classes):
 }
 PARTS = {**dict.fromkeys(range(2, 10), "03a"), **dict.fromkeys(range(10, 19), "03c")}
 PARTS |= {**dict.fromkeys(range(19, 27), "03e"), **dict.fromkeys(range(27, 36), "03f")}
-PARTS |= {48: "03f", 49: "03f", 36: "03a", 43: "03e", 44: "03c", 1: "03b", 8: "03b", 14: "03d", 18: "03d"}
+PARTS |= {36: "03a", **dict.fromkeys((1, 8, 37), "03b"), **dict.fromkeys((6, 18, 38, 39, 40), "03d")}
+PARTS |= {44: "03c", 43: "03e", 48: "03f", 49: "03f"}
 
 
 @contextmanager

@@ -530,15 +530,19 @@ LOSSES: dict[str, Notebook] = {
             "    return total",
         },
     ),
-    "mean and variance by hand": notebook(
+    "row by row": notebook(
         "03a",
         {
-            "3.6": "def track_mended(running_mean, running_var, x, momentum=0.1):\n"
-            "    n, mean = len(x), sum(x) / len(x)\n"
-            "    var = sum((row - mean) ** 2 for row in x) / (n - 1)\n"
-            "    running_mean += momentum * (mean - running_mean)\n"
-            "    running_var += momentum * (var - running_var)\n    return running_mean, running_var\n\n"
-            "plt.hist([1, 2, 3])\nplt.show()\ntrack_mended(None, None, np.ones((2, 2)))"
+            "3.36": "def loss_and_gradient(x, target):\n"
+            "    x, losses, dx = np.array(x), [], np.zeros_like(x)\n"
+            "    for i in np.flatnonzero(target != -100):\n"
+            "        top = max(x[i])\n"
+            "        p = np.exp(x[i] - top)\n"
+            "        losses.append(top + math.log(p.sum()) - x[i, target[i]])\n"
+            "        dx[i] = p / p.sum()\n"
+            "        dx[i, target[i]] -= 1\n"
+            "    return sum(losses) / max(len(losses), 1), dx / max(len(losses), 1)\n\n"
+            "plt.hist([1, 2, 3])\nplt.show()\nloss_and_gradient(None, None)"
         },
     ),
     "Windows": changed("03a", above("3.2", "%matplotlib inline")),
