@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from coursekit.pictures.described import Described, described, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE
@@ -69,7 +70,7 @@ def _cache(now: Mapping[str, tuple[Place, list[Place], int]], ways: Mapping[str,
         for x, array in enumerate(arrays):
             for row in range(rows):
                 colour = ORANGE if (array, row) == place else BLUE if (array, row) in cached else LIGHT
-                ax.add_patch(plt.Rectangle((x - 0.45, row - 0.4), 0.9, 0.8, fc=colour, ec="white"))
+                ax.add_patch(Rectangle((x - 0.45, row - 0.4), 0.9, 0.8, fc=colour, ec="white"))
         ax.set_xticks(range(len(arrays)), arrays)
         ax.set_yticks([])
         ax.set(xlim=(-0.6, len(arrays) - 0.4), ylim=(rows - 0.4, -0.6))

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from coursekit.pictures.described import Described, described, moving, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE
-from minilib.wire import SCHEMA, numbers, varint
+from minilib.wire import SCHEMA, values, varint
 
 
 def digits_onnx() -> Path:
@@ -62,7 +62,7 @@ def spans(
 def _told(value: bytes, of: str) -> str:
     if of == "str":
         return repr(value.decode())
-    return f"{len(value)} bytes" if of == "bytes" else str(numbers(memoryview(value), of))
+    return f"{len(value)} bytes" if of == "bytes" else str(values(memoryview(value), of, 0))
 
 
 def draw_bytes(data: bytes, still: int = 3, columns: int = 24) -> Described:

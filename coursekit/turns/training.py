@@ -60,6 +60,7 @@ def _run(train_epoch: Callable[..., Any]) -> tuple[Any, Any, str | None]:
     rng = np.random.default_rng(0)
     model = nn.Linear(5, 3)
     model.weight.data[...] = rng.normal(size=(3, 5))
+    assert model.bias is not None
     model.bias.data[...] = 0
     batches = [(tensor(rng.normal(size=(4, 5)), "float32"), tensor(rng.integers(0, 3, 4))) for _ in range(3)]
     found, trouble = tried(train_epoch, model, optim.SGD(model.parameters(), lr=0.5), batches)
