@@ -150,5 +150,5 @@ from coursekit.pictures.transformer import (
     draw_traps,
     glances,
 )
-from coursekit.pictures.windows import draw_learned, draw_window
 from coursekit.pictures.valleys import draw_rates
+from coursekit.pictures.windows import draw_learned, draw_window
