@@ -190,9 +190,7 @@ def _walk(backward: Callable[..., Any]) -> str | None:
         return f"not yet: one flat list, please, and yours holds lists: {found}. `+` joins two lists"
     if list(found) != [11.0, 21.0, 41.0, 42.0]:
         mixed = sorted(found) == [11.0, 21.0, 41.0, 42.0]
-        wanted = (
-            "in order, those of the first operation first" if mixed else "all of the others, nothing else"
-        )
+        wanted = "in order, those of the first operation first" if mixed else "all the others, nothing else"
         return f"not yet: {wanted}"
     return None
 

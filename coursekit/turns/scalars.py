@@ -108,7 +108,9 @@ def _order(names: dict[str, Any]) -> str | None:
         return f"not yet: a.grad is right, but b.grad and c.grad are {b.grad:g} and {c.grad:g}, not 16 and 4"
     again = _called_twice(names["Value"])
     if again == 80.0:
-        return "not yet: 80, but called twice it gives 80 again. Leaves keep what they have: clear operations only"
+        return (
+            "not yet: 80, but called twice it gives 80 again. Clear the operations only: leaves keep theirs"
+        )
     asked = _reads(names["Value"])
     if asked > 200:
         return (
