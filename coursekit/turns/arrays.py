@@ -21,7 +21,7 @@ def judge_note(mine: Any, memory: Any, right: Any) -> None:
         print("not yet: two tuples, (shape, strides), each with a number for each axis")
         return
     if shape != right.shape or len(strides) != len(shape):
-        print(f"not yet: the table has the shape {right.shape}, and a stride for each axis")
+        print(f"not yet: the shape should be {right.shape}, with a stride for each axis")
         return
     size = memory.itemsize
     if any(stride % size for stride in strides) or max(map(abs, strides), default=0) < size:
@@ -65,7 +65,8 @@ def _sum_to(sum_to: Callable[..., Any]) -> str | None:
                 return f"not yet: {what}: shares add up, and you took their mean"
             return f"not yet: {what}: it should collect {want.tolist()}, and yours has {found.tolist()}"
     square = np.arange(9.0).reshape(3, 3)
-    if not np.allclose(sum_to(square, (3,)), square.sum(axis=0)):
+    found, trouble = tried(sum_to, square, (3,))
+    if trouble or np.shape(found) != (3,) or not np.allclose(found, square.sum(axis=0)):
         return "not yet: a row of 3 in a square table: which axis is new? Shapes are compared from the right"
     return None
 
@@ -129,7 +130,7 @@ def _matmul(MatMul: Callable[[], Any]) -> str | None:
         found, trouble = tried(f.backward, grad.copy())
         if trouble:
             return trouble
-        if not isinstance(found, tuple) or len(found) != 2:
+        if not isinstance(found, tuple | list) or len(found) != 2:
             return "not yet: two inputs, so two gradients: return that of x, and that of y"
         want = np.einsum("il,jl->ij", grad, y), np.einsum("ij,il->jl", x, grad)
         for name, mine, right in zip("xy", found, want):
@@ -183,9 +184,14 @@ def _walk(backward: Callable[..., Any]) -> str | None:
         return f"not yet: of four operations you called, in this order, {called}; the last one comes first"
     if heard != [(4, 7.0), (3, 40.0), (2, 30.0), (1, 20.0)]:
         return "not yet: each operation is given the first gradient that the one after it returned"
+    if not isinstance(found, tuple | list):
+        return "not yet: return a list of the others, and not the last gradient"
+    if not all(isinstance(one, float) for one in found):
+        return f"not yet: one flat list, please, and yours holds lists: {found}. `+` joins two lists"
     if list(found) != [11.0, 21.0, 41.0, 42.0]:
-        mixed = sorted(map(float, found)) == [11.0, 21.0, 41.0, 42.0]
-        return f"not yet: {'in order, those of the first operation first' if mixed else 'collect the others'}"
+        mixed = sorted(found) == [11.0, 21.0, 41.0, 42.0]
+        wanted = "in order, those of the first operation first" if mixed else "all the others, nothing else"
+        return f"not yet: {wanted}"
     return None
 
 
@@ -216,7 +222,9 @@ def _add(Add: Callable[[], Any]) -> str | None:
         found, trouble = tried(f.backward, grad)
         if trouble:
             return trouble
-        for shape, mine in zip((one, two), found or ()):
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            return "not yet: two inputs, so two gradients: return that of x, and that of y"
+        for shape, mine in zip((one, two), found):
             if np.shape(mine) != shape:
                 return f"not yet: {one} + {two}: the gradient for {shape} has the shape {np.shape(mine)}"
             if not np.allclose(mine, _collected(grad, shape)):

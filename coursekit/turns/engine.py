@@ -53,6 +53,8 @@ def _engine(walk: Any) -> str | None:
         for _ in range(3000):
             deep = -deep
         in_the_end = walk(deep.function, seed)
+    except KeyError:
+        return "not yet: a KeyError. Was an operation pushed each time it was told something? Once is enough"
     except Exception as error:
         return f"not yet: a**2 is right, and then it stops with {type(error).__name__}: {error}"
     if asked.spoken > 1:

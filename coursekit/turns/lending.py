@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,14 @@ def tried(f: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
         found = f(*arguments)
     except Exception as error:
         return None, f"not yet: it stops with {type(error).__name__}: {error}"
-    return found, "not written yet" if found is None else None
+    return found, nothing_from(f) if found is None else None
+
+
+def nothing_from(f: Any) -> str:
+    """What to say of an `f` that gave nothing back: it is empty still, or its `return` is missing."""
+    code = getattr(f, "__code__", None) or getattr(getattr(f, "__func__", None), "__code__", None)
+    works = code and any(step.opname.startswith(("BINARY", "CALL")) for step in dis.get_instructions(code))
+    return "not yet: it works, and nothing comes back. Is `return` missing?" if works else "not written yet"
 
 
 def told(wrong: str | None, right: str) -> bool:

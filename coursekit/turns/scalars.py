@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from coursekit.turns.lending import lend, told
+from coursekit.turns.lending import lend, nothing_from, told
 
 
 def judge_slope(slope: Any) -> None:
     """Say what is wrong with chapter 00's `slope`, which is asked for two lines."""
-    for line, expected in (((0, 0, 2, 6), 3.0), ((1, 5, 3, 1), -2.0)):
+    for line, expected in (((0, 0, 2, 6), 3.0), ((1, 5, 3, 1), -2.0), ((0, 0, 2, 1), 0.5)):
         try:
             got = slope(*line)
         except Exception as error:
@@ -26,6 +26,8 @@ def judge_slope(slope: Any) -> None:
 def _of_a_slope(got: Any, expected: float) -> str:
     if got is None:
         return "Something is worked out and thrown away: `return` hands it over"
+    if isinstance(got, (int, float)) and got == int(expected):
+        return "`//` drops what is behind the point: divide with `/`"
     if got == 1 / expected:
         return "It is upside down: you divide the run by the rise"
     if got == -expected:
@@ -46,13 +48,17 @@ def _plus(a: Any, b: Any) -> str | None:
     except Exception as error:
         return f"not yet: a + b stops with {type(error).__name__}: {error}"
     if c is None or c is ...:
-        return "not written yet"
+        return nothing_from(type(a).__add__)
+    if isinstance(c, (int, float)):
+        return f"not yet: 2 + (-3) should be a Value of -1; yours is a plain number, {c:g}, without a memory"
     if getattr(c, "data", None) != -1.0:
         return f"not yet: 2 + (-3) should be a Value of -1; yours is {getattr(c, 'data', c)}"
     if a.data != 2.0:
         return "not yet: you changed a itself, and others may still need its old number. Make a new Value"
     if len(c.inputs) != 2:
         return f"not yet: a sum has two inputs, and yours remembers {len(c.inputs)}: (self, other)"
+    if not isinstance(c.derivatives, (tuple, list)) or len(c.derivatives) != 2:
+        return f"not yet: one derivative for each input, two in a tuple, please; yours are {c.derivatives}"
     if tuple(c.derivatives) != (1.0, 1.0):
         if tuple(c.derivatives) == (b.data, a.data):
             return "not yet: these are the derivatives of a product. A summand grows by 1: and the sum?"
@@ -84,18 +90,27 @@ def _order(names: dict[str, Any]) -> str | None:
     except Exception as error:
         return f"not yet: it stops with {type(error).__name__}: {error}"
     if not (a.grad or b.grad or c.grad):
-        started = "d.grad is 1, but nobody has passed it on" if d.grad else "not written yet"
-        return started if d.grad != 1.0 else f"not yet: {started}"
+        if d.grad == 1.0:
+            return "not yet: d.grad is 1, but nobody has passed it on"
+        empty = nothing_from(type(d).backward) == "not written yet"
+        return "not written yet" if empty else f"not yet: d.grad should begin with 1, and yours is {d.grad:g}"
     mistakes = {
         112.0: "112: b spoke twice, and the second time it repeated what it had said already",
         48.0: "48: b spoke before c had told it anything, so a heard only a part",
         16.0: "16: right order, but each value overwrites what its inputs were told before. Which sign adds?",
+        0.0: "d told b and c, and a heard nothing. Read the list from its end, and let each one on it speak",
+        144.0: "144: b stands on the list more than once, and spoke each time",
         64.0: "64: something was overwritten or lost. Compare with += in `speak`",
     }
     if a.grad != 80.0:
         return f"not yet. {mistakes.get(a.grad, f'a.grad is {a.grad:g}, and should be 80')}"
     if (b.grad, c.grad) != (16.0, 4.0):
         return f"not yet: a.grad is right, but b.grad and c.grad are {b.grad:g} and {c.grad:g}, not 16 and 4"
+    again = _called_twice(names["Value"])
+    if again == 80.0:
+        return (
+            "not yet: 80, but called twice it gives 80 again. Clear the operations only: leaves keep theirs"
+        )
     asked = _reads(names["Value"])
     if asked > 200:
         return (
@@ -123,18 +138,19 @@ def _reads(Value: Any) -> int:
     return asked
 
 
+def _called_twice(Value: Any) -> float:
+    a, *_, d = _short_and_long(Value)
+    d.backward()
+    d.backward()
+    return float(a.grad)
+
+
 def _twice(names: dict[str, Any]) -> str:
-    a, *_, d = _short_and_long(names["Value"])
-    d.backward()
-    d.backward()
-    if a.grad == 160.0:
+    again = _called_twice(names["Value"])
+    if again == 160.0:
         found = "called twice it gives 160, twice 80: leaves add up, operations start afresh"
-    elif a.grad == 80.0:
-        found = (
-            "called twice it gives 80 again: you clear the leaves too, which others may still want to add to"
-        )
     else:
-        found = f"called twice it gives {a.grad:g}: operations hold what the first call left in them"
+        found = f"called twice it gives {again:g}: operations hold what the first call left in them"
     x = y = names["Value"](1.0)
     for _ in range(3000):
         y = y + x

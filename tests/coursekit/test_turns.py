@@ -21,6 +21,7 @@ from minilib.reference import Value
         (lambda x0, y0, x1, y1: None, "`return` hands it over"),
         (lambda x0, y0, x1, y1: y1 - y0, "the slope is 3, and yours is 6. Which difference is the rise"),
         (lambda x0, y0, x1, y1: abs(y1 - y0) / (x1 - x0), "the slope is -2, and yours is 2.0"),
+        (lambda x0, y0, x1, y1: (y1 - y0) // (x1 - x0), "`//` drops"),
         (lambda x0, y0, x1, y1: 1 / 0, "stops with ZeroDivisionError"),
     ],
 )
@@ -40,6 +41,10 @@ def plus(derivatives: Any) -> Any:
         (plus(lambda a, b: (b.data, a.data)), "the derivatives of a product"),
         (plus(lambda a, b: (2.0, 1.0)), "are not (2.0, 1.0)"),
         (lambda a, b: None, "not written yet"),
+        (lambda a, b: print(a.data + b.data), "`return` missing?"),
+        (lambda a, b: a.data + b.data, "yours is a plain number"),
+        (lambda a, b: Value(a.data + b.data, "+", (a, b), 1.0), "one derivative for each input"),
+        (lambda a, b: Value(a.data + b.data, "+", (a, b)), "one derivative for each input"),
         (lambda a, b: Value(a.data - b.data), "yours is 5.0"),
         (lambda a, b: Value(a.data + b.data, "+", (a,), (1.0,)), "yours remembers 1"),
         (lambda a, b: a.dat + b.data, "stops with AttributeError"),
@@ -126,17 +131,30 @@ def nothing(self: Any) -> None:
     self.grad = 1.0
 
 
+def only_itself(self: Any) -> None:
+    self.grad = 1.0
+    speak(self)
+
+
+def cleared_too_late(self: Any) -> None:
+    self.grad = 1.0
+    for value in in_order(self):
+        value.grad = 0.0
+
+
 @pytest.mark.parametrize(
     ("backward", "said"),
     [
         (right, "called twice it gives 160, twice 80"),
-        (all_afresh, "called twice it gives 80 again"),
+        (all_afresh, "not yet: 80, but called twice it gives 80 again"),
         (never_afresh, "called twice it gives 272"),
         (each_path, "walks each path by itself"),
         (as_met, "112: b spoke twice"),
         (once_as_met, "48: b spoke before c"),
         (overwrites, "16: right order, but each value overwrites"),
         (nothing, "nobody has passed it on"),
+        (only_itself, "its end"),
+        (cleared_too_late, "d.grad should begin with 1"),
         (lambda self: None, "not written yet"),
         (lambda self: self.gard, "stops with AttributeError"),
     ],
@@ -156,7 +174,7 @@ def test_a_backward(
     ("old", "new", "said"),
     [
         ("walk", "walk", "right: newest first, added, summed, let go"),
-        ("return grads", "pass", "not written yet"),
+        ("return grads", "pass", "`return` missing?"),
         ("return grads", "return list(grads)", "return a dictionary"),
         ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
         ("grads[node] + dx", "dx", "Shares add up"),

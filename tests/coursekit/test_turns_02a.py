@@ -187,17 +187,26 @@ def first_gradient(steps: Any, grad: Any) -> Any:
     return [grad]
 
 
+def as_lists(steps: Any, grad: Any) -> Any:
+    return [list(one) for one in [walk(steps, grad)]]
+
+
+def no_list(steps: Any, grad: Any) -> Any:
+    walk(steps, grad)
+    return grad
+
+
 def test_a_walk_is_right_in_any_form_and_each_mistake_is_named(capsys: Any) -> None:
     names: dict[str, Any] = {"backward": walk}
     turns.judge_walk(names)
     assert capsys.readouterr().out.startswith("right") and names["backward"] is walk
     found = set()
-    for wrong in (nothing, forwards, same_for_all, last_first, first_gradient):
+    for wrong in (nothing, forwards, same_for_all, last_first, first_gradient, as_lists, no_list):
         names = {"backward": wrong}
         found.add(said(turns.judge_walk, names, capsys))
         turns.judge_walk(names)
         assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 5
+    assert len(found) == 7
 
 
 class HastyAdd:
@@ -217,6 +226,16 @@ class MeanAdd(HastyAdd):
         return tuple(mean_in_one_go(grad, shape) for shape in self.shapes)
 
 
+class OneAdd(MeanAdd):
+    def backward(self, grad: Any) -> Any:
+        return sum_in_one_go(grad, self.shapes[1])
+
+
+class TooFewAdd(MeanAdd):
+    def backward(self, grad: Any) -> Any:
+        return (sum_in_one_go(grad, self.shapes[0]),)
+
+
 class SumAdd(MeanAdd):
     def backward(self, grad: Any) -> Any:
         return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
@@ -224,12 +243,12 @@ class SumAdd(MeanAdd):
 
 def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
     found = set()
-    for wrong in (HastyAdd, MeanAdd):
+    for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd):
         names: dict[str, Any] = {"Add": wrong, "sum_to": sum_in_one_go}
         found.add(said(turns.judge_add, names, capsys))
         turns.judge_add(names)
         assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 2
+    assert len(found) == 3
     names = {"Add": SumAdd}
     turns.judge_add(names)
     assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd

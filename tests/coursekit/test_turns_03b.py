@@ -40,7 +40,7 @@ def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str])
     ("old", "new", "said"),
     [
         ("", "", "right: each pixel"),
-        ("    return image", "    return None", "not written yet"),
+        ("    return image", "    return None", "`return` missing?"),
         ("window[i, j] * grad", "window[h - 1 - i, w - 1 - j] * grad", "turn the window round"),
         ("window[i, j] * grad", "grad", "times the weight that met the pixel"),
         ("return image", "return image[1:-1, 1:-1]", "has the shape (4, 5)"),

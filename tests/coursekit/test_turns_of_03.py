@@ -24,7 +24,7 @@ def renamed(source: str, name: str, old: str, new: str) -> dict[str, Any]:
     ("old", "new", "said"),
     [
         ("roll", "roll", "right: the velocity"),
-        ("return", "pass #", "not written yet"),
+        ("return", "pass #", "`return` missing?"),
         ("x - lr * velocity, velocity", "x - lr * velocity", "return two things"),
         ("velocity = momentum * velocity + grad", "velocity *= momentum; velocity += grad", "has changed"),
         ("+ grad", "+ (1 - momentum) * grad", "joins the velocity whole"),
@@ -43,7 +43,7 @@ def test_a_roll(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str
     ("old", "new", "said"),
     [
         ("adam", "adam", "right: both means"),
-        ("return", "pass #", "not written yet"),
+        ("return", "pass #", "`return` missing?"),
         ("(1 - b1) * grad,", "grad,", "takes 0.1 of the gradient"),
         ("grad**2", "grad", "The other one is of squares"),
         ("(1 - b2) * grad**2", "grad**2", "The square keeps 0.999"),
@@ -63,7 +63,7 @@ def test_a_step_of_adam(old: str, new: str, said: str, capsys: pytest.CaptureFix
     ("old", "new", "said"),
     [
         ("pairs", "pairs", "right: at any depth"),
-        ("return", "pass #", "not written yet"),
+        ("return", "pass #", "`return` missing?"),
         ("return pairs", "return dict(pairs)", "a list of pairs"),
         ("(prefix + name, parameter)", "(name + prefix + '!', parameter)", "these are the paths"),
         ("for name, child in module._own_modules().items()", "for name, child in ()", "is not found"),
