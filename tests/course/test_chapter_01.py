@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
 import pytest
 from graded import COURSE, Exercises, ExerciseTests
 
@@ -9,6 +14,7 @@ from coursekit.grading.assemble import assemble
 from coursekit.grading.control import Conditions, measured
 from coursekit.grading.sandbox import Box
 from coursekit.grading.submissions import Submission
+from minilib.scalar import Value
 
 TANH_THAT_OVERFLOWS = """
 @add_to(Value)
@@ -101,3 +107,12 @@ def test_a_message_may_have_any_words_and_names_its_number():
 
 class TestExercises(ExerciseTests):
     exercises = Exercises("01_scalar")
+
+
+def test_the_planted_bug_of_1_7_fails_the_check_that_its_reader_sees():
+    cells = json.loads((Path(__file__).parents[2] / "exercises/01_exercises.ipynb").read_text())["cells"]
+    texts = ["".join(cell["source"]) for cell in cells]
+    names: dict[str, Any] = {"Counter": Counter, "Value": Value, "check": lambda number: None}
+    exec(next(text for text in texts if text.startswith("# exercise: 1.7")), names)
+    with pytest.raises(AssertionError, match="a\\*\\*7"):
+        exec(next(text for text in texts if text.startswith('check("1.7")')), names)
