@@ -71,14 +71,13 @@ def fill(dims: Any, value: Any, dtype: Any = None) -> Node:
     return XP.full(dims, number.item(), number.dtype)
 
 
-def _filled(number: int) -> tuple[Callable[..., Node], Callable[..., Node]]:
-    return (
-        named(lambda shape, dtype=float32: XP.full(shape, number, _dtype(dtype))),
-        named(lambda tensor: XP.full_like(convert_to_tensor(tensor), number)),
-    )
+def _filled(number: int, name: str) -> tuple[Callable[..., Node], Callable[..., Node]]:
+    full = named(lambda shape, dtype=float32: XP.full(shape, number, _dtype(dtype)))
+    like = named(lambda tensor: XP.full_like(convert_to_tensor(tensor), number))
+    return partial(full, name=name), like
 
 
-(zeros, zeros_like), (ones, ones_like) = _filled(0), _filled(1)
+(zeros, zeros_like), (ones, ones_like) = _filled(0, "zeros"), _filled(1, "ones")
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, name: str = "Const") -> Node:

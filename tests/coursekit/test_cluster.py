@@ -178,6 +178,7 @@ def test_a_worker_that_hangs_is_left_alone_until_it_is_back(field: Field, monkey
     assert grading.end() == once(made)
 
 
+@pytest.mark.nightly  # it waits for time limits of Dask, which a busy machine stretches
 def test_a_restarted_scheduler_loses_nothing(field: Field) -> None:
     made = notebooks(60, door := field.folder / "door", sleep=0.05)
     field.worker("one")
