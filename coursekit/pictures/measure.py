@@ -29,7 +29,7 @@ def apart(program: str) -> float:
 
     Two libraries with threads of their own slow each other down in one.
     """
-    return float(subprocess.check_output([sys.executable, "-c", program], text=True).split()[-1])
+    return float(subprocess.check_output([sys.executable, "-c", program], encoding="utf-8").split()[-1])
 
 
 def peak_bytes(action: Callable[[], object]) -> int:
