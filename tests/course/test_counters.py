@@ -19,9 +19,9 @@ GROWS = {"append", "extend", "add", "update", "insert", "setdefault", "clear", "
 ALLOWED: dict[str, set[str]] = {
     "2.11": {"saved"},
     "2.15": {"data"},
-    "3.12": {"own", "parts"},
     "3.13": {"state"},
     "3.18": {"noted"},
+    "3.44": {"parts", "state"},
     "9.18": {"data"},
 }
 
