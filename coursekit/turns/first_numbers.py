@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_first_weights(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `first_weights` makes; one that is not right is replaced."""
     right = "right: wide layers and narrow ones keep the size of what goes through them"
-    if not told(_wrong(names["first_weights"]), right):
-        names["first_weights"] = _lent
-        tell_lent("course's own")
+    judged(_wrong(names["first_weights"]), right, names, "first_weights", _lent)
 
 
 def _lent(outputs: int, inputs: int, rng: Any) -> Any:

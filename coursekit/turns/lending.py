@@ -31,6 +31,13 @@ def told(wrong: str | None, right: str) -> bool:
     return wrong is None
 
 
+def judged(wrong: str | None, right: str, names: dict[str, Any], name: str, lent: Callable[..., Any]) -> None:
+    """Say `right`; or `wrong`, and put the course's own in the place of the notebook's `name`."""
+    if not told(wrong, right):
+        names[name] = lent
+        tell_lent("course's own")
+
+
 def lend(members: list[str], name: str, names: dict[str, Any]) -> None:
     """Put the course's own into the notebook, or into its class."""
     for part in parts(["reference"], only=members, known=names):

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_both_ways(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `both_ways` makes; one that is not right is replaced."""
     right = "right: small scores and large ones, the mean loss and its gradient"
-    if not told(_both_ways(names["both_ways"]), right):
-        names["both_ways"] = _lent
-        tell_lent("course's own")
+    judged(_both_ways(names["both_ways"]), right, names, "both_ways", _lent)
 
 
 def _lent(x: Any, target: Any) -> Any:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_found(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `found` makes; one that is not right is replaced."""
-    if not told(
-        _found(names["found"], names["Module"], names["Parameter"]), "right: at any depth, by its path"
-    ):
-        names["found"] = _lent
-        tell_lent("course's own")
+    wrong = _found(names["found"], names["Module"], names["Parameter"])
+    judged(wrong, "right: at any depth, by its path", names, "found", _lent)
 
 
 def _lent(module: Any, prefix: str = "") -> Any:

@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_roll(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `roll` makes; one that is not right is replaced."""
-    if not told(_roll(names["roll"]), "right: the velocity fades and grows, and moves x"):
-        names["roll"] = _lent_roll
-        tell_lent("course's own")
+    right = "right: the velocity fades and grows, and moves x"
+    judged(_roll(names["roll"]), right, names, "roll", _lent_roll)
 
 
 def judge_adam_step(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `adam_step` makes; one that is not right is replaced."""
-    if not told(_adam(names["adam_step"]), "right: both means, both corrections, and the share of signal"):
-        names["adam_step"] = _lent_adam
-        tell_lent("course's own")
+    right = "right: both means, both corrections, and the share of signal"
+    judged(_adam(names["adam_step"]), right, names, "adam_step", _lent_adam)
 
 
 def _lent_roll(x: Any, velocity: Any, grad: Any, lr: float, momentum: float) -> Any:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_epoch(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `train_epoch` makes; one that is not right is replaced."""
-    if not told(_epoch(names["train_epoch"]), "right: forgotten, found and stepped, for each batch"):
-        names["train_epoch"] = _lent
-        tell_lent("course's own")
+    right = "right: forgotten, found and stepped, for each batch"
+    judged(_epoch(names["train_epoch"]), right, names, "train_epoch", _lent)
 
 
 def _lent(model: Any, optimizer: Any, batches: Any) -> list[float]:

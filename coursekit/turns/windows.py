@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from coursekit.turns.lending import tell_lent, told, tried
+from coursekit.turns.lending import judged, tried
 
 
 def judge_look(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `look` makes; one that is not right is replaced."""
-    if not told(_wrong_look(names["look"]), "right: images and windows of any size, each sum at its place"):
-        names["look"] = _look
-        tell_lent("course's own")
+    right = "right: images and windows of any size, each sum at its place"
+    judged(_wrong_look(names["look"]), right, names, "look", _look)
 
 
 def judge_give_back(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `give_back` makes; one that is not right is replaced."""
-    if not told(_wrong_back(names["give_back"]), "right: each pixel gets what all of its windows owe it"):
-        names["give_back"] = _give_back
-        tell_lent("course's own")
+    right = "right: each pixel gets what all of its windows owe it"
+    judged(_wrong_back(names["give_back"]), right, names, "give_back", _give_back)
 
 
 def _look(image: Any, window: Any) -> Any:
