@@ -57,6 +57,14 @@ def test_each_chapter_leads_to_its_exercises_and_to_the_next(work: Path) -> None
     assert linked(CHAPTERS[-1], "next") == [f"../exercises/{EXERCISES[-1].name}"]
 
 
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_lesson_leads_on_once(path: Path) -> None:
+    assert (
+        sum("**Now yours**" in cell.source or "**Next chapter**" in cell.source for cell in read(path).cells)
+        == 1
+    )
+
+
 def test_exercises_lead_back_above_and_on_below() -> None:
     for path in EXERCISES:
         cells = read(path).cells
