@@ -26,7 +26,7 @@ from coursekit.grading.results import Measure
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
-REFERENCE, AGAIN, EMPTY, NOTED = "reference", "reference-again", "empty", "reference-noted"
+REFERENCE, AGAIN, EMPTY = "reference", "reference-again", "empty"
 WORTH_A_WORKER = 6  # notebooks
 AT_A_TIME = 400  # notebooks
 SLOWER = 3  # how many times the reference's time a notebook may take, and a minute
@@ -108,14 +108,15 @@ def control(
     made = bundles(misconceptions_of(chapter) if mistakes is None else mistakes)
     reference = assemble(chapter, chapter.reference())
     runs = (ran or conditions.run)(
-        {REFERENCE: reference, AGAIN: reference, EMPTY: assemble(chapter, {}), NOTED: noted(reference)}
+        {REFERENCE: reference, AGAIN: noted(reference), EMPTY: assemble(chapter, {})}
         | {f"mistakes-{number}": mistaken(chapter, bundle) for number, bundle in enumerate(made, 1)}
     )
+    again, inputs = apart(runs[AGAIN])
     measure = measured(chapter, runs[REFERENCE], own=conditions.public)
-    _check_repeats(measure, runs[AGAIN])
+    _check_repeats(measure, again)
     _check_empty(measure, runs[EMPTY])
     shown = known(made, [runs[f"mistakes-{number}"] for number in range(1, len(made) + 1)])
-    return runs[REFERENCE], replace(measure, known=shown, inputs=inputs_of(runs[NOTED]))
+    return runs[REFERENCE], replace(measure, known=shown, inputs=inputs)
 
 
 NOTING = "from coursekit.box.probe import noting as _noting, shown_of as _shown_of\nrng = _noting(rng)\n"
@@ -130,14 +131,17 @@ def noted(reference: NotebookNode) -> NotebookNode:
     return made
 
 
-def inputs_of(run: NotebookRun) -> dict[str, Inputs]:
-    """What the hidden tests of a `noted` reference drew, by grade_id."""
+def apart(run: NotebookRun) -> tuple[NotebookRun, dict[str, Inputs]]:
+    """Of a `noted` reference: the run as if nothing had been noted, and what each test drew, by grade_id."""
+    cells: list[CellRun] = []
     found: dict[str, Inputs] = {}
     for cell in run.cells:
         if cell.probes and cell.probes[-1].name == DRAWN:
             pairs = plain(cell.probes[-1].value)
             found[cell.grade_id] = [(str(name), np.asarray(array, np.float64)) for name, array in pairs]
-    return found
+            cell = replace(cell, probes=cell.probes[:-1])
+        cells.append(cell)
+    return replace(run, cells=tuple(cells)), found
 
 
 def budget_of(chapter: Chapter, reference: NotebookRun, timeout: float | None) -> float:

@@ -31,7 +31,7 @@ from coursekit.grading import progress
 from coursekit.grading.assemble import Chapter, Exercise, adopted, assemble, load_for_learners
 from coursekit.grading.beside import side_by_side
 from coursekit.grading.client import Kernel
-from coursekit.grading.control import inputs_of, measured, misconceptions_of, mistaken, noted
+from coursekit.grading.control import apart, measured, misconceptions_of, mistaken, noted
 from coursekit.grading.flow import Flow, info
 from coursekit.grading.graphs import picture
 from coursekit.grading.hints import Known, known
@@ -150,7 +150,7 @@ class Live:
         """What the tests of an exercise drew."""
         if exercise.number not in self.drawn:
             notebook = noted(assemble(self.chapter, self.chapter.reference()))
-            self.drawn[exercise.number] = inputs_of(self.run(exercise, notebook))
+            _, self.drawn[exercise.number] = apart(self.run(exercise, notebook))
         return self.drawn[exercise.number]
 
     def own(self, added: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.grading.assemble import Chapter, Exercise, assemble, load_chapter
-from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.control import REFERENCE, Conditions, control, misconceptions_of, mistaken
 from coursekit.grading.flow import info
 from coursekit.grading.hints import bundles
 from coursekit.grading.live import Live
@@ -54,23 +54,22 @@ def table(lesson: Path) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(Conditions):
-    """As `grade` runs notebooks, but wrong answers are run as `check` runs them: in kernels that stay.
+    """As `grade` runs the reference; the others run as `check` runs them, in kernels that stay.
 
     Starting one takes ten times as long as a test. That a kernel goes back to where it was is held by
     tests/coursekit: test_sandbox.py, test_attacks.py and test_live.py.
 
-    A wrong kernel in CUDA C, seconds on the simulator, runs once, as the known mistake and as a student's:
-    nothing but its text and the seed decides what it shows. `control` holds that for the reference, which
-    runs twice.
+    A wrong answer runs once, as the known mistake and as a student's: nothing but its text and the seed
+    decides what it shows. `control` holds that for the reference, which runs twice.
     """
 
     live: Live
-    shown: dict[tuple[str, ...], CellRun] = field(default_factory=dict)  # by wrong kernels
+    shown: dict[tuple[str, ...], CellRun] = field(default_factory=dict)  # by answers
 
     def run(self, made: Mapping[str, NotebookNode], *args: Any) -> dict[str, NotebookRun]:
-        wrong = {name: notebook for name, notebook in made.items() if name.startswith("mistakes-")}
-        runs = super().run({name: notebook for name, notebook in made.items() if name not in wrong}, *args)
-        return runs | {name: self.kept(name, notebook) for name, notebook in wrong.items()}
+        first = {name: notebook for name, notebook in made.items() if name == REFERENCE}
+        runs = super().run(first, *args) if first else {}
+        return runs | {name: self.kept(name, made[name]) for name in made if name not in first}
 
     def kept(self, name: str, notebook: NotebookNode) -> NotebookRun:
         for flow in self.live.flows.values():
@@ -81,13 +80,10 @@ class Kept(Conditions):
 
     def cell(self, notebook: NotebookNode, test: NotebookNode) -> CellRun:
         about = info(test)
-        flow = self.live.flows[about["room"]]
-        if about["room"] != "cuda":
-            return flow.run(test)
         same = [one for one in notebook.cells if info(one)["exercise"] == about["exercise"]]
         key = (about["grade_id"], *(one.source for one in same))
         if key not in self.shown:
-            self.shown[key] = flow.run(test)
+            self.shown[key] = self.live.flows[about["room"]].run(test)
         return self.shown[key]
 
 
