@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.grading.assemble import Chapter, Exercise, assemble, load_chapter
-from coursekit.grading.control import REFERENCE, Conditions, control, misconceptions_of, mistaken
+from coursekit.grading.control import Conditions, control, misconceptions_of, mistaken
 from coursekit.grading.flow import info
 from coursekit.grading.hints import bundles
 from coursekit.grading.live import Live
@@ -54,22 +54,20 @@ def table(lesson: Path) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(Conditions):
-    """As `grade` runs the reference; the others run as `check` runs them, in kernels that stay.
+    """Runs notebooks as `check` does, in kernels that stay: starting one takes ten times as long as a test.
 
-    Starting one takes ten times as long as a test. That a kernel goes back to where it was is held by
-    tests/coursekit: test_sandbox.py, test_attacks.py and test_live.py.
+    That a kernel goes back to where it was, and that `grade` finds the same, is held by tests/coursekit:
+    test_sandbox.py, test_attacks.py and test_live.py.
 
-    A wrong answer runs once, as the known mistake and as a student's: nothing but its text and the seed
+    An answer runs once, whether as a known mistake or as a student's: nothing but its text and the seed
     decides what it shows. `control` holds that for the reference, which runs twice.
     """
 
     live: Live
     shown: dict[tuple[str, ...], CellRun] = field(default_factory=dict)  # by answers
 
-    def run(self, made: Mapping[str, NotebookNode], *args: Any) -> dict[str, NotebookRun]:
-        first = {name: notebook for name, notebook in made.items() if name == REFERENCE}
-        runs = super().run(first, *args) if first else {}
-        return runs | {name: self.kept(name, made[name]) for name in made if name not in first}
+    def run(self, made: Mapping[str, NotebookNode], *_: Any) -> dict[str, NotebookRun]:
+        return {name: self.kept(name, notebook) for name, notebook in made.items()}
 
     def kept(self, name: str, notebook: NotebookNode) -> NotebookRun:
         for flow in self.live.flows.values():
