@@ -163,6 +163,7 @@ def test_a_worker_that_is_killed_costs_nobody_anything(field: Field) -> None:
     assert len(field.begun()) <= 61 + cluster.MOST  # what it had was begun again, and nothing else
 
 
+@pytest.mark.nightly
 def test_a_worker_that_hangs_is_left_alone_until_it_is_back(field: Field, monkeypatch: Any) -> None:
     monkeypatch.setattr(cluster, "SILENT", 8.0)
     made = notebooks(40, door := field.folder / "door", sleep=0.2)
@@ -257,6 +258,7 @@ def kept(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 
+@pytest.mark.nightly
 def test_a_grader_and_a_worker_are_killed_and_the_bytes_are_those_of_one_machine(tmp_path: Path) -> None:
     course, submitted = tmp_path / "course", tmp_path / "hand in"
     tiny.make_tiny_course(course)

@@ -139,15 +139,16 @@ def wrong(rng: np.random.Generator, like: Any) -> Any:
     return made[rng.integers(len(made))]()
 
 
-def test_of_10000_random_wrong_answers_none_is_told_a_reason() -> None:
+@pytest.mark.parametrize("answers", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_of_random_wrong_answers_none_is_told_a_reason(answers: int) -> None:
     rng, told = np.random.default_rng(5), []
-    for _ in range(10_000):
+    for _ in range(answers):
         shape = tuple(rng.integers(1, 5, rng.integers(0, 3)))
         want = rng.normal(size=shape) if rng.random() < 0.7 else rng.integers(0, 20, shape).astype(float)
         have, inputs = wrong(rng, want), [("x", rng.normal(size=shape)), ("n", np.array(rng.uniform(0, 2)))]
         told.append(said([("a", want)], [("a", have)], inputs))
     assert [words for words in told if words and not words.startswith(("Only", "Wrong only"))] == []
-    assert sum(map(bool, told)) < 200, "places are told seldom"
+    assert sum(map(bool, told)) < answers / 50, "places are told seldom"
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,8 @@ def test_a_fact_that_is_not_written_so_is_refused(load: Any, fact: str) -> None:
 
 
 @pytest.mark.slow
-def test_mutated_files_are_run_or_refused_in_bounded_time_and_memory(load: Any) -> None:
+@pytest.mark.parametrize("files", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_mutated_files_are_run_or_refused_in_bounded_time_and_memory(load: Any, files: int) -> None:
     nodes = [
         node("Conv", "x w", "a", pads=[1, 1]),
         node("Relu", "a", "b"),
@@ -299,8 +300,8 @@ def test_mutated_files_are_run_or_refused_in_bounded_time_and_memory(load: Any) 
     run(data)
     assert peak_of(lambda: mutate(500)) < 2**27
     refused, slowest = 0, 0.0
-    mutate(10_000)
-    assert refused > 5000 and slowest < 2
+    mutate(files)
+    assert refused > files / 2 and slowest < 2
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,9 @@ def training(folder):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["sort", "adder", "chargpt"])
+@pytest.mark.parametrize(
+    "name", ["adder", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("sort", "chargpt"))]
+)
 def test_an_interrupted_program_goes_on_as_if_it_had_not_been(name, file, tmp_path):
     options = [*options_of(name, file), "--steps", "240", "--every", "80", "--dropout", "0.1"]
     whole, halved = tmp_path / "whole", tmp_path / "halved"
