@@ -3,15 +3,18 @@
     python -m benchmarks.grading                  # 120 submissions of chapter 01
     python -m benchmarks.grading --chapter 04a    # a chapter whose answers are CUDA C
     python -m benchmarks.grading --worst          # seconds and memory that one student can cost
+    python -m benchmarks.grading --count 10000 --answers 2 --hostile 30 --cluster local:2
 
 Writes its part of benchmarks/results/grading.json.
 
-Each submission is drawn anew: right answers, known mistakes and exercises not done, in every mixture.
+Each submission is drawn anew: right answers, known mistakes and exercises not done, in every mixture. The
+memory is that of the grader itself, at its highest, once a second.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import subprocess
@@ -22,13 +25,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
 from nbformat import NotebookNode
 from timing import machine
 
 from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, find_notebook, load_chapter
+from coursekit.grading.assemble import Chapter, Exercise, find_notebook, load_chapter
 from coursekit.grading.control import misconceptions_of
 from coursekit.grading.misconceptions import Misconception
 
@@ -61,16 +65,26 @@ def probe(name, value, **more): show(name, [[]] * 50_000)""",
 }
 
 
-def draw(chapter: Chapter, mistakes: Sequence[Misconception], rng: random.Random) -> dict[str, str]:
+# What every so-many-th student of a large course writes into one cell.
+HOSTILE = ["while True: pass", "import os\nos._exit(0)", "x = [0]\nwhile True: x = x + x"]
+
+
+def draw(
+    chapter: Chapter, mistakes: Sequence[Misconception], rng: random.Random, most: int
+) -> dict[str, str]:
     """The answers of one student. How much is done, and how much of it is right, differs between students."""
     diligence, skill = rng.choice([0.0, 0.5, 0.8, 1.0]), rng.choice([0.3, 0.7, 1.0])
     answers = {}
-    for exercise in chapter.exercises:
+    for exercise in sorted(rng.sample(chapter.exercises, min(most, len(chapter.exercises))), key=by_number):
         wrong = [one.source for one in mistakes if one.exercise == exercise.number]
         if rng.random() < diligence:
             right = rng.random() < skill or not wrong
             answers[exercise.number] = exercise.reference if right else rng.choice(wrong)
     return answers
+
+
+def by_number(exercise: Exercise) -> tuple[int, ...]:
+    return tuple(map(int, exercise.number.split(".")))
 
 
 def submission(exercises: NotebookNode, chapter: Chapter, answers: dict[str, str]) -> NotebookNode:
@@ -113,8 +127,8 @@ def _print_cost(what: str, chapter: Chapter, place: Path, options: Sequence[str]
     print(f"one who {what}: {time.monotonic() - started:.0f} s, {peak / 1000:.0f} MB", flush=True)
 
 
-def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> float:
-    """Seconds that `coursekit grade` takes, start, control and all outputs included."""
+def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> tuple[float, float]:
+    """Seconds that `coursekit grade` takes, start, control and all outputs included, and its memory in MB."""
     command = [
         sys.executable,
         "-m",
@@ -127,11 +141,16 @@ def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> floa
         "--seed",
         "1",
     ]
-    started = time.monotonic()
-    done = subprocess.run([*command, *options], check=False)
-    if done.returncode:
-        raise CourseError(f"grading ended with exit code {done.returncode}; its message stands above")
-    return time.monotonic() - started
+    started, most = time.monotonic(), 0
+    with subprocess.Popen([*command, *options]) as grader:
+        watched = psutil.Process(grader.pid)
+        while grader.poll() is None:
+            with contextlib.suppress(psutil.Error):
+                most = max(most, watched.memory_info().rss)
+            time.sleep(min(1.0, 0.1 + (time.monotonic() - started) / 10))
+    if grader.returncode:
+        raise CourseError(f"grading ended with exit code {grader.returncode}; its message stands above")
+    return time.monotonic() - started, most / 1e6
 
 
 def main() -> int:
@@ -140,6 +159,11 @@ def main() -> int:
     )
     parser.add_argument("--chapter", default="01", help="its number (default: 01)")
     parser.add_argument("--count", type=int, default=120, help="submissions (default: 120)")
+    parser.add_argument("--answers", type=int, default=99, help="exercises that each hands in (default: all)")
+    parser.add_argument(
+        "--hostile", type=int, default=0, help="how many loop, die or fill the memory (default: 0)"
+    )
+    parser.add_argument("--cluster", metavar="ADDRESS", help="as for `coursekit grade`")
     parser.add_argument("--sandbox", choices=["required", "off"], default="required")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="write submissions and grades here, and keep them"
@@ -155,27 +179,41 @@ def main() -> int:
         if args.worst:
             worst(chapter, exercises, root, ["--sandbox", args.sandbox])
             return 0
+        hostile = set(rng.sample(range(args.count), args.hostile))
         for number in range(args.count):
-            made = submission(exercises, chapter, draw(chapter, mistakes, rng))
+            answers = draw(chapter, mistakes, rng, args.answers)
+            if number in hostile:
+                one = rng.choice(chapter.exercises).number
+                answers[one] = f"# exercise: {one}\n{HOSTILE[number % len(HOSTILE)]}"
+            made = submission(exercises, chapter, answers)
             notebooks.write(root / "submissions" / f"student-{number:03}" / chapter.path.name, made)
-        seconds = grade(chapter.number, root / "submissions", root / "grades", ["--sandbox", args.sandbox])
+        options = ["--sandbox", args.sandbox, *(["--cluster", args.cluster] if args.cluster else [])]
+        seconds, megabytes = grade(chapter.number, root / "submissions", root / "grades", options)
+        files = [path.stat().st_size for path in (root / "grades").rglob("*") if path.is_file()]
     per_minute = 60 * args.count / seconds
     print(f"{args.count} submissions in {seconds:.1f} s: {per_minute:.0f} a minute (goal: {GOAL} on 2 cores)")
+    print(f"the grader took {megabytes:.0f} MB of memory, its output {sum(files) / 1e6:.0f} MB of disk")
     found = {
         "submissions": args.count,
         "exercises": len(chapter.exercises),
         "sandbox": args.sandbox,
         "seconds": round(seconds, 1),
         "per_minute": round(per_minute, 1),
+        "memory_of_the_grader_MB": round(megabytes),
+        "disk_MB": round(sum(files) / 1e6, 1),
+        **({"answers_each": args.answers} if args.answers < len(chapter.exercises) else {}),
+        **({"hostile": args.hostile} if args.hostile else {}),
+        **({"cluster": args.cluster} if args.cluster else {}),
         "goal_per_minute_on_2_cores": GOAL,
         "machine": {
             **machine(),
             **{name: version(name) for name in ("numpy", "nbval", "pytest", "ipykernel")},
         },
-        "command": f"python -m benchmarks.grading --chapter {chapter.number}",
+        "command": " ".join(["python", "-m", "benchmarks.grading", *sys.argv[1:]]),
     }
+    name = " ".join([chapter.number, *([args.cluster] if args.cluster else [])])
     recorded = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    notebooks.write_text(RESULTS, json.dumps(recorded | {chapter.number: found}, indent=2) + "\n")
+    notebooks.write_text(RESULTS, json.dumps(recorded | {name: found}, indent=2) + "\n")
     return 0
 
 
