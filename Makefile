@@ -14,13 +14,16 @@ NN ?=
 EXPLAINED = || [ $$? -eq 2 ]
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-fast test-all test-nightly lint edit promote exercises badges build check progress grade doctor bench
+.PHONY: help lab install test test-fast test-all test-nightly lint edit promote exercises badges build check progress grade doctor bench
 
 help:           ## list these targets
 	@sed -n 's/^\([a-z-]*\): *## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 lab:            ## open the course in JupyterLab (DIR=chapters for contributors; LAB_FLAGS go to JupyterLab)
 	@$(COURSEKIT) lab $(if $(DIR),--dir "$(DIR)") $(LAB_FLAGS) $(EXPLAINED)
+
+install:        ## install what the course needs, and open nothing (ARGS: more extras, such as cluster)
+	@$(COURSEKIT) install $(ARGS)
 
 test:           ## run the tests, every chapter and every solution (ARGS go to pytest: make test ARGS="-k scalar")
 	@$(COURSEKIT) test $(ARGS)

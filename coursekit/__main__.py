@@ -28,6 +28,7 @@ COMMANDS = {
     "check": "grade your own saved exercises",
     "progress": "show how far you are in each chapter",
     "build": "build your own library from your answers",
+    "install": "install what the course needs, and open nothing",
     "doctor": "show what this machine has and what is missing",
     "edit": "edit a chapter as text; each save is run and promoted (installs what is missing)",
     "promote": "bring what chapters and solutions export to its place in minilib/",
@@ -39,7 +40,7 @@ COMMANDS = {
     "bench": "measure against peers, into benchmarks/",
 }
 _ROOMS = {
-    "install": ("lab", "doctor"),
+    "install": ("lab", "install", "doctor"),
     "make": ("edit", "promote", "exercises", "release", "stamp"),
     "mine": ("build",),
     "grading": ("check", "grade", "progress"),

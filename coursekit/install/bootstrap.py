@@ -27,14 +27,20 @@ from coursekit.files import read_record, write_record
 from coursekit.machine import OLDEST, dotted
 
 # What each command that may install asks for; all others need a `.venv` that is there already.
-EXTRAS = {"lab": ("course",), "test": ("course", "test"), "edit": ("course", "test"), "stamp": ("course",)}
+EXTRAS = {
+    "lab": ("course",),
+    "install": ("course",),
+    "test": ("course", "test"),
+    "edit": ("course", "test"),
+    "stamp": ("course",),
+}
 # What only some of the tests need, and the flag of `test` that runs them. They skip where it cannot be had,
 # so a failure to install it stops nothing.
 OPTIONAL_EXTRAS = {"parity": "--all", "gpu": "--gpu"}
 # Enough to know an extra by, in an environment that somebody else made.
 _MODULES = {"course": ("jupyterlab", "nbval", "pygraphviz"), "test": ("hypothesis", "mypy", "selenium")}
 # These can run, or at least show their help, in any Python.
-NEEDS_NOTHING = ("lab", "test", "edit", "stamp", "doctor", "bench")
+NEEDS_NOTHING = ("lab", "install", "test", "edit", "stamp", "doctor", "bench")
 BYTES_NEEDED = 1_200_000_000
 
 # Words in the output of venv and pip, and what they mean to a person.
@@ -79,7 +85,8 @@ def enter(course: Course, command: str, argv: Sequence[str]) -> None:
     elif not venv_python(course).exists():
         if command not in NEEDS_NOTHING:
             raise CourseError(
-                f"the course is not installed here yet: run `make lab` first (in {course.root})"
+                f"the course is not installed here yet: run `make lab` first, or `make install`, "
+                f"which opens nothing (in {course.root})"
             )
         return
     if not in_venv(course):

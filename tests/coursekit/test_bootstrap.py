@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 import os
@@ -17,7 +18,7 @@ import pytest
 from coursekit import __main__ as entry
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.install import bootstrap
+from coursekit.install import bootstrap, install
 from coursekit.machine import dotted
 
 ROOT = Path(__file__).parents[2]
@@ -284,6 +285,20 @@ def test_where_pytorch_cannot_be_had_the_tests_run_without_it(
     said = capsys.readouterr().out.splitlines()[-1]
     assert said.startswith("going on without what the parity tests need, so they skip: the network is down")
     assert bootstrap.read_stamp(course)["extras"] == ["course", "test"]
+
+
+@pytest.mark.usefixtures("inside")
+def test_install_opens_nothing_and_adds_what_is_named(
+    course: Course, shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course.root / "pyproject.toml").write_text(PROJECT + "[project.optional-dependencies]\ncluster = []\n")
+    bootstrap.enter(course, "install", ["install"])
+    for _ in range(2):
+        assert install.run(course, argparse.Namespace(extras=["cluster"])) == 0
+    assert shell.installed() == [".[course]", ".[cluster,course]"]
+    assert "course, cluster is in" in capsys.readouterr().out
+    with pytest.raises(CourseError, match="no extra clutser; expected some of cluster"):
+        install.run(course, argparse.Namespace(extras=["clutser"]))
 
 
 def test_other_commands_ask_for_make_lab_first(course: Course, bare: Callable[[], list[list[str]]]) -> None:
