@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -107,6 +107,17 @@ class Plan:
     @cached_property
     def guess(self) -> Bound:
         return Bound(self, Every(UNKNOWN))
+
+    @property
+    def loops(self) -> list[Node]:
+        """Each loop over several nodes as one node, `kinds.Loop`, for which a device may have a kernel."""
+        units = [u for u in self.units if len(u) > 1 and all(map(is_elementwise, u))]
+        readers: dict[Node, list[Node]] = {}
+        for node in self.program:
+            for x in read_by(node):
+                readers.setdefault(x, []).append(node)
+        wanted = set(self.wanted)
+        return [looped(u, {x for x in u if x in wanted or set(readers.get(x, ())) - set(u)}) for u in units]
 
     def _any(self) -> Bound:
         return self.last or self.guess
@@ -220,6 +231,22 @@ def fuse(program: Sequence[N], needs: Mapping[N, Sequence[N]], kind: Mapping[N, 
     ready = sorted(members, key=lambda number: at[members[number][-1]])
     before = {i: {unit[x] for n in members[i] for x in needs[n] if x in unit} - {i} for i in ready}
     return [members[i] for i in order(ready, before.__getitem__)]
+
+
+def looped(unit: Sequence[Node], results: Collection[Node]) -> Node:
+    """The nodes of a loop as one; its results are numbered in their order."""
+    inside = set(unit)
+    outside = dict.fromkeys(x for node in unit for x in node.inputs if x not in inside and not is_scalar(x))
+    number = {node: i for i, node in enumerate([*outside, *unit])}
+    steps = [(node.f, tuple(x.f.value if is_scalar(x) else number[x] for x in node.inputs)) for node in unit]
+    made = [node for node in unit if node in results]
+    f = kinds.Loop(steps, [node.dtype for node in unit], [number[node] for node in made])
+    with during(unit[0].graph, writing=[]):
+        return Node(unit[0].graph, f, tuple(outside), made[0].known_shape, made[0].dtype, f.name)
+
+
+def is_scalar(node: Node) -> bool:
+    return isinstance(node.f, kinds.Constant) and node.f.value.ndim == 0
 
 
 def roots(program: Sequence[Node]) -> dict[Node, Node]:
