@@ -452,14 +452,14 @@ def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
     """A node that always has this value. Python's floats are float32, its integers int32."""
-    array = as_array(value, dtype)
+    array = np.array(as_array(value, dtype))  # the caller may change theirs
     if shape is not None:
         array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)
     return source(kinds.Constant(array), array.shape, array.dtype, name)
 
 
 def as_array(value: Any, dtype: Any = None) -> Array:
-    """`value` as an array of numbers. Raises TypeError for what is none."""
+    """`value` as an array of numbers, itself where it fits. Raises TypeError for what is none."""
     if isinstance(value, Node):
         raise TypeError(f"{value.name} is a node, and here numbers are needed")
     array = np.asarray(value)
@@ -469,7 +469,7 @@ def as_array(value: Any, dtype: Any = None) -> Array:
         dtype = {"f": np.float32, "i": np.int32}.get(array.dtype.kind)
     if dtype is not None and array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
         raise TypeError(f"{value!r} is no {np.dtype(dtype)}: cast one of them with tf.cast")
-    return array if dtype is None else array.astype(dtype)
+    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:

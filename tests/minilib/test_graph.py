@@ -68,6 +68,13 @@ def test_any_node_can_be_fed_and_cuts_the_graph() -> None:
     assert tf.Session().run(w + 1.0, {w: 5.0}) == 6.0  # and needs no initialiser
 
 
+def test_what_happens_to_an_array_later_does_not_reach_a_constant() -> None:
+    array = np.ones(3, np.float32)
+    c, v = tf.constant(array), tf.Variable(array)
+    array[:] = 5.0
+    assert all(np.array_equal(found, np.ones(3)) for found in run([c, v]))
+
+
 def test_names_are_made_unique() -> None:
     names = [tf.constant(1, name="a").name for _ in range(3)]
     assert names == ["a", "a_1", "a_2"]
@@ -546,6 +553,16 @@ def test_a_plan_is_python_that_one_can_read() -> None:
     plan = tf.compile(loss, [x])
     assert "np.tanh(" in plan.source and "np.matmul(" in plan.source
     compile(plan.source, "plan", "exec")
+
+
+def test_a_plan_asks_nothing_again_of_arrays_that_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, k = tf.placeholder(tf.float32, (None, 2)), tf.placeholder(tf.int64, (None,))
+    plan, arrays = tf.compile([x * 2.0, k + 1], [x, k]), (np.ones((3, 2), np.float32), np.arange(3))
+    first = plan.run(*arrays)
+    monkeypatch.setattr(tf.Session, "fed", None)
+    assert all(map(np.array_equal, first, plan.run(*arrays)))
+    with pytest.raises(TypeError):
+        plan.run(arrays[0][:2], arrays[1])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 40_000])
