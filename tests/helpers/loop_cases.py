@@ -26,11 +26,14 @@ def adamw(rows: int = 16, columns: int = 256) -> Any:
     return tf.compile(tf.train.AdamWOptimizer(0.01).apply_gradients([(grad, v)]), [grad])
 
 
-def gated_norm(rows: int = 16, columns: int = 256) -> Any:
+def gated_norm(rows: int | None = 16, columns: int = 256) -> Any:
     """A plan of lesson 9c's: loops between sums, with columns that broadcast."""
     x = tf.placeholder(tf.float32, (rows, columns))
-    centred = x - tf.reduce_mean(x, 1, keepdims=True)
-    h = centred / tf.sqrt(tf.reduce_mean(centred**2.0, 1, keepdims=True) + 1e-5)
+
+    def centred() -> Any:
+        return x - tf.reduce_mean(x, 1, keepdims=True)
+
+    h = centred() / tf.sqrt(tf.reduce_mean(centred() ** 2.0, 1, keepdims=True) + 1e-5)
     y = h * tf.sigmoid(1.702 * h)
     return tf.compile([y, *tf.gradients(y, [x], grad_ys=[x])], [x])
 
