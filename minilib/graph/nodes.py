@@ -451,7 +451,12 @@ def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
-    """A node that always has this value. Python's floats are float32, its integers int32."""
+    """A node that always has this value. Python's floats are float32, its integers int32.
+
+    Of a tensor in a traced function it is the node that the tensor holds.
+    """
+    if isinstance(getattr(value, "data", None), Node):
+        return value.data
     array = np.array(as_array(value, dtype))  # the caller may change theirs
     if shape is not None:
         array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)

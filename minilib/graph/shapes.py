@@ -39,10 +39,15 @@ class Shape(tuple[Any, ...]):
 
 
 def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
-    """`shape` with -1 replaced. Raises ValueError where `old` holds another number of elements."""
+    """`shape` with -1 replaced. Raises ValueError where `old` holds another number of elements.
+
+    Where unknown sizes may fit, as N numbers into (-1, 2), it is the run that finds out.
+    """
     total, known = math.prod(old), math.prod(n for n in shape if n != -1)
     full = tuple(total // known if n == -1 else n for n in shape)
-    if math.prod(full) != total:
+    apart = total - math.prod(full)
+    signs = {n > 0 for n in apart.terms.values()} if isinstance(apart, Dim) else {True} if apart else set()
+    if len(signs) == 1:
         raise ValueError(f"reshape: {Shape(old)} holds {total} numbers, which do not fit into {Shape(shape)}")
     return full
 

@@ -38,7 +38,7 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     a size. Raises ValueError where the traces differ otherwise: a number that was drawn or read is not in a
     program. The truth of a condition is that of the examples, and each run checks that it still holds.
     """
-    arrays = [np.asarray(x.data if isinstance(x, TENSORS[0]) else x) for x in examples]
+    arrays = [np.asarray(x.data if isinstance(x, tuple(TENSORS)) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
     if not batch:
         shapes = [Shape(x.shape) for x in arrays]
@@ -116,13 +116,17 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         try:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
-            made = function(*map(leaf_of, inputs))
+            made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
             outputs = structured(made, lambda x: _node_of(x))
             updates = [
                 assign(variables[name], tensor.data)
                 for name, tensor in tensors.items()
                 if tensor.data is not reads[name]
             ]
+        except AttributeError as error:
+            if TENSORS:
+                raise
+            raise AttributeError(f"trace: {error}; import minilib.tensor for functions of tensors") from None
         finally:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = kept[name]
@@ -132,7 +136,7 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
 
 
 def _node_of(x: Any) -> Any:
-    if isinstance(x, TENSORS[0]):
+    if isinstance(x, tuple(TENSORS)):
         x = x.data
     return x if isinstance(x, Node) or x is None else make(kinds.Identity(), x)
 
@@ -165,7 +169,7 @@ def _tensors_in(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, An
     if id(thing) in seen:
         return
     seen.add(id(thing))
-    if isinstance(thing, TENSORS[0]):
+    if isinstance(thing, tuple(TENSORS)):
         yield name, thing
     elif hasattr(thing, "named_parameters"):
         yield from thing.named_parameters()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,6 +93,19 @@ def test_shapes_are_told_before_a_run() -> None:
     assert tf.reduce_mean(x, 0).shape == (3,) and tf.argmax(x, 1).dtype == np.int64
     assert tf.concat([x, x], 0).get_shape().as_list() == [None, 3]
     assert run(tf.zeros([tf.shape(x)[0], 2]), {x: np.ones((4, 3))}).shape == (4, 2)
+
+
+def test_whether_unknown_sizes_fit_a_shape_is_for_the_run_to_say() -> None:
+    x = tf.placeholder(tf.float32, (None,), name="x")
+    pairs = tf.reshape(x, [-1, 2])
+    y, (g,) = tf.argmax(pairs, 1), tf.gradients(tf.reduce_sum(pairs[:, 0] * pairs[:, 1]), [x])
+    assert pairs.shape.as_list() == [None, 2]
+    for way in (run([y, g], {x: [3.0, 4.0, 6.0, 5.0]}), tf.compile([y, g], [x]).run([3.0, 4.0, 6.0, 5.0])):
+        assert way[0].tolist() == [1, 0] and way[1].tolist() == [4.0, 3.0, 5.0, 6.0]
+    assert "3" in problem(lambda: run(y, {x: np.ones(3)}))
+    assert run(tf.reshape(x, [2, 2]), {x: np.ones(4)}).shape == (2, 2)
+    rows = tf.placeholder(tf.float32, (None, 4))
+    assert "do not fit" in problem(lambda: tf.reshape(rows, [tf.shape(rows)[0], 3]))
 
 
 def test_what_is_told_before_a_run_is_so_in_the_run() -> None:
@@ -687,6 +702,24 @@ def test_a_traced_step_needs_a_third_of_what_it_makes() -> None:
     changes = [i for i, line in enumerate(plan.source.splitlines()) if "state[" in line and "spares[" in line]
     products = [i for i, line in enumerate(plan.source.splitlines()) if "np.matmul(" in line]
     assert changes[0] < products[-1]
+
+
+def test_a_traced_function_may_call_functions_of_nodes() -> None:
+    w, x = t.from_numpy(np.full((3, 2), 0.5, np.float32)), np.ones((4, 3), np.float32)
+    program = tf.trace(lambda x: 2.0 * tf.tanh(tf.matmul(x, tf.identity(w))) + x[:, :2], x)
+    assert np.allclose(program.run(x[:1]), 2 * np.tanh(1.5) + 1)
+
+
+def test_functions_of_nodes_are_traced_where_nobody_has_tensors() -> None:
+    code = """
+import numpy as np, minilib.graph as tf
+x = np.ones((4, 2), np.float32)
+print(tf.trace(lambda x: tf.reduce_sum(x * 2.0, 1), x).run(x[:3]))
+tf.trace(lambda x: x.tanh(), x)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[4. 4. 4.]"
+    assert ran.stderr.splitlines()[-1].endswith("import minilib.tensor for functions of tensors")
 
 
 def test_backward_within_a_traced_function() -> None:
