@@ -26,7 +26,7 @@ from minilib.dims import Dim, Equations, Size, at, symbol
 from minilib.engine import DEVICES, Array, Device, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
-from minilib.graph.shapes import Shape, dtype_of, full_shape, is_plain, shape_of
+from minilib.graph.shapes import Shape, dtype_of, is_plain, reshaped, shape_of
 
 _serial = itertools.count(1).__next__
 
@@ -341,7 +341,7 @@ class Node:
 
     def reshape(self, *shape: Any) -> Node:
         to = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Dim) else shape
-        return make(ops.Reshape(full_shape(sizes(to), self.shape)), self)
+        return make(ops.Reshape(reshaped(sizes(to), self.shape)), self)
 
     def transpose(self, *dims: Any) -> Node:
         order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
@@ -541,7 +541,9 @@ def _as_size(n: Any) -> Size:
 
 
 def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
-    """A shape with a symbol in the place of each None."""
+    """A shape with a symbol in the place of each None. Raises ValueError for a length below 0."""
+    if any(n is not None and n < 0 for n in shape):
+        raise ValueError(f"{name}: no axis has the length of {list(shape)}: None takes any")
     return tuple(symbol(f"{name}_{i}") if n is None else n for i, n in enumerate(shape))
 
 

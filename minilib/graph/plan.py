@@ -16,7 +16,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Every, Node, before, during, with_sizes
+from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
 from minilib.graph.passes import optimise, prune, rewrite
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
@@ -57,13 +57,17 @@ class Plan:
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
-        self.fetches, self.feeds, self.fed = fetches, list(feeds), set(feeds)  # a set: `in` a list asks ==
-        better: list[Node] = list(leaves(optimise(fetches, feeds)))
-        self.graph = better[0].graph if better else None
-        became = rewrite(program := prune(better, feeds), opened)
+        nodes = [node for node in (*leaves(fetches), *feeds) if isinstance(node, Node)]
+        self.graph = nodes[0].graph if nodes else get_default_graph()
+        checked = Session(graph=self.graph).checked
+        self.fetches = structured(fetches, lambda node: checked(node, "fetch"))
+        self.feeds = [checked(node, "feed") for node in feeds]
+        self.fed = set(self.feeds)  # a set: `in` a list asks ==
+        better: list[Node] = list(leaves(optimise(self.fetches, self.feeds)))
+        became = rewrite(program := prune(better, self.fed), opened)
         self.nodes = len(program)
         self.wanted = [became.get(node, node) for node in better]
-        self.program = prune(self.wanted, feeds)
+        self.program = prune(self.wanted, self.fed)
         loops = {node: node.known_shape if is_elementwise(node) else None for node in self.program}
         needs = follows(self.program)
         self.root = roots(self.program)
@@ -75,6 +79,7 @@ class Plan:
                 raise ValueError(
                     f"compile: the axes of {node.name} are not known: give its placeholder a shape"
                 )
+        self.unfed = [x for x in self.program if isinstance(x.f, kinds.Placeholder) and x not in self.fed]
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
@@ -82,8 +87,12 @@ class Plan:
         session = session or Session(graph=self.graph)
         if session.closed:
             raise RuntimeError("this session is closed: open another with tf.Session()")
+        if session.graph is not self.graph:
+            raise ValueError("run: the session is of another graph than the plan: open one on plan.graph")
         if len(arrays) != len(self.feeds):
             raise ValueError(f"run: {len(arrays)} values for {len(self.feeds)} feeds")
+        for node in self.unfed:
+            compute(node, (), {}, {})  # which raises
         key = tuple([(x.shape, x.dtype) if type(x) is np.ndarray else None for x in arrays])
         bound, values = self.quick.get(key), arrays
         if bound is None:

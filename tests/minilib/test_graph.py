@@ -220,6 +220,16 @@ def test_bad_input_gets_one_line() -> None:
         other = tf.constant(1.0)
     assert "another graph" in problem(lambda: s.run(other))
     assert "another graph" in problem(lambda: y + other)
+    assert "another graph" in problem(lambda: tf.compile([y, other]))
+    assert "another graph" in problem(lambda: tf.compile(other).run(session=s))
+    assert "tf.gradients gives None" in problem(lambda: tf.compile([y, None], [x]))
+    assert "'pixels'" in problem(lambda: tf.compile(y).run(session=s))
+    assert "a dict" in problem(lambda: s.run(y, [x]))
+    assert "(2, 2) and (2, 3)" in problem(lambda: tf.concat([tf.zeros([2, 2]), tf.zeros([2, 3])], 0))
+    assert "has no [5] from [0]" in problem(lambda: tf.slice(tf.zeros([2]), [0], [5]))
+    assert "no order" in problem(lambda: tf.transpose(x, [0, 0]))
+    assert "no place 3" in problem(lambda: tf.expand_dims(x, 3))
+    assert "None takes any" in problem(lambda: tf.placeholder(tf.float32, (-1, 2)))
     assert "into weights" in problem(lambda: tf.assign(w, np.zeros(3)))
     assert "no variable" in problem(lambda: tf.assign(y, 1.0))
     s.close()
@@ -256,6 +266,18 @@ def test_what_a_function_makes_is_called_by_the_name_it_was_given() -> None:
         ]  # fmt: skip
     assert [node.name for node in made] == [f"layer/{n}" for n in ("flat", "mean", "turned", "same", "none")]
     assert x.name == "x" and tf.get_default_graph().get_tensor_by_name("layer/mean:0") is made[1]
+
+
+def test_a_checkpoint_may_be_called_by_its_step(tmp_path: Path) -> None:
+    assert "no variable" in problem(tf.train.Saver)
+    v = tf.Variable([1.0, 2.0])
+    with tf.Session() as s:
+        s.run(v.initializer)
+        path = tf.train.Saver().save(s, tmp_path / "model", global_step=7)
+        assert path == str(tmp_path / "model-7")
+    with tf.Session() as s:
+        tf.train.Saver().restore(s, path)
+        assert s.run(v).tolist() == [1.0, 2.0]
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -702,6 +724,13 @@ def test_a_traced_step_needs_a_third_of_what_it_makes() -> None:
     changes = [i for i, line in enumerate(plan.source.splitlines()) if "state[" in line and "spares[" in line]
     products = [i for i, line in enumerate(plan.source.splitlines()) if "np.matmul(" in line]
     assert changes[0] < products[-1]
+
+
+def test_a_traced_function_may_return_none_besides() -> None:
+    model = GPT(GPTConfig(7, 4, n_layer=1, n_head=1, n_embd=8, embd_pdrop=0, resid_pdrop=0, attn_pdrop=0))
+    idx = np.array([[1, 2, 3, 4]])
+    logits, loss = tf.trace(lambda idx: model(idx), idx).run(idx)
+    assert loss is None and np.array_equal(logits, model(t.from_numpy(idx))[0].data)
 
 
 def test_a_traced_function_may_call_functions_of_nodes() -> None:
