@@ -97,6 +97,7 @@ from coursekit.pictures.plans import (
     draw_guard,
     draw_passes,
     draw_twice,
+    step_trace,
 )
 from coursekit.pictures.plots import (
     BLUE,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, Rectangle
 
-from coursekit.pictures.described import Described, described, stepper
+from coursekit.pictures.described import Described, described, drawn, stepper
 from coursekit.pictures.plots import BLUE, GREY, INK, LIGHT, ORANGE, PALE, RED
 from minilib.draw import palette
 
@@ -16,6 +19,7 @@ SIGNS = {
     "Mul": "×", "Add": "+", "Sub": "−", "Neg": "−", "Div": "÷", "Pow": "^", "Sum": "Σ", "LongSum": "Σ",  # noqa: RUF001
     "SumTo": "Σ", "Sqrt": "√", "Sigmoid": "σ", "Tanh": "tanh", "Exp": "exp", "Log": "log", "MatMul": "@",  # noqa: RUF001
     "Assign": "←", "Expand": "⇢", "Fill": "1", "Placeholder": "x", "Part": "·", "Reshape": "▭",
+    "Identity": "W",
 }  # fmt: skip
 
 
@@ -172,6 +176,69 @@ def _addresses(
 
 
 # Traces
+
+
+def step_trace(function: Callable[..., Any], arguments: Sequence[Any], nodes: Sequence[Any]) -> Described:
+    """A call of a function, line by line, and beside it the nodes that each line has written.
+
+    `nodes` is the list of the graph, which grows while the function runs.
+    """
+    code, first = inspect.getsourcelines(function)
+    seen: list[tuple[int, int]] = []  # lines, and how many nodes there were before each
+
+    def watch(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code is not function.__code__:
+            return None
+        if event in ("line", "return"):
+            seen.append((frame.f_lineno - first, len(nodes)))
+        return watch
+
+    outer, start = sys.gettrace(), len(nodes)
+    sys.settrace(watch)
+    try:
+        function(*arguments)
+    finally:
+        sys.settrace(outer)
+    made = nodes[start:]
+    given = list(dict.fromkeys(x for node in made for x in node.inputs if x not in set(made)))
+    places = _layers([*given, *made])
+    frames = [
+        _traced(code, line, given, made[: count - start], made[count - start : after - start], places)
+        for (line, count), (_, after) in pairwise(seen)
+    ]
+    return stepper(frames, "line", "how many lines of Python have run", play=True)
+
+
+def _traced(
+    code: Sequence[str], line: int, given: Sequence[Any], old: Sequence[Any], new: Sequence[Any],
+    places: Mapping[str, tuple[float, float]],
+) -> Described:  # fmt: skip
+    """The code with the line that ran; what the function was given, and the nodes, of which some are new."""
+    rows = [y for _, y in places.values()]
+    wide, high = max(x for x, _ in places.values()) + 1, max(rows) - min(rows) + 2
+    left, tall = 0.095 * max(map(len, code)) + 0.3, max(0.28 * len(code), 0.62 * high)
+    figure, (text, ax) = plt.subplots(
+        1, 2, figsize=(left + 0.62 * wide, tall), width_ratios=(left, 0.62 * wide), layout="constrained"
+    )
+    for i, words in enumerate(code):
+        now = {"facecolor": palette.GLOW[0], "edgecolor": "none", "pad": 2.5} if i == line else None
+        text.text(0, -i, words.rstrip(), size=10, family="monospace", va="center", color=INK, bbox=now)
+    text.set(xlim=(0, 1), ylim=(0.5 - len(code), 0.5))
+    there = {node.name for node in (*given, *old, *new)}
+    for look, nodes in ((palette.SAND, given), (palette.BLUE, old), (palette.GLOW, new)):
+        for node in nodes:
+            for x in (x for x in node.inputs if x.name in there):
+                ax.plot(*zip(places[x.name], places[node.name]), color=LIGHT, linewidth=1.4, zorder=1)
+            ax.add_patch(Circle(places[node.name], 0.4, fc=look[0], ec=look[1], lw=1.4, zorder=2))
+            ax.text(*places[node.name], _sign(node), ha="center", va="center", size=9, color=INK, zorder=3)
+    ax.set(xlim=(0.2, wide), ylim=(min(rows) - 0.8, max(rows) + 0.8), aspect="equal")
+    for side in (text, ax):
+        side.axis("off")
+    told = ", ".join(node.type for node in new) or "no node"
+    so_far = len(old) + len(new)
+    return Described(
+        drawn(figure, 72, None), f"{code[line].strip()} has written {told}; so far {so_far} nodes."
+    )
 
 
 def draw_guard(condition: str, branch: str, other: str, taken: bool) -> Described:

@@ -234,12 +234,17 @@ def reshape(tensor: Any, shape: Any) -> Node:
 
 @named
 def transpose(a: Any, perm: Any = None) -> Node:
-    return convert_to_tensor(a).transpose(*(perm or ()))
+    x = convert_to_tensor(a)
+    if perm and sorted(perm) != list(range(x.ndim)):
+        raise ValueError(f"transpose: {list(perm)} is no order of the axes of {x.name}, of shape {x.shape}")
+    return x.transpose(*(perm or ()))
 
 
 @named
 def expand_dims(input: Any, axis: int) -> Node:
     x = convert_to_tensor(input)
+    if not -x.ndim - 1 <= axis <= x.ndim:
+        raise ValueError(f"expand_dims: {x.name}, of shape {x.shape}, has no place {axis} for an axis")
     axis %= x.ndim + 1
     return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
 
@@ -272,8 +277,14 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
 @named
 def slice(input_: Any, begin: Sequence[int], size: Sequence[int]) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
+    x = convert_to_tensor(input_)
+    for b, n, m in zip(begin, size, x.shape, strict=True):
+        if not isinstance(m, Dim) and not 0 <= b <= b + max(n, 0) <= m:
+            raise ValueError(
+                f"slice: {x.name}, of shape {x.shape}, has no {list(size)} from {list(begin)} on"
+            )
     cuts = [builtins.slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)]
-    return convert_to_tensor(input_)[tuple(cuts)]
+    return x[tuple(cuts)]
 
 
 @named

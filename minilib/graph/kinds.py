@@ -1,7 +1,8 @@
 """What a node of a graph can be, beside the operations that tensors have.
 
-`Source` has no inputs, `Effect` reads or changes what a session keeps, and `Fused` is an operation of
-`minilib.functional`, whose forward and backward are taken as they are.
+`Source` has no inputs, `Effect` reads or changes what a session keeps, `Fused` is an operation of
+`minilib.functional`, whose forward and backward are taken as they are, and `Loop` is several operations on
+each element as one.
 """
 
 from __future__ import annotations
@@ -272,3 +273,29 @@ class Part(Function):
 
     def forward(self, results: Any) -> Array:
         return vars(results[1])[self.key] if isinstance(self.key, str) else results[self.key]
+
+
+# Operations that run as one
+
+
+class Loop(Function):
+    """Operations on each element alone, as one: each input is read once, and each result written once.
+
+    A step is an operation with its operands: a number, of an input or, behind these, of an earlier step's
+    result, or else a constant; `dtypes` are those of their results. `results` are the numbers of what is
+    handed out. It has no gradient: one that was taken before is in the loop.
+    """
+
+    requires_grad = False
+
+    def __init__(
+        self, steps: Sequence[tuple[Function, tuple[int | Array, ...]]], dtypes: Sequence[Any],
+        results: Sequence[int],
+    ) -> None:  # fmt: skip
+        self.steps, self.dtypes, self.results = tuple(steps), tuple(dtypes), tuple(results)
+
+    def forward(self, *arrays: Array) -> tuple[Array, ...]:
+        values = list(arrays)
+        for f, operands in self.steps:
+            values.append(np.asarray(f.forward(*(values[x] if isinstance(x, int) else x for x in operands))))
+        return tuple(values[i] for i in self.results)

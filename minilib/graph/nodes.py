@@ -26,7 +26,7 @@ from minilib.dims import Dim, Equations, Size, at, symbol
 from minilib.engine import DEVICES, Array, Device, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
-from minilib.graph.shapes import Shape, dtype_of, full_shape, is_plain, shape_of
+from minilib.graph.shapes import Shape, dtype_of, is_plain, reshaped, shape_of
 
 _serial = itertools.count(1).__next__
 
@@ -341,7 +341,7 @@ class Node:
 
     def reshape(self, *shape: Any) -> Node:
         to = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Dim) else shape
-        return make(ops.Reshape(full_shape(sizes(to), self.shape)), self)
+        return make(ops.Reshape(reshaped(sizes(to), self.shape)), self)
 
     def transpose(self, *dims: Any) -> Node:
         order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
@@ -451,15 +451,20 @@ def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
-    """A node that always has this value. Python's floats are float32, its integers int32."""
-    array = as_array(value, dtype)
+    """A node that always has this value. Python's floats are float32, its integers int32.
+
+    Of a tensor in a traced function it is the node that the tensor holds.
+    """
+    if isinstance(getattr(value, "data", None), Node):
+        return value.data
+    array = np.array(as_array(value, dtype))  # the caller may change theirs
     if shape is not None:
         array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)
     return source(kinds.Constant(array), array.shape, array.dtype, name)
 
 
 def as_array(value: Any, dtype: Any = None) -> Array:
-    """`value` as an array of numbers. Raises TypeError for what is none."""
+    """`value` as an array of numbers, itself where it fits. Raises TypeError for what is none."""
     if isinstance(value, Node):
         raise TypeError(f"{value.name} is a node, and here numbers are needed")
     array = np.asarray(value)
@@ -469,7 +474,7 @@ def as_array(value: Any, dtype: Any = None) -> Array:
         dtype = {"f": np.float32, "i": np.int32}.get(array.dtype.kind)
     if dtype is not None and array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
         raise TypeError(f"{value!r} is no {np.dtype(dtype)}: cast one of them with tf.cast")
-    return array if dtype is None else array.astype(dtype)
+    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
@@ -536,7 +541,9 @@ def _as_size(n: Any) -> Size:
 
 
 def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
-    """A shape with a symbol in the place of each None."""
+    """A shape with a symbol in the place of each None. Raises ValueError for a length below 0."""
+    if any(n is not None and n < 0 for n in shape):
+        raise ValueError(f"{name}: no axis has the length of {list(shape)}: None takes any")
     return tuple(symbol(f"{name}_{i}") if n is None else n for i, n in enumerate(shape))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Every, Node, before, during, with_sizes
+from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
 from minilib.graph.passes import optimise, prune, rewrite
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
@@ -57,13 +57,17 @@ class Plan:
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
-        self.fetches, self.feeds, self.fed = fetches, list(feeds), set(feeds)  # a set: `in` a list asks ==
-        better: list[Node] = list(leaves(optimise(fetches, feeds)))
-        self.graph = better[0].graph if better else None
-        became = rewrite(program := prune(better, feeds), opened)
+        nodes = [node for node in (*leaves(fetches), *feeds) if isinstance(node, Node)]
+        self.graph = nodes[0].graph if nodes else get_default_graph()
+        checked = Session(graph=self.graph).checked
+        self.fetches = structured(fetches, lambda node: checked(node, "fetch"))
+        self.feeds = [checked(node, "feed") for node in feeds]
+        self.fed = set(self.feeds)  # a set: `in` a list asks ==
+        better: list[Node] = list(leaves(optimise(self.fetches, self.feeds)))
+        became = rewrite(program := prune(better, self.fed), opened)
         self.nodes = len(program)
         self.wanted = [became.get(node, node) for node in better]
-        self.program = prune(self.wanted, feeds)
+        self.program = prune(self.wanted, self.fed)
         loops = {node: node.known_shape if is_elementwise(node) else None for node in self.program}
         needs = follows(self.program)
         self.root = roots(self.program)
@@ -75,6 +79,7 @@ class Plan:
                 raise ValueError(
                     f"compile: the axes of {node.name} are not known: give its placeholder a shape"
                 )
+        self.unfed = [x for x in self.program if isinstance(x.f, kinds.Placeholder) and x not in self.fed]
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
@@ -82,8 +87,12 @@ class Plan:
         session = session or Session(graph=self.graph)
         if session.closed:
             raise RuntimeError("this session is closed: open another with tf.Session()")
+        if session.graph is not self.graph:
+            raise ValueError("run: the session is of another graph than the plan: open one on plan.graph")
         if len(arrays) != len(self.feeds):
             raise ValueError(f"run: {len(arrays)} values for {len(self.feeds)} feeds")
+        for node in self.unfed:
+            compute(node, (), {}, {})  # which raises
         key = tuple([(x.shape, x.dtype) if type(x) is np.ndarray else None for x in arrays])
         bound, values = self.quick.get(key), arrays
         if bound is None:
@@ -107,6 +116,17 @@ class Plan:
     @cached_property
     def guess(self) -> Bound:
         return Bound(self, Every(UNKNOWN))
+
+    @property
+    def loops(self) -> list[Node]:
+        """Each loop over several nodes as one node, `kinds.Loop`, for which a device may have a kernel."""
+        units = [u for u in self.units if len(u) > 1 and all(map(is_elementwise, u))]
+        readers: dict[Node, list[Node]] = {}
+        for node in self.program:
+            for x in read_by(node):
+                readers.setdefault(x, []).append(node)
+        wanted = set(self.wanted)
+        return [looped(u, {x for x in u if x in wanted or set(readers.get(x, ())) - set(u)}) for u in units]
 
     def _any(self) -> Bound:
         return self.last or self.guess
@@ -220,6 +240,22 @@ def fuse(program: Sequence[N], needs: Mapping[N, Sequence[N]], kind: Mapping[N, 
     ready = sorted(members, key=lambda number: at[members[number][-1]])
     before = {i: {unit[x] for n in members[i] for x in needs[n] if x in unit} - {i} for i in ready}
     return [members[i] for i in order(ready, before.__getitem__)]
+
+
+def looped(unit: Sequence[Node], results: Collection[Node]) -> Node:
+    """The nodes of a loop as one; its results are numbered in their order."""
+    inside = set(unit)
+    outside = dict.fromkeys(x for node in unit for x in node.inputs if x not in inside and not is_scalar(x))
+    number = {node: i for i, node in enumerate([*outside, *unit])}
+    steps = [(node.f, tuple(x.f.value if is_scalar(x) else number[x] for x in node.inputs)) for node in unit]
+    made = [node for node in unit if node in results]
+    f = kinds.Loop(steps, [node.dtype for node in unit], [number[node] for node in made])
+    with during(unit[0].graph, writing=[]):
+        return Node(unit[0].graph, f, tuple(outside), made[0].known_shape, made[0].dtype, f.name)
+
+
+def is_scalar(node: Node) -> bool:
+    return isinstance(node.f, kinds.Constant) and node.f.value.ndim == 0
 
 
 def roots(program: Sequence[Node]) -> dict[Node, Node]:

@@ -105,6 +105,8 @@ class Session:
         values: dict[Node, Any] = {}
         equations = Equations()
         equations.known, equations.open = dict(self.graph.equations.known), list(self.graph.equations.open)
+        if not isinstance(feeds, Mapping):
+            raise TypeError(f"run: feeds are a dict of nodes and their values, not {feeds!r}")
         for key, value in feeds.items():
             node = self.checked(key, "key of feed_dict")
             try:

@@ -100,15 +100,36 @@ def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
     return tuple(made)
 
 
+def reshaped(shape: Sequence[Any], old: Sizes) -> Sizes:
+    """`full_shape`; where unknown sizes may fit, as N numbers into (-1, 2), it is the run that finds out."""
+    try:
+        return full_shape(shape, old)
+    except ValueError:
+        total, known = math.prod(old), math.prod(n for n in shape if n != -1)
+        full = tuple(total // known if n == -1 else n for n in shape)
+        apart = total - math.prod(full)
+        if isinstance(apart, Dim) and len({n > 0 for n in apart.terms.values()}) > 1:
+            return full
+        raise
+
+
+def concatenated(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
+    try:
+        return joined(f, shapes, equations)
+    except ValueError as error:
+        told = " and ".join(str(Shape(s)) for s in shapes)
+        raise ValueError(f"concat: {told} do not fit along axis {f.dim}: {error}") from None
+
+
 # By operation: (the operation, the shapes of its inputs, equations) -> the shape of its result. What stands
 # in no line works on each number apart, and its inputs broadcast.
 RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] = {
     ops.MatMul: lambda f, s, e: product(s[0], s[1], e),
-    ops.Reshape: lambda f, s, e: full_shape(f.to, s[0]),
+    ops.Reshape: lambda f, s, e: reshaped(f.to, s[0]),
     ops.Expand: lambda f, s, e: broadcast(s[0], f.to, equations=e),
     ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
     ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
-    ops.Cat: joined,
+    ops.Cat: concatenated,
     ops.Repeat: lambda f, s, e: tuple(
         n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
     ),

@@ -38,7 +38,7 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     a size. Raises ValueError where the traces differ otherwise: a number that was drawn or read is not in a
     program. The truth of a condition is that of the examples, and each run checks that it still holds.
     """
-    arrays = [np.asarray(x.data if isinstance(x, TENSORS[0]) else x) for x in examples]
+    arrays = [np.asarray(x.data if is_tensor(x) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
     if not batch:
         shapes = [Shape(x.shape) for x in arrays]
@@ -75,20 +75,22 @@ class Program:
     def run(self, *arrays: Any) -> Any:
         """The outputs for these inputs, as arrays; parameters that the function changed are changed again."""
         if self.plan is None:
-            self.plan = compile([self.outputs, self.updates], self.inputs)
-        outputs = self.plan.run(*arrays, session=self.session)[0]
+            self.plan = compile([self.made(), self.updates], self.inputs)
+        found = iter(self.plan.run(*arrays, session=self.session)[0])
         if self.updates:
             self.write_back()
-        return outputs
+        return structured(self.outputs, lambda node: None if node is None else next(found))
+
+    def made(self) -> list[Node]:
+        """The outputs that are nodes: a model may return None, as a loss without targets."""
+        return [node for node in leaves(self.outputs) if node is not None]
 
     def save_onnx(self, path: str | Path) -> None:
         """Write the outputs' program, with the values that the session has, as an ONNX file.
 
         Raises ValueError for an operation that has no translation.
         """
-        save_onnx(
-            path, self.inputs, [node for node in leaves(self.outputs) if node is not None], self.session.state
-        )
+        save_onnx(path, self.inputs, self.made(), self.session.state)
 
     def write_back(self) -> None:
         """Copy the values that the session has into the tensors of the model."""
@@ -116,13 +118,17 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         try:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
-            made = function(*map(leaf_of, inputs))
+            made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
             outputs = structured(made, lambda x: _node_of(x))
             updates = [
                 assign(variables[name], tensor.data)
                 for name, tensor in tensors.items()
                 if tensor.data is not reads[name]
             ]
+        except AttributeError as error:
+            if TENSORS:
+                raise
+            raise AttributeError(f"trace: {error}; import minilib.tensor for functions of tensors") from None
         finally:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = kept[name]
@@ -131,8 +137,12 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
     return Program(graph, inputs, outputs, updates, {variables[name]: tensors[name] for name in tensors})
 
 
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, tuple(TENSORS))  # none where nobody has imported minilib.tensor
+
+
 def _node_of(x: Any) -> Any:
-    if isinstance(x, TENSORS[0]):
+    if is_tensor(x):
         x = x.data
     return x if isinstance(x, Node) or x is None else make(kinds.Identity(), x)
 
@@ -165,7 +175,7 @@ def _tensors_in(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, An
     if id(thing) in seen:
         return
     seen.add(id(thing))
-    if isinstance(thing, TENSORS[0]):
+    if is_tensor(thing):
         yield name, thing
     elif hasattr(thing, "named_parameters"):
         yield from thing.named_parameters()

@@ -160,11 +160,17 @@ class Saver:
 
     def __init__(self, var_list: Sequence[Any] | None = None) -> None:
         self.variables = list(global_variables() if var_list is None else var_list)
+        if not self.variables:
+            raise ValueError("Saver: there is no variable to save: make them before")
 
-    def save(self, session: Session, path: str | Path) -> str:
-        """Write the values that the session has. Raises RuntimeError for a variable without one."""
+    def save(self, session: Session, path: str | Path, global_step: int | None = None) -> str:
+        """Write the values that the session has to `path`, or `path`-`global_step`, and return which.
+
+        Raises RuntimeError for a variable without a value.
+        """
         from safetensors.numpy import save_file
 
+        path = path if global_step is None else f"{path}-{global_step}"
         values = session.run({v.name: v for v in self.variables})
         save_file({name: np.array(value, order="C") for name, value in values.items()}, str(path))
         return str(path)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
+import loop_cases
 import numpy as np
+import pytest
 from figures import tells
 from graded import COURSE, Exercises, ExerciseTests
 
 import minilib.graph as tf
 from coursekit import notebooks
 from coursekit.pictures import draw_addresses, draw_blocks, draw_passes
+from minilib import gpu
+from minilib.cuda import cp
 from minilib.dag import offsets, peak
+from minilib.gpu import loops
+from minilib.graph import kinds
 from minilib.graph.passes import prune
 
 TEXT = " ".join(
@@ -40,6 +47,19 @@ def test_the_program_of_the_lesson_has_as_many_nodes_and_loops_as_it_says():
         assert tells(TEXT, len(prune([y, dx], {x})), plan.nodes, len(plan.units))
         plan.run(np.ones((2048, 512), np.float32))
         assert plan.bytes < 0.36 * plan.all_bytes
+
+
+@pytest.mark.filterwarnings("ignore:there is no GPU here")
+def test_the_kernel_of_the_longest_loop_moves_what_the_lesson_says():
+    plan = loop_cases.gated_norm(None, 512)
+    loop = max(plan.loops, key=lambda loop: len(loop.f.steps))
+    arrays = [cp.ones((64, one.shape[1]), np.float32) for one in loop.inputs]
+    moved = []
+    for block in (nullcontext(), gpu.without(kinds.Loop)):
+        with block, gpu.reports() as seen:
+            loops.run(loop, *arrays)
+        moved.append((len(seen), sum(report.bytes_moved for _, report in seen) / arrays[0].nbytes))
+    assert moved == [(1, 6.25), (14, 36.25)] and "14 kernels" in TEXT
 
 
 # Pictures

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,6 +70,13 @@ def test_any_node_can_be_fed_and_cuts_the_graph() -> None:
     assert tf.Session().run(w + 1.0, {w: 5.0}) == 6.0  # and needs no initialiser
 
 
+def test_what_happens_to_an_array_later_does_not_reach_a_constant() -> None:
+    array = np.ones(3, np.float32)
+    c, v = tf.constant(array), tf.Variable(array)
+    array[:] = 5.0
+    assert all(np.array_equal(found, np.ones(3)) for found in run([c, v]))
+
+
 def test_names_are_made_unique() -> None:
     names = [tf.constant(1, name="a").name for _ in range(3)]
     assert names == ["a", "a_1", "a_2"]
@@ -84,6 +93,19 @@ def test_shapes_are_told_before_a_run() -> None:
     assert tf.reduce_mean(x, 0).shape == (3,) and tf.argmax(x, 1).dtype == np.int64
     assert tf.concat([x, x], 0).get_shape().as_list() == [None, 3]
     assert run(tf.zeros([tf.shape(x)[0], 2]), {x: np.ones((4, 3))}).shape == (4, 2)
+
+
+def test_whether_unknown_sizes_fit_a_shape_is_for_the_run_to_say() -> None:
+    x = tf.placeholder(tf.float32, (None,), name="x")
+    pairs = tf.reshape(x, [-1, 2])
+    y, (g,) = tf.argmax(pairs, 1), tf.gradients(tf.reduce_sum(pairs[:, 0] * pairs[:, 1]), [x])
+    assert pairs.shape.as_list() == [None, 2]
+    for way in (run([y, g], {x: [3.0, 4.0, 6.0, 5.0]}), tf.compile([y, g], [x]).run([3.0, 4.0, 6.0, 5.0])):
+        assert way[0].tolist() == [1, 0] and way[1].tolist() == [4.0, 3.0, 5.0, 6.0]
+    assert "3" in problem(lambda: run(y, {x: np.ones(3)}))
+    assert run(tf.reshape(x, [2, 2]), {x: np.ones(4)}).shape == (2, 2)
+    rows = tf.placeholder(tf.float32, (None, 4))
+    assert "do not fit" in problem(lambda: tf.reshape(rows, [tf.shape(rows)[0], 3]))
 
 
 def test_what_is_told_before_a_run_is_so_in_the_run() -> None:
@@ -198,6 +220,16 @@ def test_bad_input_gets_one_line() -> None:
         other = tf.constant(1.0)
     assert "another graph" in problem(lambda: s.run(other))
     assert "another graph" in problem(lambda: y + other)
+    assert "another graph" in problem(lambda: tf.compile([y, other]))
+    assert "another graph" in problem(lambda: tf.compile(other).run(session=s))
+    assert "tf.gradients gives None" in problem(lambda: tf.compile([y, None], [x]))
+    assert "'pixels'" in problem(lambda: tf.compile(y).run(session=s))
+    assert "a dict" in problem(lambda: s.run(y, [x]))
+    assert "(2, 2) and (2, 3)" in problem(lambda: tf.concat([tf.zeros([2, 2]), tf.zeros([2, 3])], 0))
+    assert "has no [5] from [0]" in problem(lambda: tf.slice(tf.zeros([2]), [0], [5]))
+    assert "no order" in problem(lambda: tf.transpose(x, [0, 0]))
+    assert "no place 3" in problem(lambda: tf.expand_dims(x, 3))
+    assert "None takes any" in problem(lambda: tf.placeholder(tf.float32, (-1, 2)))
     assert "into weights" in problem(lambda: tf.assign(w, np.zeros(3)))
     assert "no variable" in problem(lambda: tf.assign(y, 1.0))
     s.close()
@@ -234,6 +266,18 @@ def test_what_a_function_makes_is_called_by_the_name_it_was_given() -> None:
         ]  # fmt: skip
     assert [node.name for node in made] == [f"layer/{n}" for n in ("flat", "mean", "turned", "same", "none")]
     assert x.name == "x" and tf.get_default_graph().get_tensor_by_name("layer/mean:0") is made[1]
+
+
+def test_a_checkpoint_may_be_called_by_its_step(tmp_path: Path) -> None:
+    assert "no variable" in problem(tf.train.Saver)
+    v = tf.Variable([1.0, 2.0])
+    with tf.Session() as s:
+        s.run(v.initializer)
+        path = tf.train.Saver().save(s, tmp_path / "model", global_step=7)
+        assert path == str(tmp_path / "model-7")
+    with tf.Session() as s:
+        tf.train.Saver().restore(s, path)
+        assert s.run(v).tolist() == [1.0, 2.0]
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -445,7 +489,7 @@ def drawn_program(rng: random.Random) -> tuple[list[Any], list[Any]]:
 @pytest.mark.slow
 def test_passes_and_plans_never_change_a_result() -> None:
     rng = random.Random(0)
-    for case in range(300):
+    for case in range(1000):
         with tf.Graph().as_default() as graph:
             fetches, feeds = drawn_program(rng)
             values = np.random.default_rng(case)
@@ -546,6 +590,16 @@ def test_a_plan_is_python_that_one_can_read() -> None:
     plan = tf.compile(loss, [x])
     assert "np.tanh(" in plan.source and "np.matmul(" in plan.source
     compile(plan.source, "plan", "exec")
+
+
+def test_a_plan_asks_nothing_again_of_arrays_that_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, k = tf.placeholder(tf.float32, (None, 2)), tf.placeholder(tf.int64, (None,))
+    plan, arrays = tf.compile([x * 2.0, k + 1], [x, k]), (np.ones((3, 2), np.float32), np.arange(3))
+    first = plan.run(*arrays)
+    monkeypatch.setattr(tf.Session, "fed", None)
+    assert all(map(np.array_equal, first, plan.run(*arrays)))
+    with pytest.raises(TypeError):
+        plan.run(arrays[0][:2], arrays[1])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 40_000])
@@ -670,6 +724,31 @@ def test_a_traced_step_needs_a_third_of_what_it_makes() -> None:
     changes = [i for i, line in enumerate(plan.source.splitlines()) if "state[" in line and "spares[" in line]
     products = [i for i, line in enumerate(plan.source.splitlines()) if "np.matmul(" in line]
     assert changes[0] < products[-1]
+
+
+def test_a_traced_function_may_return_none_besides() -> None:
+    model = GPT(GPTConfig(7, 4, n_layer=1, n_head=1, n_embd=8, embd_pdrop=0, resid_pdrop=0, attn_pdrop=0))
+    idx = np.array([[1, 2, 3, 4]])
+    logits, loss = tf.trace(lambda idx: model(idx), idx).run(idx)
+    assert loss is None and np.array_equal(logits, model(t.from_numpy(idx))[0].data)
+
+
+def test_a_traced_function_may_call_functions_of_nodes() -> None:
+    w, x = t.from_numpy(np.full((3, 2), 0.5, np.float32)), np.ones((4, 3), np.float32)
+    program = tf.trace(lambda x: 2.0 * tf.tanh(tf.matmul(x, tf.identity(w))) + x[:, :2], x)
+    assert np.allclose(program.run(x[:1]), 2 * np.tanh(1.5) + 1)
+
+
+def test_functions_of_nodes_are_traced_where_nobody_has_tensors() -> None:
+    code = """
+import numpy as np, minilib.graph as tf
+x = np.ones((4, 2), np.float32)
+print(tf.trace(lambda x: tf.reduce_sum(x * 2.0, 1), x).run(x[:3]))
+tf.trace(lambda x: x.tanh(), x)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[4. 4. 4.]"
+    assert ran.stderr.splitlines()[-1].endswith("import minilib.tensor for functions of tensors")
 
 
 def test_backward_within_a_traced_function() -> None:

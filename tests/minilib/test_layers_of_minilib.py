@@ -54,6 +54,7 @@ ROOMS = {
     "pretrained": "numpy safetensors huggingface_hub tensor nn gpt mamba",
     "projects/": "numpy tensor functional/ nn optim data gpt mamba train/ tqdm",
     "draw/": "graphviz pygraphviz matplotlib PIL",  # imported by nobody
+    "gpu.loops": "numpy cuda/ engine gpu/ graph/ operations tensor",  # imported by nobody
     "gpu/": "numpy cuda/ engine operations tensor functional/ optim parallel",
     "compiled/": "numpy numba engine operations tensor functional/ optim parallel",  # imported by nobody
     "meta": "numpy engine",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import loop_cases
 import nvrtc
 import pytest
 from gpu_cases import ELEMENTWISE
 
 import minilib
-from minilib.cuda import RawKernel
-from minilib.gpu import elements, reductions, rows
+from minilib.cuda import RawKernel, cp
+from minilib.gpu import elements, loops, reductions, rows
 from minilib.tensor import rand
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason=nvrtc.WHY_NOT)
@@ -57,29 +60,42 @@ def test_rows_leave_half_of_the_warps_their_registers(architecture: int) -> None
     assert max(one.registers for one in used.values()) <= 64
 
 
-@pytest.fixture(scope="module")
-def made() -> set[str]:
-    """The sources of all kernels that are made of expressions, for arrays in order and for strided ones."""
-    sources: set[str] = set()
+def sources(of: Callable[[], None]) -> set[str]:
+    """The sources of all kernels that are made of expressions while a function runs."""
+    found: set[str] = set()
 
     def collecting(source: str, name: str) -> RawKernel:
-        sources.add(source)
+        found.add(source)
         return RawKernel(source, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elements, "RawKernel", collecting)
         elements.elementwise_kernel.cache_clear()
-        for function in ELEMENTWISE.values():
-            count = function.__code__.co_argcount
-            for view in (lambda x: x, lambda x: x.permute(2, 0, 1)[::2]):
-                x = [rand(4, 5, 6, device="cuda", requires_grad=True) for _ in range(count)]
-                function(*map(view, x)).sum().backward()
+        of()
     elements.elementwise_kernel.cache_clear()
-    return sources
+    return found
 
 
-@pytest.mark.filterwarnings("ignore:there is no GPU here")
+def run_pairs() -> None:
+    """Each pair on elements, for arrays in order and for strided ones."""
+    for function in ELEMENTWISE.values():
+        count = function.__code__.co_argcount
+        for view in (lambda x: x, lambda x: x.permute(2, 0, 1)[::2]):
+            x = [rand(4, 5, 6, device="cuda", requires_grad=True) for _ in range(count)]
+            function(*map(view, x)).sum().backward()
+
+
+def run_loops() -> None:
+    rng = random.Random(1)
+    drawn = [loop_cases.drawn(rng) for _ in range(20)]
+    for plan in (loop_cases.gelu(), loop_cases.adamw(), loop_cases.gated_norm(), *drawn):
+        for loop in plan.loops:
+            loops.run(loop, *map(cp.asarray, loop_cases.inputs_of(loop)))
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("architecture", [75, 80, 90])
-def test_nvrtc_compiles_what_is_made_of_expressions(made: set[str], architecture: int) -> None:
-    assert len(made) > 2 * len(ELEMENTWISE)
-    assert [source for source in sorted(made) if nvrtc.compile_ptx(source, architecture, [])] == []
+def test_nvrtc_compiles_what_is_made_of_expressions(architecture: int) -> None:
+    for made, least in ((sources(run_pairs), 2 * len(ELEMENTWISE)), (sources(run_loops), 20)):
+        assert len(made) > least
+        assert [source for source in sorted(made) if nvrtc.compile_ptx(source, architecture, [])] == []
