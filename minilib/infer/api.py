@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
-from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join those of declutter and plan)
+from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
@@ -20,7 +20,18 @@ from minilib.infer.profile import profile_json
 from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
-__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "onnx"]
+__all__ = [
+    "InferenceModel",
+    "Model",
+    "Nnef",
+    "Onnx",
+    "Runnable",
+    "RunnableState",
+    "SetSymbols",
+    "Tensor",
+    "nnef",
+    "onnx",
+]
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,44 @@ class Onnx:
 def onnx() -> Onnx:
     """The reader of ONNX files, as tract names it."""
     return Onnx()
+
+
+@dataclass(frozen=True)
+class Nnef:
+    """The reader and writer of NNEF, folders and archives."""
+
+    core: bool = True  # sizes in symbols may be written, in tract's extension
+
+    def load(self, path: str | Path) -> Model:
+        """The model in a folder, .tar or .tgz. Raises ModelError, in one line, where it cannot be read."""
+        return Model(declutter(nnef_files.load(path)))
+
+    def without_tract_core(self) -> Nnef:
+        """What writes the standard's words alone, and refuses the rest."""
+        return Nnef(False)
+
+    def write_model_to_dir(self, model: Model, path: str | Path) -> None:
+        """Writes graph.nnef and a .dat file for each variable into a folder.
+
+        Raises ModelError, with all operators that are none of NNEF's.
+        """
+        self._write(model, path, "")
+
+    def write_model_to_tar(self, model: Model, path: str | Path) -> None:
+        self._write(model, path, "w")
+
+    def write_model_to_tar_gz(self, model: Model, path: str | Path) -> None:
+        self._write(model, path, "w:gz")
+
+    def _write(self, model: Model, path: str | Path, form: str) -> None:
+        if not isinstance(model, Model) or model.memory.kept:
+            raise ModelError("NNEF is written of what into_model gives, before it is cut into pulses")
+        nnef_files.save(model.graph, path, form, self.core)
+
+
+def nnef() -> Nnef:
+    """The reader and writer of NNEF, as tract names it."""
+    return Nnef()
 
 
 @dataclass(frozen=True)

@@ -463,3 +463,17 @@ def test_a_batch_of_none_gives_a_batch_of_none(load: Any, nodes: list[Message]) 
     typed = load(model(nodes, [info("x", "B", 4, 6, 6)], constants=constants, opset=21)).into_model()
     (y,) = typed.into_runnable().run([np.ones((0, 4, 6, 6), np.float32)])
     assert [0, *map(int, typed.output_fact(0).dims()[1:])] == list(y.to_numpy().shape)
+
+
+def test_zeros_around_a_convolution_are_its_padding(load: Any) -> None:
+    w, wide = np.ones((1, 2, 3), np.float32), np.array([0, 0, 2, 0, 0, 0])
+    nodes = [node("Pad", "x p", "h"), node("Conv", "h w", "y", pads=[1, 0])]
+    causal = load(model(nodes, [info("x", 1, 2, "S")], constants=[("p", wide), ("w", w)])).into_model()
+    assert [(one.op, one.attributes["pads"]) for one in causal.graph.nodes] == [("Conv", [3, 0])]
+    x = np.arange(8, dtype=np.float32).reshape(1, 2, 4)
+    sums = np.convolve(x[0].sum(0), np.ones(3))[:4]
+    np.testing.assert_array_equal(causal.into_runnable().run([x])[0].to_numpy()[0, 0], [0, *sums])
+    ones = np.array(1, np.float32)  # what is no zero stays
+    nodes[0] = node("Pad", "x p one", "h")
+    other = load(model(nodes, [info("x", 1, 2, "S")], constants=[("p", wide), ("w", w), ("one", ones)]))
+    assert [one.op for one in other.into_model().graph.nodes] == ["Pad", "Conv"]
