@@ -33,19 +33,12 @@ from minilib.infer.nnef_write import written
 
 __all__ = ["load", "save"]
 
-HEADER = struct.Struct(
-    "<4s2I8I2I76x"
-)  # magic and version, bytes of data, rank, sizes, bits and type of a number
+# Of a file of numbers: magic and version, bytes of data, rank, sizes, bits and type of a number.
+HEADER = struct.Struct("<4s2I8I2I76x")
 MAGIC = b"\x4e\xef\x01\x00"
-TYPES = {
-    0: "f",
-    1: "u",
-    2: "u",
-    3: "i",
-    4: "i",
-    5: "b",
-}  # 2 and 3: quantised ones, which tract calls its int64
-# Text
+TYPES = dict(enumerate("fuuiib"))  # the third and fourth are quantised ones, which tract calls its int64
+
+# Text: names and calls are written as in Python, whose parser reads them
 
 
 WHOLE = re.compile(
