@@ -99,32 +99,53 @@ def draw_laid_out(program: Any, title: str = "") -> Described:
     )
 
 
-def draw_flame(rows: Sequence[Mapping[str, Any]], title: str = "a run, node by node") -> Described:
-    """A profile as a flame: below the whole run, its operators; above each, its nodes; wide is slow."""
+def draw_flame(
+    rows: Sequence[Mapping[str, Any]], title: str = "a run, node by node", most: int = 12
+) -> Described:
+    """A profile as a flame: below the whole run, its operators; above each, its nodes; wide is slow.
+
+    A slider goes through the run, node by node (the `most` slowest), and ends with the whole.
+    """
+    slowest = sorted(range(len(rows)), key=lambda i: -rows[i]["seconds"])[:most]
+    frames = [_flame(rows, title, rows[i]) for i in sorted(slowest)]
+    return stepper([*frames, _flame(rows, title, None)], "node", "which node of the run is looked at")
+
+
+def _flame(rows: Sequence[Mapping[str, Any]], title: str, seen: Mapping[str, Any] | None) -> Described:
     whole = sum(row["seconds"] for row in rows)
     by_op: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_op.setdefault(row["op"], []).append(row)
     ordered = sorted(by_op.items(), key=lambda one: -sum(row["seconds"] for row in one[1]))
-    figure, ax = plt.subplots(figsize=(8.2, 2.3), layout="constrained")
+    figure, ax = plt.subplots(figsize=(8.2, 2.6), layout="constrained")
     _span(ax, 0, whole, 0, f"{title}: {1e6 * whole:,.0f} µs", PALE, whole)
     at, told = 0.0, []
     for op, some in ordered:
         spent = sum(row["seconds"] for row in some)
-        _span(ax, at, spent, 1, _short(op), _colour(op), whole)
+        _span(ax, at, spent, 1, _short(op), _colour(op), whole, faint=seen is not None and seen["op"] != op)
         inner = at
         for row in sorted(some, key=lambda row: -row["seconds"]):
-            _span(ax, inner, row["seconds"], 2, row["name"].split("/")[-1], _colour(op), whole)
+            faint = seen is not None and row is not seen
+            _span(ax, inner, row["seconds"], 2, row["name"].split("/")[-1], _colour(op), whole, faint)
             inner += row["seconds"]
         at += spent
         told.append(f"{op} {spent / whole:.0%} in {len(some)}")
+    about = f"Shares of {title}: {', '.join(told)}"
+    if seen is not None:
+        share, size = f"{seen['seconds'] / whole:.0%} of the time", seen["result"]
+        about = f"{seen['op']}: {share}, {str(seen['cost']).replace(' ', '')} FMA; its result is {size}"
     ax.set(xlim=(0, whole), ylim=(0, 3))
+    ax.set_title("the whole run" if seen is None else about, fontsize=10, loc="left")
     ax.axis("off")
-    return described(figure, f"Shares of {title}: {', '.join(told)}")
+    return described(figure, about)
 
 
-def _span(ax: Any, start: float, wide: float, level: int, text: str, colour: str, whole: float) -> None:
-    ax.add_patch(Rectangle((start, level), wide, 0.94, facecolor=colour, edgecolor="white", linewidth=0.8))
+def _span(
+    ax: Any, start: float, wide: float, level: int, text: str, colour: str, whole: float, faint: bool = False
+) -> None:
+    clear = 0.3 if faint else 1.0
+    ax.add_patch(Rectangle((start, level), wide, 0.94, facecolor=colour, edgecolor="white", linewidth=0.8,
+                           alpha=clear))  # fmt: skip
     room = int(wide / whole * 105)
     if len(text) > room:
         text = "" if room < 4 else text[: room - 1] + "…"

@@ -9,7 +9,18 @@ runnable = model.into_model().into_runnable()
 logits.to_numpy()
 """
 
-from minilib.infer.api import InferenceModel, Model, Onnx, Runnable, RunnableState, SetSymbols, Tensor, onnx
+from minilib.infer.api import (
+    InferenceModel,
+    Model,
+    Nnef,
+    Onnx,
+    Runnable,
+    RunnableState,
+    SetSymbols,
+    Tensor,
+    nnef,
+    onnx,
+)
 from minilib.infer.facts import Fact, FactError
 from minilib.infer.model import ModelError
 from minilib.infer.pulse import Pulse
@@ -20,11 +31,13 @@ __all__ = [
     "InferenceModel",
     "Model",
     "ModelError",
+    "Nnef",
     "Onnx",
     "Pulse",
     "Runnable",
     "RunnableState",
     "SetSymbols",
     "Tensor",
+    "nnef",
     "onnx",
 ]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.api import InferenceModel, Model, Runnable, onnx
+from minilib.infer.api import InferenceModel, Model, Runnable, nnef, onnx
 from minilib.infer.drawing import rails
 from minilib.infer.facts import Fact
 from minilib.infer.model import Graph, ModelError
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m minilib.infer", description="Look at a model, and run it.")
-    made.add_argument("model", metavar="MODEL", help="an ONNX file")
+    made.add_argument("model", metavar="MODEL", help="an ONNX file, or NNEF: a folder, .tar or .tgz")
     made.add_argument(
         "-i", "--input-fact", metavar="FACT", action="append", default=[],
         help='what an input is, such as "B,1,8,8,f32"; once for each input',
@@ -80,6 +80,8 @@ def loaded(options: argparse.Namespace) -> InferenceModel | Model:
     """The model, as far as --pass says."""
     if options.pulse and options.stage in ("load", "analyse"):
         raise ModelError(f"pulses are cut after declutter, and --pass {options.stage} stops before")
+    if os.path.isdir(options.model) or options.model.endswith((".tar", ".tgz", ".tar.gz")):
+        return nnef_model(options)
     model = onnx().load(options.model)
     for i, fact in enumerate(options.input_fact):
         model.set_input_fact(i, fact)
@@ -92,6 +94,16 @@ def loaded(options: argparse.Namespace) -> InferenceModel | Model:
     if options.pulse:
         typed.transform(Pulse(options.pulse, options.symbol))
     return typed
+
+
+def nnef_model(options: argparse.Namespace) -> Model:
+    """The model of a folder or an archive, which says itself what its inputs are."""
+    if options.input_fact:
+        raise ModelError(f"{options.model} is NNEF, which says itself what its inputs are: leave -i out")
+    model = nnef().load(options.model)
+    if options.pulse:
+        model.transform(Pulse(options.pulse, options.symbol))
+    return model
 
 
 def runnable(options: argparse.Namespace) -> Runnable:

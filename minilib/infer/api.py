@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from minilib import dims
-from minilib.infer import fast_layers, fuse  # noqa: F401 (their rules join those of declutter and plan)
+from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
 from minilib.infer.facts import Fact, parse_fact, substitute
 from minilib.infer.load import load
@@ -20,7 +21,18 @@ from minilib.infer.profile import profile_json
 from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
-__all__ = ["InferenceModel", "Model", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "onnx"]
+__all__ = [
+    "InferenceModel",
+    "Model",
+    "Nnef",
+    "Onnx",
+    "Runnable",
+    "RunnableState",
+    "SetSymbols",
+    "Tensor",
+    "nnef",
+    "onnx",
+]
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,11 @@ class Tensor:
 
     def to_numpy(self) -> Any:
         return self.array
+
+    into_numpy = to_numpy
+
+    def datum_type(self) -> Any:
+        return self.array.dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype, copy=copy)
@@ -54,10 +71,52 @@ def onnx() -> Onnx:
 
 
 @dataclass(frozen=True)
+class Nnef:
+    """The reader and writer of NNEF, folders and archives."""
+
+    core: bool = True  # sizes in symbols may be written, in tract's extension
+
+    def load(self, path: str | Path) -> Model:
+        """The model in a folder, .tar or .tgz. Raises ModelError, in one line, where it cannot be read."""
+        return Model(declutter(nnef_files.load(path)))
+
+    def without_tract_core(self) -> Nnef:
+        """What writes the standard's words alone, and refuses the rest."""
+        return Nnef(False)
+
+    def write_model_to_dir(self, model: Model, path: str | Path) -> None:
+        """Writes graph.nnef and a .dat file for each variable into a folder.
+
+        Raises ModelError, with all operators that are none of NNEF's.
+        """
+        self._write(model, path, "")
+
+    def write_model_to_tar(self, model: Model, path: str | Path) -> None:
+        self._write(model, path, "w")
+
+    def write_model_to_tar_gz(self, model: Model, path: str | Path) -> None:
+        self._write(model, path, "w:gz")
+
+    def _write(self, model: Model, path: str | Path, form: str) -> None:
+        if not isinstance(model, Model) or model.memory.kept:
+            raise ModelError("NNEF is written of what into_model gives, before it is cut into pulses")
+        nnef_files.save(model.graph, path, form, self.core)
+
+
+def nnef() -> Nnef:
+    """The reader and writer of NNEF, as tract names it."""
+    return Nnef()
+
+
+@dataclass(frozen=True)
 class SetSymbols:
     """A transform: symbols get values, numbers or sizes as text."""
 
-    values: Mapping[str, int | str]
+    values: Mapping[str, int | str] = field(default_factory=dict)
+
+    def value(self, symbol: str, value: int | str) -> SetSymbols:
+        """The same transform, with one symbol more."""
+        return SetSymbols({**self.values, symbol: value})
 
     def apply(self, graph: Graph) -> Graph:
         sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
@@ -73,6 +132,19 @@ class SetSymbols:
             for name, f in graph.inputs.items()
         }
         return Graph(inputs, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
+
+
+def transform_of(text: str) -> SetSymbols | Pulse:
+    """The transform that tract writes as JSON. Raises ModelError for all others."""
+    try:
+        told = json.loads(text)
+        if told["name"] == "set_symbols":
+            return SetSymbols(dict(told["values"]))
+        if told["name"] == "pulse":
+            return Pulse(told["pulse"], told.get("symbol", "S"))
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ModelError(f"{text!r} is no transform; there are SetSymbols and Pulse") from None
 
 
 class _Named:
@@ -129,7 +201,7 @@ class InferenceModel(_Named):
     """A model as it stands in its file: inputs can still be told what they are."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        self.graph, self.wanted = graph, dict[str, Fact]()
 
     def fact(self, spec: str) -> Fact:
         return parse_fact(spec)
@@ -139,9 +211,16 @@ class InferenceModel(_Named):
         self.graph.inputs[self.input_name(i)] = Fact() if fact is None else parse_fact(fact)
         self.graph.facts = {}
 
+    def set_output_fact(self, i: int, fact: str | Fact | None) -> None:
+        """What the output has to be, which `analyse` checks. None: nothing is asked."""
+        self.wanted[self.output_name(i)] = Fact() if fact is None else parse_fact(fact)
+
     def analyse(self) -> None:
         """Works out the facts of all results. Raises ModelError with both sides of a contradiction."""
         self.graph.facts = analyse(self.graph)
+        for name, wanted in self.wanted.items():
+            if contradict(found := self.graph.facts[name], wanted):
+                raise ModelError(f"the output {name!r} is {Fact(found.dtype, found.shape)}, and not {wanted}")
 
     def into_analysed(self) -> InferenceModel:
         self.analyse()
@@ -162,8 +241,15 @@ class Model(_Named):
     def parse_fact(self, spec: str) -> Fact:
         return parse_fact(spec)
 
-    def transform(self, spec: SetSymbols | Pulse) -> None:
-        """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses."""
+    def transform(self, spec: SetSymbols | Pulse | str) -> None:
+        """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses.
+
+        tract's JSON for them is taken, too: '{"name": "set_symbols", "values": {"B": 1}}'.
+        """
+        if isinstance(spec, str):
+            spec = transform_of(spec)
+        if not isinstance(spec, SetSymbols | Pulse):
+            raise ModelError(f"a transform is SetSymbols or Pulse, and not {type(spec).__name__}")
         if self.memory.kept:
             raise ModelError("the model is in pulses already; load it anew, and transform that before")
         changed = spec.apply(self.graph)
@@ -187,6 +273,10 @@ class Runnable(_Named):
 
     def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES, memory: Memory | None = None) -> None:
         self.graph, self.plan, self.memory = graph, Plan(graph, most_bytes), memory or Memory()
+
+    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+        """That of the model: what each node costs, and with inputs how long it takes."""
+        return Model(self.graph).profile_json(inputs)
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
@@ -212,6 +302,12 @@ class RunnableState:
 
     state: State
 
+    def input_count(self) -> int:
+        return len(self.state.seen.inputs)
+
+    def output_count(self) -> int:
+        return len(self.state.seen.outputs)
+
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
         return [Tensor(array) for array in self.state.run(arrays_of(self.state.seen, inputs))]
@@ -220,6 +316,18 @@ class RunnableState:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
         arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
         return [Tensor(array) for array in self.state.finish(arrays)]
+
+
+def contradict(found: Fact, wanted: Fact) -> bool:
+    """Whether an array cannot be both."""
+    if None not in (found.dtype, wanted.dtype) and found.dtype != wanted.dtype:
+        return True
+    if found.shape is None or wanted.shape is None:
+        return False
+    both = zip(found.shape, wanted.shape)
+    return len(found.shape) != len(wanted.shape) or any(
+        isinstance(n, int) and isinstance(m, int) and n != m for n, m in both
+    )
 
 
 def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
@@ -231,7 +339,8 @@ def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     arrays = []
     for name, one in zip([*graph.inputs, *[""] * len(inputs)], inputs):
         try:
-            arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one))
-        except ValueError:
-            raise ModelError(f"the input {name!r} is no array: its rows differ in length") from None
+            kind = graph.inputs[name].dtype if name and isinstance(one, list) else None
+            arrays.append(one.array if isinstance(one, Tensor) else np.asarray(one, kind))
+        except (ValueError, TypeError, OverflowError):
+            raise ModelError(f"the input {name!r} is no array of numbers in rows of one length") from None
     return arrays

@@ -56,6 +56,8 @@ class Fact:
 
     # tract's names
 
+    dump = __str__
+
     def datum_type(self) -> np.dtype[Any] | None:
         return self.dtype
 

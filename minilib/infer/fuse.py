@@ -96,6 +96,25 @@ def batch_norm_into_conv(view: View, node: Node) -> Patch | None:
     return Patch([made], dict(zip(names, (weights, bias))))
 
 
+@rule("Conv")
+def pad_into_conv(view: View, node: Node) -> Patch | None:
+    """Zeros that stand around only for a convolution are its own padding: a causal one has no delay then."""
+    pad, told = view.inner(node.inputs[0], "Pad"), node.attributes
+    if pad is None or told.get("auto_pad", "NOTSET") != "NOTSET" or len(pad.inputs) > 3:
+        return None
+    wide = view.constant(pad.inputs[1])
+    zeros = len(pad.inputs) < 3 or not pad.inputs[2] or view.scalar(pad.inputs[2]) == 0
+    if wide is None or not zeros or pad.attributes.get("mode", "constant") != "constant" or (wide < 0).any():
+        return None
+    outer, inner = wide.reshape(2, -1)[:, :2], wide.reshape(2, -1)[:, 2:]
+    if outer.any() or not inner.size:
+        return None
+    pads = np.add(told.get("pads", [0] * inner.size), inner.reshape(-1)).tolist()
+    return Patch(
+        [Node("Conv", [pad.inputs[0], *node.inputs[1:]], node.outputs, {**told, "pads": pads}, node.name)]
+    )
+
+
 @rule("Add")
 def linear_from_matmul(view: View, node: Node) -> Patch | None:
     """A product with constant weights, and a constant row that is added."""

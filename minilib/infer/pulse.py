@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ _NUMBER_BY_NUMBER = (
 NUMBER_BY_NUMBER = {*UNARY, *_NUMBER_BY_NUMBER.split()}
 
 
-@dataclass(frozen=True)
 class Pulse:
     """A transform: the axis whose length is `symbol` is cut into pulses of so many frames.
 
@@ -43,8 +42,12 @@ class Pulse:
     a node needs the whole stream at once.
     """
 
-    pulse: int | str
-    symbol: str = "S"
+    def __init__(self, pulse: int | str, symbol: str = "S") -> None:
+        self.pulse, self.along = pulse, symbol
+
+    def symbol(self, name: str) -> Pulse:
+        """The same transform, along another symbol."""
+        return Pulse(self.pulse, name)
 
     def apply(self, graph: Graph) -> tuple[Graph, Memory]:
         try:
@@ -54,7 +57,7 @@ class Pulse:
         if not isinstance(frames, int) or not 1 <= frames <= MOST:
             raise ModelError(f"a pulse is a number of frames, from 1 to {MOST}, and not {self.pulse}")
         facts = graph.facts or analyse(graph)
-        return Pulsing(Graph(**{**vars(graph), "facts": facts}), self.symbol, frames).pulsed()
+        return Pulsing(Graph(**{**vars(graph), "facts": facts}), self.along, frames).pulsed()
 
 
 class Pulsing:

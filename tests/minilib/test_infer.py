@@ -464,3 +464,50 @@ def test_a_batch_of_none_gives_a_batch_of_none(load: Any, nodes: list[Message]) 
     typed = load(model(nodes, [info("x", "B", 4, 6, 6)], constants=constants, opset=21)).into_model()
     (y,) = typed.into_runnable().run([np.ones((0, 4, 6, 6), np.float32)])
     assert [0, *map(int, typed.output_fact(0).dims()[1:])] == list(y.to_numpy().shape)
+
+
+def test_zeros_around_a_convolution_are_its_padding(load: Any) -> None:
+    w, wide = np.ones((1, 2, 3), np.float32), np.array([0, 0, 2, 0, 0, 0])
+    nodes = [node("Pad", "x p", "h"), node("Conv", "h w", "y", pads=[1, 0])]
+    causal = load(model(nodes, [info("x", 1, 2, "S")], constants=[("p", wide), ("w", w)])).into_model()
+    assert [(one.op, one.attributes["pads"]) for one in causal.graph.nodes] == [("Conv", [3, 0])]
+    x = np.arange(8, dtype=np.float32).reshape(1, 2, 4)
+    sums = np.convolve(x[0].sum(0), np.ones(3))[:4]
+    np.testing.assert_array_equal(causal.into_runnable().run([x])[0].to_numpy()[0, 0], [0, *sums])
+    ones = np.array(1, np.float32)  # what is no zero stays
+    nodes[0] = node("Pad", "x p one", "h")
+    other = load(model(nodes, [info("x", 1, 2, "S")], constants=[("p", wide), ("w", w), ("one", ones)]))
+    assert [one.op for one in other.into_model().graph.nodes] == ["Pad", "Conv"]
+
+
+def test_tracts_other_names(load: Any) -> None:
+    linear = load(LINEAR)
+    linear.set_output_fact(0, "batch,5,f32")
+    with pytest.raises(tract.ModelError, match="the output 'y' is batch,4,f32, and not batch,5,f32"):
+        linear.analyse()
+    linear.set_output_fact(0, None)
+    made = linear.into_model()
+    made.transform(tract.SetSymbols().value("batch", "2*N"))
+    made.transform('{"name": "set_symbols", "values": {"N": 3}}')
+    assert made.output_fact(0).dump() == "6,4,f32"
+    with pytest.raises(tract.ModelError, match="'f32_to_f16' is no transform"):
+        made.transform("f32_to_f16")
+    runnable = load(LINEAR).into_model().into_runnable()
+    assert runnable.profile_json(None) == load(LINEAR).into_model().profile_json(None)
+    (found,) = runnable.run([[[1] * 8]])  # rows of Python's numbers are of the input's kind
+    assert found.datum_type() == np.float32
+    np.testing.assert_array_equal(found.into_numpy(), [WEIGHTS.sum(0)])
+    state = runnable.spawn_state()
+    assert (state.input_count(), state.output_count()) == (1, 1)
+
+
+def test_pulses_are_told_along_a_symbol_either_way(load: Any) -> None:
+    nodes = [node("Relu", "x", "y")]
+    for transform in (
+        tract.Pulse(4, symbol="T"),
+        tract.Pulse("4").symbol("T"),
+        '{"name":"pulse","pulse":"4","symbol":"T"}',
+    ):
+        stream = load(model(nodes, [info("x", 1, "T")])).into_model()
+        stream.transform(transform)
+        assert str(stream.output_fact(0)) == "1,4,f32"
