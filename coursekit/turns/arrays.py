@@ -128,10 +128,17 @@ def _matmul(MatMul: Callable[[], Any]) -> str | None:
         f = MatMul()
         f.forward(x, y)
         found, trouble = tried(f.backward, grad.copy())
+        if trouble and "matmul" in trouble:
+            shapes = f"grad has the shape {grad.shape}, x {x.shape} and y {y.shape}"
+            return (
+                f"not yet: a product in which the shapes do not fit: {shapes}. Which two meet in a product?"
+            )
         if trouble:
             return trouble
         if not isinstance(found, tuple | list) or len(found) != 2:
             return "not yet: two inputs, so two gradients: return that of x, and that of y"
+        if np.shape(found[0]) == y.shape and np.shape(found[1]) == x.shape and n != k != m:
+            return "not yet: you return the two in the other order: first the gradient of x, then that of y"
         want = np.einsum("il,jl->ij", grad, y), np.einsum("ij,il->jl", x, grad)
         for name, mine, right in zip("xy", found, want):
             mine = np.asarray(mine)

@@ -71,6 +71,10 @@ def swapped(self: Any, grad: Any) -> Any:
     return self.saved[0].T @ grad, grad @ self.saved[1].T
 
 
+def other_product(self: Any, grad: Any) -> Any:
+    return self.saved[1].T @ grad, self.saved[0] @ grad
+
+
 def right_shapes_only(self: Any, grad: Any) -> Any:
     x, y = self.saved
     return np.ones_like(x), np.ones_like(y)
@@ -131,14 +135,16 @@ def test_each_wrong_scatter_is_named_and_replaced(capsys: Any) -> None:
 
 def test_each_wrong_pair_of_gradients_is_named_and_replaced(capsys: Any) -> None:
     found = set()
-    for wrong in (nothing, swapped, right_shapes_only, one_gradient):
+    for wrong in (nothing, swapped, other_product, right_shapes_only, one_gradient):
         names = matmul(wrong)
         found.add(said(turns.judge_matmul, names, capsys))
         f, x, y = names["MatMul"](), np.ones((2, 3)), np.arange(6.0).reshape(3, 2)
         f.forward(x, y)
         for got, want in zip(f.backward(np.eye(2)), both_gradients(f, np.eye(2)), strict=True):
             np.testing.assert_array_equal(got, want)
-    assert len(found) == 4
+    assert len(found) == 5
+    assert any("in the other order" in one for one in found)
+    assert any("(2, 4), x (2, 3) and y (3, 4)" in one for one in found)
 
 
 @pytest.mark.parametrize(
