@@ -54,11 +54,14 @@ def longest_queue(root):
 +         for node in f.inputs:
 
 # %% exercise=2.11 hint="`+=` writes into the array that was told first, which may belong to somebody else too. Make a new array for the sum."
--                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
-+                 grads[node] += dx
+-                 grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
++                 if node in grads:
++                     grads[node] += dx
++                 else:
++                     grads[node] = dx
 
 # %% exercise=2.11 hint="What is told a second time replaces what was told before. Shares add up."
--                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
+-                 grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
 +                 grads[node] = dx
 
 # %% exercise=2.11 hint="An operation speaks before others have told it their shares. The newest goes first: heappop gives the smallest, so -serial goes into the heap."
@@ -76,8 +79,8 @@ def longest_queue(root):
 +                     queue.append((-node.serial, node))
 
 # %% exercise=2.11 hint="A gradient keeps the shape of the result, though its input was smaller and was repeated. Sum it to the shape of the input."
--             if dx.shape != node.shape:
--                 dx = sum_to(dx, node.shape)
+-                 if dx.shape != node.shape:
+-                     dx = sum_to(dx, node.shape)
 
 # %% exercise=2.11 hint="All gradients are right, but operations hold on to what they saved: set `f.saved = FREED` once f has spoken."
 -         f.saved = FREED
@@ -90,8 +93,8 @@ def longest_queue(root):
 +     return {node: dx for node, dx in grads.items() if not isinstance(node, Function)}
 
 # %% exercise=2.11 hint="Data that want no gradient have got one, too: look at requires_grad before you note a share."
--             if dx is None or not node.requires_grad:
-+             if dx is None:
+-             if dx is not None and node.requires_grad:
++             if dx is not None:
 
 # %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
 def quotient(f, array, index, eps):
