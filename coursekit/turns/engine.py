@@ -8,6 +8,11 @@ import numpy as np
 
 from coursekit.turns.lending import lend, told, tried
 
+SIGNS = {
+    "'tuple' object has no attribute": ". The heap holds pairs, (-serial, operation): take the second half",
+    "'Tensor' object has no attribute": ". A leaf is no operation: it has no serial, and does not speak",
+}
+
 
 def judge_engine(names: dict[str, Any]) -> None:
     """Say which rule the notebook's engine, `walk`, breaks; one that is not right is lent another."""
@@ -34,7 +39,7 @@ def _engine(walk: Any) -> str | None:
     seed = np.ones(3)
     found, trouble = tried(walk, (a * a).function, seed)
     if trouble:
-        return trouble
+        return f"{trouble}{next((why for sign, why in SIGNS.items() if sign in trouble), '')}"
     if not isinstance(found, dict) or a not in found:
         return "not yet: it should return a dictionary, in which each leaf finds its gradient"
     if found[a].tolist() == [1.0, 2.0, 3.0]:

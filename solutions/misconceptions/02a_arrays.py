@@ -16,6 +16,10 @@ def strides(n, m, itemsize, step):
 -     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
 +     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, itemsize)]
 
+# %% exercise=2.1 hint="The last one repeats its row downwards: it is the step from row to row that leads nowhere. Along the row it is as before."
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, 0)]
+
 # %% exercise=2.1 hint="x[:, ::step] takes larger steps along a row. The rows themselves lie as far apart as before."
 -     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
 +     return [(row, itemsize), (itemsize, row), (step * row, itemsize), (-row, itemsize), (0, itemsize)]
@@ -64,6 +68,16 @@ class Div(Function):
     def backward(self, grad):
         x, y = self.saved
         return 1 / y + 0 * grad, -x / (y * y)
+
+# %% exercise=2.2 hint="You forgot the chain rule: each derivative is multiplied by the gradient that comes in."
+class Div(Function):
+    def forward(self, x, y):
+        self.saved = x, y
+        return x / y
+
+    def backward(self, grad):
+        x, y = self.saved
+        return 1 / y, -x / y**2
 
 # %% exercise=2.2 hint="You computed in float64. A float32 operation makes float32 results: no array of another dtype may take part."
 class Div(Function):

@@ -10,6 +10,10 @@
 -                 heappush(queue, (-node.serial, node))
 +                 heappush(queue, (-getattr(node, "serial", -len(met)), node))
 
+# %% exercise=2.10 hint="Leaves have no serial number, and never enter the heap: isinstance(node, Function) tells operations from leaves."
+-             if isinstance(node, Function) and node not in met:
++             if node not in met:
+
 # %% exercise=2.10 hint="An operation that is used twice enters your heap twice. Remember which ones were in it already."
 def predicted(n):
     return n, 2
@@ -81,6 +85,14 @@ def longest_queue(root):
 # %% exercise=2.11 hint="A gradient keeps the shape of the result, though its input was smaller and was repeated. Sum it to the shape of the input."
 -                 if dx.shape != node.shape:
 -                     dx = sum_to(dx, node.shape)
+
+# %% exercise=2.11 hint="heappop gives back a pair, (-serial, operation). Take its second half, [1]."
+-         f = heappop(queue)[1]  # the newest: all that use its result have spoken
++         f = heappop(queue)
+
+# %% exercise=2.11 hint="Leaves have no serial number, and never enter the heap: isinstance(node, Function) tells operations from leaves."
+-                 if isinstance(node, Function) and node not in grads:
++                 if node not in grads:
 
 # %% exercise=2.11 hint="All gradients are right, but operations hold on to what they saved: set `f.saved = FREED` once f has spoken."
 -         f.saved = FREED

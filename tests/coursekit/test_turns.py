@@ -259,6 +259,8 @@ def test_a_function_that_is_not_in_the_class(capsys: pytest.CaptureFixture[str])
     [
         ("walk", "walk", "right: newest first, added, summed, let go"),
         ("return grads", "pass", "`return` missing?"),
+        ("heappop(queue)[1]", "heappop(queue)", "The heap holds pairs"),
+        ("isinstance(node, Function) and ", "", "A leaf is no operation"),
         ("return grads", "return list(grads)", "return a dictionary"),
         ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
         ("grads[node] + dx if node in grads else dx", "dx", "Shares add up"),
