@@ -52,6 +52,13 @@ def all_at_once(shape: Any, index: Any, grad: Any) -> Any:
     return found
 
 
+def by_the_rows_number(shape: Any, index: Any, grad: Any) -> Any:
+    found = np.zeros(shape)
+    for row in index:
+        found[row] += grad[row]
+    return found
+
+
 def in_order_of_picking(shape: Any, index: Any, grad: Any) -> Any:
     return grad
 
@@ -131,6 +138,11 @@ def test_each_wrong_scatter_is_named_and_replaced(capsys: Any) -> None:
         found.append(said(turns.judge_scatter, names, capsys))
         assert names["scatter_add"]((3, 2), index, grad).tolist() == [[4, 5], [2, 4], [0, 0]]
     assert len(set(found)) == 3 and found[1] == found[2]  # `=` and `+=` lose the same shares
+
+
+def test_a_row_that_is_looked_up_by_its_number_is_told_so(capsys: Any) -> None:
+    names: dict[str, Any] = {"scatter_add": by_the_rows_number}
+    assert "three times" in said(turns.judge_scatter, names, capsys)
 
 
 def test_each_wrong_pair_of_gradients_is_named_and_replaced(capsys: Any) -> None:
@@ -242,6 +254,20 @@ class TooFewAdd(MeanAdd):
         return (sum_in_one_go(grad, self.shapes[0]),)
 
 
+class ArrayAdd(MeanAdd):
+    def backward(self, grad: Any) -> Any:
+        return tuple(right_sum_to(grad, np.ones(shape)) for shape in self.shapes)
+
+
+def right_sum_to(grad: Any, shape: Any) -> Any:
+    while grad.ndim > len(shape):
+        grad = grad.sum(axis=0)
+    for axis, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(axis=axis, keepdims=True)
+    return grad
+
+
 class SumAdd(MeanAdd):
     def backward(self, grad: Any) -> Any:
         return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
@@ -249,12 +275,12 @@ class SumAdd(MeanAdd):
 
 def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
     found = set()
-    for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd):
+    for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd, ArrayAdd):
         names: dict[str, Any] = {"Add": wrong, "sum_to": sum_in_one_go}
         found.add(said(turns.judge_add, names, capsys))
         turns.judge_add(names)
         assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 3
+    assert len(found) == 4
     names = {"Add": SumAdd}
     turns.judge_add(names)
     assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd
