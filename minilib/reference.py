@@ -168,16 +168,12 @@ def walk(root: Function, seed: Array) -> dict[Node, Array]:
         shares = f.backward(grads.pop(f))
         f.saved = FREED
         for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
-            if dx is None or not node.requires_grad:
-                continue
-            if dx.shape != node.shape:
-                dx = sum_to(dx, node.shape)
-            if node in grads:
-                grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
-            else:
-                grads[node] = dx
-                if isinstance(node, Function):
+            if dx is not None and node.requires_grad:
+                if dx.shape != node.shape:
+                    dx = sum_to(dx, node.shape)
+                if isinstance(node, Function) and node not in grads:
                     heappush(queue, (-node.serial, node))
+                grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
     return grads
 
 

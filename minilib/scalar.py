@@ -32,6 +32,8 @@ class Value:
 
     def __new__(cls, *args: Any, **named: Any) -> Value:
         (inputs,) = args[2:3] or (named.get("inputs", ()),)
+        if not isinstance(inputs, (tuple, list)):
+            raise _no_tuple(args[1] if len(args) > 1 else named.get("op", ""), "inputs", inputs)
         return _new(Wide if cls is Value and len(inputs) > 2 else cls)
 
     def __init__(self, data: float, op: str = "", inputs: Inputs = (), derivatives: Slopes = ()) -> None:
@@ -45,6 +47,8 @@ class Value:
             self._keep(inputs, derivatives)
 
     def _keep(self, inputs: Inputs, derivatives: Slopes) -> None:
+        if not isinstance(derivatives, (tuple, list)):
+            raise _no_tuple(self.op, "derivatives", derivatives)
         if len(inputs) != len(derivatives):
             raise ValueError(f"{self.op}: got {len(inputs)} inputs and {len(derivatives)} derivatives")
         self.a, self.da = inputs[0], derivatives[0]
@@ -219,6 +223,11 @@ def number(x: float) -> float:
         return float(x)
     shape = f" of shape {tuple(x.shape)}; make one Value per element" if hasattr(x, "shape") else ""
     raise TypeError(f"Value: expected one real number, got {kind.__name__}{shape}")
+
+
+def _no_tuple(op: str, what: str, got: object) -> TypeError:
+    """What to say where one input, or one derivative, was handed over without the tuple around it."""
+    return TypeError(f"{op}: expected {what} in a tuple, as in (x,) for one alone; got {type(got).__name__}")
 
 
 # The order of the way back

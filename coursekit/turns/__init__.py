@@ -15,7 +15,13 @@ from coursekit.turns.engine import judge_engine
 from coursekit.turns.first_numbers import judge_first_weights
 from coursekit.turns.losses import judge_both_ways
 from coursekit.turns.modules import judge_found
-from coursekit.turns.scalars import judge_backward, judge_plus, judge_slope
+from coursekit.turns.scalars import (
+    judge_backward,
+    judge_by_height,
+    judge_plus,
+    judge_slope,
+    judge_training,
+)
 from coursekit.turns.steps import judge_adam_step, judge_roll
 from coursekit.turns.training import judge_epoch
 from coursekit.turns.windows import judge_give_back, judge_look

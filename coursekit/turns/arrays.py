@@ -105,6 +105,8 @@ def _scatter(scatter_add: Callable[..., Any]) -> str | None:
         return "not yet: row 2 was picked three times, and only its last share arrived"
     if np.allclose(found[2], want[2] / 3):
         return "not yet: shares add up, and you took their mean"
+    if np.allclose(found[2], 3 * grad[2]):
+        return "not yet: row 2 took row 2 of grad three times. Row k of grad is for the place index[k]"
     if not np.allclose(found, want):
         return f"not yet: the four rows should be {want.tolist()}, and yours are {found.tolist()}"
     nothing, _ = tried(scatter_add, (4, 2), index[:0], grad[:0])
@@ -128,10 +130,17 @@ def _matmul(MatMul: Callable[[], Any]) -> str | None:
         f = MatMul()
         f.forward(x, y)
         found, trouble = tried(f.backward, grad.copy())
+        if trouble and "matmul" in trouble:
+            shapes = f"grad has the shape {grad.shape}, x {x.shape} and y {y.shape}"
+            return (
+                f"not yet: a product in which the shapes do not fit: {shapes}. Which two meet in a product?"
+            )
         if trouble:
             return trouble
         if not isinstance(found, tuple | list) or len(found) != 2:
             return "not yet: two inputs, so two gradients: return that of x, and that of y"
+        if np.shape(found[0]) == y.shape and np.shape(found[1]) == x.shape and n != k != m:
+            return "not yet: you return the two in the other order: first the gradient of x, then that of y"
         want = np.einsum("il,jl->ij", grad, y), np.einsum("ij,il->jl", x, grad)
         for name, mine, right in zip("xy", found, want):
             mine = np.asarray(mine)
@@ -220,6 +229,8 @@ def _add(Add: Callable[[], Any]) -> str | None:
             return trouble
         grad = np.arange(float(result.size)).reshape(result.shape)
         found, trouble = tried(f.backward, grad)
+        if trouble and "truth value" in trouble:
+            return "not yet: sum_to(grad, shape) wants a shape, such as x.shape, and not an array"
         if trouble:
             return trouble
         if not isinstance(found, tuple | list) or len(found) != 2:

@@ -8,6 +8,11 @@ import numpy as np
 
 from coursekit.turns.lending import lend, told, tried
 
+SIGNS = {
+    "'tuple' object has no attribute": ". The heap holds pairs, (-serial, operation): take the second half",
+    "'Tensor' object has no attribute": ". A leaf is no operation: it has no serial, and does not speak",
+}
+
 
 def judge_engine(names: dict[str, Any]) -> None:
     """Say which rule the notebook's engine, `walk`, breaks; one that is not right is lent another."""
@@ -34,16 +39,21 @@ def _engine(walk: Any) -> str | None:
     seed = np.ones(3)
     found, trouble = tried(walk, (a * a).function, seed)
     if trouble:
-        return trouble
+        return f"{trouble}{next((why for sign, why in SIGNS.items() if sign in trouble), '')}"
     if not isinstance(found, dict) or a not in found:
         return "not yet: it should return a dictionary, in which each leaf finds its gradient"
     if found[a].tolist() == [1.0, 2.0, 3.0]:
         return "not yet. a * a tells a its share twice, and the second replaces the first. Shares add up"
     if found[a].tolist() != [2.0, 4.0, 6.0]:
         return f"not yet: the slope of a**2 is 2 a, at 1, 2 and 3; yours is {found[a]}"
+    asked = Square()
+    square: Any = apply(asked, a)
+    alone, trouble = tried(walk, asked, np.ones(3))
+    if trouble or not np.array_equal(alone.get(a), [2.0, 4.0, 6.0]):
+        lone = "an operation with one input may answer with a lone array instead of a tuple"
+        return f"not yet: {lone}, and yours takes it apart, number by number: ask isinstance(answer, tuple)"
     try:
-        asked = Square()
-        square: Any = apply(asked, a)
+        asked.spoken = 0
         late = walk((square * a + square).function, seed)[a].tolist()
         total, product = a + b, a * b
         shared = walk((product + total).function, seed)

@@ -35,10 +35,57 @@ def _of_a_slope(got: Any, expected: float) -> str:
     return "Which difference is the rise, and which the run?"
 
 
+def judge_by_height(by_height: Any) -> None:
+    """Say whether the height of chapter 01's rectangle, 3 wide, was nudged and the change divided."""
+    wrong = (
+        f"not yet: yours is {by_height}. The strip that you add on top is as long as the rectangle is wide"
+    )
+    if by_height is ...:
+        wrong = "not filled in yet: the lesson goes on without it"
+    elif not isinstance(by_height, (int, float)):
+        wrong = "not yet: it should be a number"
+    elif abs(by_height - 0.003) < 1e-9:
+        wrong = "not yet: 0.003 is by how much the area grew. How fast it grows is that, divided by the nudge"
+    elif abs(by_height - 2.0) < 1e-6:
+        wrong = "not yet: 2 is how fast it grows with the width. This time nudge the height"
+    elif abs(by_height) > 1000:
+        wrong = f"not yet: yours is {by_height:g}. Subtract first, in parentheses, then divide by the nudge"
+    elif abs(by_height - 1.0) < 1e-6:
+        wrong = "not yet: 1 is what you get if you nudge the area itself. Nudge the height, in parentheses"
+    told(None if isinstance(by_height, (int, float)) and abs(by_height - 3.0) < 1e-6 else wrong, "right")
+
+
+def judge_training(loss: Any) -> None:
+    """Say what the loop of chapter 01 does wrong, by the loss of its step 9."""
+    loss = getattr(loss, "data", loss)
+    if loss is ...:
+        print("not filled in yet: the lesson goes on without it")
+        return
+    mistakes = {
+        0.8958441: "the loss has not moved. Were the gradients cleared before they were used?",
+        0.5710978: "this is the loop from above: the gradients of the parameters still add up over the steps",
+        0.2450702: "you took ten steps and then looked once more. `loss` should be what step 9 began with",
+    }
+    if not isinstance(loss, (int, float)):
+        print("not yet: `loss` should hold the loss of the last step, a Value")
+        return
+    near = (text for value, text in mistakes.items() if abs(loss - value) < 1e-3)
+    other = f"at step 9 it should be 0.2705, and yours is {loss:.4f}. Who is cleared when?"
+    told(None if abs(loss - 0.2704862551637922) < 1e-6 else f"not yet: {next(near, other)}", "right")
+
+
+def _outside(names: dict[str, Any], name: str) -> str | None:
+    """What to say of a function that stands in the notebook and not in its class."""
+    mine = names.get(name)
+    if mine is None or vars(names["Value"]).get(name) is mine:
+        return None
+    return f"not yet: your {name} is not in the class. Put @add_to(Value) on the line above it"
+
+
 def judge_plus(names: dict[str, Any]) -> None:
     """Say what is wrong with the `+` of the notebook's `Value`; one that is not right is lent."""
     a, b = (names["Value"](number) for number in (2.0, -3.0))
-    if not told(_plus(a, b), "right: Value has your +, and 2 + (-3) is -1"):
+    if not told(_outside(names, "__add__") or _plus(a, b), "right: Value has your +, and 2 + (-3) is -1"):
         lend(["Value.__add__"], "+", names)
 
 
@@ -55,6 +102,8 @@ def _plus(a: Any, b: Any) -> str | None:
         return f"not yet: 2 + (-3) should be a Value of -1; yours is {getattr(c, 'data', c)}"
     if a.data != 2.0:
         return "not yet: you changed a itself, and others may still need its old number. Make a new Value"
+    if not isinstance(c.inputs, (tuple, list)):
+        return "not yet: the inputs stand in a tuple, (self, other), with parentheses of its own"
     if len(c.inputs) != 2:
         return f"not yet: a sum has two inputs, and yours remembers {len(c.inputs)}: (self, other)"
     if not isinstance(c.derivatives, (tuple, list)) or len(c.derivatives) != 2:
@@ -68,7 +117,10 @@ def _plus(a: Any, b: Any) -> str | None:
 
 def judge_backward(names: dict[str, Any]) -> None:
     """Say which mistake a `backward` makes where a value is used by two others; lend one if need be."""
-    if told(_order(names), "80: right. From here on the gradients of this chapter are your own work"):
+    if told(
+        _outside(names, "backward") or _order(names),
+        "80: right. From here on the gradients of this chapter are your own work",
+    ):
         print(_twice(names))
     else:
         lend(["Value.backward", "topological_order"], "backward", names)
@@ -93,10 +145,13 @@ def _order(names: dict[str, Any]) -> str | None:
         if d.grad == 1.0:
             return "not yet: d.grad is 1, but nobody has passed it on"
         empty = nothing_from(type(d).backward) == "not written yet"
-        return "not written yet" if empty else f"not yet: d.grad should begin with 1, and yours is {d.grad:g}"
+        afterwards = " at the end. Clear the operations first, and set it after that" if d.grad == 0 else ""
+        wrong = f"not yet: d.grad should begin with 1, and yours is {d.grad:g}{afterwards}"
+        return "not written yet" if empty else wrong
     mistakes = {
         112.0: "112: b spoke twice, and the second time it repeated what it had said already",
         48.0: "48: b spoke before c had told it anything, so a heard only a part",
+        1.0: "1: each value that is called sets its own gradient to 1. Only d, which was asked, has 1",
         16.0: "16: right order, but each value overwrites what its inputs were told before. Which sign adds?",
         0.0: "d told b and c, and a heard nothing. Read the list from its end, and let each one on it speak",
         144.0: "144: b stands on the list more than once, and spoke each time",

@@ -10,6 +10,10 @@
 -                 heappush(queue, (-node.serial, node))
 +                 heappush(queue, (-getattr(node, "serial", -len(met)), node))
 
+# %% exercise=2.10 hint="Leaves have no serial number, and never enter the heap: isinstance(node, Function) tells operations from leaves."
+-             if isinstance(node, Function) and node not in met:
++             if node not in met:
+
 # %% exercise=2.10 hint="An operation that is used twice enters your heap twice. Remember which ones were in it already."
 def predicted(n):
     return n, 2
@@ -54,11 +58,14 @@ def longest_queue(root):
 +         for node in f.inputs:
 
 # %% exercise=2.11 hint="`+=` writes into the array that was told first, which may belong to somebody else too. Make a new array for the sum."
--                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
-+                 grads[node] += dx
+-                 grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
++                 if node in grads:
++                     grads[node] += dx
++                 else:
++                     grads[node] = dx
 
 # %% exercise=2.11 hint="What is told a second time replaces what was told before. Shares add up."
--                 grads[node] = grads[node] + dx  # not +=: the array may be somebody else's too
+-                 grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
 +                 grads[node] = dx
 
 # %% exercise=2.11 hint="An operation speaks before others have told it their shares. The newest goes first: heappop gives the smallest, so -serial goes into the heap."
@@ -76,8 +83,26 @@ def longest_queue(root):
 +                     queue.append((-node.serial, node))
 
 # %% exercise=2.11 hint="A gradient keeps the shape of the result, though its input was smaller and was repeated. Sum it to the shape of the input."
--             if dx.shape != node.shape:
--                 dx = sum_to(dx, node.shape)
+-                 if dx.shape != node.shape:
+-                     dx = sum_to(dx, node.shape)
+
+# %% exercise=2.11 hint="heappop gives back a pair, (-serial, operation). Take its second half, [1]."
+-         f = heappop(queue)[1]  # the newest: all that use its result have spoken
++         f = heappop(queue)
+
+# %% exercise=2.11 hint="Leaves have no serial number, and never enter the heap: isinstance(node, Function) tells operations from leaves."
+-                 if isinstance(node, Function) and node not in grads:
++                 if node not in grads:
+
+# %% exercise=2.11 hint="An operation with one input may answer with a lone array, and zip takes that apart, number by number. Ask isinstance(answer, tuple) first."
+-         for node, dx in zip(f.inputs, shares if isinstance(shares, tuple) else (shares,)):
++         for node, dx in zip(f.inputs, shares):
+
+# %% exercise=2.11 hint="Among the answers there may be None, which means: nothing for you. Leave it out before you add or sum."
+-             if dx is not None and node.requires_grad:
+-                 if dx.shape != node.shape:
++             if node.requires_grad:
++                 if np.shape(dx) != node.shape:
 
 # %% exercise=2.11 hint="All gradients are right, but operations hold on to what they saved: set `f.saved = FREED` once f has spoken."
 -         f.saved = FREED
@@ -90,8 +115,8 @@ def longest_queue(root):
 +     return {node: dx for node, dx in grads.items() if not isinstance(node, Function)}
 
 # %% exercise=2.11 hint="Data that want no gradient have got one, too: look at requires_grad before you note a share."
--             if dx is None or not node.requires_grad:
-+             if dx is None:
+-             if dx is not None and node.requires_grad:
++             if dx is not None:
 
 # %% exercise=2.12 hint="You nudge to one side only. Nudge up and down; the bends on the two sides cancel."
 def quotient(f, array, index, eps):
@@ -163,6 +188,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     if not allow_unused and any(x.grad is None for x in inputs):
         raise RuntimeError("unused")
     return tuple(x.grad for x in inputs)
+
+# %% exercise=2.13 hint="You go through backward, which adds to every leaf's grad. propagate returns the gradients and touches nothing."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs.backward()
+    return tuple(x.grad for x in inputs)
+
+# %% exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
+-     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
++     return tuple(found[node] if node in found else None for node in nodes)
 
 # %% exercise=2.13 hint="A result on the way is not found: propagate returns leaves, and of the operations only those in wanted. A result stands there as its x.function."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
@@ -267,6 +302,14 @@ def retain_grad(self):
           return
 
 -     vars(self.function)["retained"] = keep
+
+# %% exercise=2.14 hint="A Tensor has no room for attributes of your own. Leave the mark with its operation, in vars(self.function)."
+-     if self.function is None or "retained" in vars(self.function):
++     if self.function is None or getattr(self, "retained", False):
+          return
+
+-     vars(self.function)["retained"] = keep
++     self.retained = True
 
 # %% exercise=2.15 hint="Views share memory. The note on a write stands under the id of the array that owns it: ask owner_of(array)."
 def refuse_overwritten(f):

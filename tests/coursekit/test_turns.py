@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import random
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.datasets import make_moons
 
 from coursekit import turns
 from minilib import reference
 from minilib.reference import Value
+from minilib.scalar import MLP
 
 
 @pytest.mark.parametrize(
@@ -30,6 +34,71 @@ def test_a_slope(slope: Any, said: str, capsys: pytest.CaptureFixture[str]) -> N
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("by_height", "said"),
+    [
+        ((3 * 2.001 - 3 * 2) / 0.001, "right"),
+        (3 * 2.001 - 3 * 2, "divided by the nudge"),
+        ((3.001 * 2 - 3 * 2) / 0.001, "This time nudge the height"),
+        (3 * 2.001 - 3 * 2 / 0.001, "Subtract first, in parentheses"),
+        ((3 * 2 + 0.001 - 3 * 2) / 0.001, "nudge the area itself"),
+        (-3.0, "yours is -3.0"),
+        ("3", "a number"),
+        (..., "not filled in yet"),
+    ],
+)
+def test_a_nudge_of_the_height(by_height: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_by_height(by_height)
+    assert said in capsys.readouterr().out
+
+
+def trained(clear: str) -> float:
+    """The loss that chapter 01's loop of ten steps ends with, on the fast Value, where it clears as said."""
+    random.seed(1337)
+    np.random.seed(1337)
+    X, kinds = make_moons(n_samples=100, noise=0.1)
+    model = MLP(2, [16, 16, 1])
+    parameters = model.parameters()
+
+    def loss_of() -> Any:
+        losses = [
+            (1 - label * model(point)).relu() for point, label in zip(X.tolist(), (2 * kinds - 1).tolist())
+        ]
+        return sum(losses) * 0.01 + 1e-4 * sum(p * p for p in parameters)
+
+    for k in range(10):
+        loss = loss_of()
+        loss.backward()
+        if clear == "too early":
+            model.zero_grad()
+        for p in parameters:
+            p.data -= (1.0 - 0.9 * k / 100) * p.grad
+        if clear != "never":
+            model.zero_grad()
+    return float(loss_of().data if clear == "one more" else loss.data)
+
+
+@pytest.mark.parametrize(
+    ("clear", "said"),
+    [
+        ("after", "right"),
+        ("never", "still add up over the steps"),
+        ("too early", "cleared before they were used"),
+        ("one more", "then looked once more"),
+    ],
+)
+def test_a_loop_that_clears(clear: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_training(Value(trained(clear)))
+    assert said in capsys.readouterr().out
+
+
+def test_a_loop_that_is_not_written_or_something_else(capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_training(...)
+    turns.judge_training(3.0)
+    turns.judge_training("loss")
+    assert capsys.readouterr().out.split("\n")[0].startswith("not filled in yet")
+
+
 def plus(derivatives: Any) -> Any:
     return lambda a, b: Value(a.data + b.data, "+", (a, b), derivatives(a, b))
 
@@ -37,6 +106,7 @@ def plus(derivatives: Any) -> Any:
 @pytest.mark.parametrize(
     ("plus", "said"),
     [
+        (lambda a, b: Value(a.data + b.data, "+", a, (1.0, 1.0)), "in a tuple"),
         (plus(lambda a, b: (1.0, 1.0)), "right: Value has your +, and 2 + (-3) is -1"),
         (plus(lambda a, b: (b.data, a.data)), "the derivatives of a product"),
         (plus(lambda a, b: (2.0, 1.0)), "are not (2.0, 1.0)"),
@@ -104,6 +174,13 @@ def each_path(self: Any, share: float = 1.0) -> None:
         each_path(i, derivative * share)
 
 
+def each_begins(self: Any) -> None:
+    self.grad = 1.0
+    speak(self)
+    for i in self.inputs:
+        each_begins(i)
+
+
 def as_met(self: Any) -> None:
     self.grad = 1.0
     queue = [self]
@@ -149,12 +226,13 @@ def cleared_too_late(self: Any) -> None:
         (all_afresh, "not yet: 80, but called twice it gives 80 again"),
         (never_afresh, "called twice it gives 272"),
         (each_path, "walks each path by itself"),
+        (each_begins, "1: each value that is called sets"),
         (as_met, "112: b spoke twice"),
         (once_as_met, "48: b spoke before c"),
         (overwrites, "16: right order, but each value overwrites"),
         (nothing, "nobody has passed it on"),
         (only_itself, "its end"),
-        (cleared_too_late, "d.grad should begin with 1"),
+        (cleared_too_late, "Clear the operations first"),
         (lambda self: None, "not written yet"),
         (lambda self: self.gard, "stops with AttributeError"),
     ],
@@ -167,6 +245,12 @@ def test_a_backward(
     assert said in capsys.readouterr().out
 
 
+def test_a_function_that_is_not_in_the_class(capsys: pytest.CaptureFixture[str]) -> None:
+    turns.judge_plus({"Value": Value, "__add__": lambda a, b: Value(1.0)})
+    turns.judge_backward({"Value": Value, "backward": right})
+    assert capsys.readouterr().out.count("@add_to(Value) on the line above it") == 2
+
+
 # The engine of chapter 02b: the right one, and one that breaks each of its rules
 
 
@@ -175,14 +259,17 @@ def test_a_backward(
     [
         ("walk", "walk", "right: newest first, added, summed, let go"),
         ("return grads", "pass", "`return` missing?"),
+        ("heappop(queue)[1]", "heappop(queue)", "The heap holds pairs"),
+        ("isinstance(node, Function) and ", "", "A leaf is no operation"),
         ("return grads", "return list(grads)", "return a dictionary"),
         ("heappop(queue)[1]", "heappop(queue)[2]", "stops with IndexError"),
-        ("grads[node] + dx", "dx", "Shares add up"),
+        ("grads[node] + dx if node in grads else dx", "dx", "Shares add up"),
         ("(-node.serial, node)", "(node.serial, node)", "spoke before all that used it, then again"),
-        ("grads[node] = grads[node] + dx", "grads[node] += dx", "one of them wrote into it"),
+        ("grads[node] + dx if", "grads[node].__iadd__(dx) if", "one of them wrote into it"),
         ("sum_to(dx, node.shape)", "dx", "has shape (2, 3)"),
-        (" or not node.requires_grad", "", "data without requires_grad were told"),
+        (" and node.requires_grad", "", "data without requires_grad were told"),
         ("grads.pop(f)", "grads[f]", "pop it as they speak"),
+        ("shares if isinstance(shares, tuple) else (shares,)", "shares", "takes it apart"),
         ("        f.saved = FREED\n", "", "nobody lets go"),
     ],
 )

@@ -52,6 +52,13 @@ def all_at_once(shape: Any, index: Any, grad: Any) -> Any:
     return found
 
 
+def by_the_rows_number(shape: Any, index: Any, grad: Any) -> Any:
+    found = np.zeros(shape)
+    for row in index:
+        found[row] += grad[row]
+    return found
+
+
 def in_order_of_picking(shape: Any, index: Any, grad: Any) -> Any:
     return grad
 
@@ -69,6 +76,10 @@ def nothing(*arguments: Any) -> None: ...
 
 def swapped(self: Any, grad: Any) -> Any:
     return self.saved[0].T @ grad, grad @ self.saved[1].T
+
+
+def other_product(self: Any, grad: Any) -> Any:
+    return self.saved[1].T @ grad, self.saved[0] @ grad
 
 
 def right_shapes_only(self: Any, grad: Any) -> Any:
@@ -129,16 +140,23 @@ def test_each_wrong_scatter_is_named_and_replaced(capsys: Any) -> None:
     assert len(set(found)) == 3 and found[1] == found[2]  # `=` and `+=` lose the same shares
 
 
+def test_a_row_that_is_looked_up_by_its_number_is_told_so(capsys: Any) -> None:
+    names: dict[str, Any] = {"scatter_add": by_the_rows_number}
+    assert "three times" in said(turns.judge_scatter, names, capsys)
+
+
 def test_each_wrong_pair_of_gradients_is_named_and_replaced(capsys: Any) -> None:
     found = set()
-    for wrong in (nothing, swapped, right_shapes_only, one_gradient):
+    for wrong in (nothing, swapped, other_product, right_shapes_only, one_gradient):
         names = matmul(wrong)
         found.add(said(turns.judge_matmul, names, capsys))
         f, x, y = names["MatMul"](), np.ones((2, 3)), np.arange(6.0).reshape(3, 2)
         f.forward(x, y)
         for got, want in zip(f.backward(np.eye(2)), both_gradients(f, np.eye(2)), strict=True):
             np.testing.assert_array_equal(got, want)
-    assert len(found) == 4
+    assert len(found) == 5
+    assert any("in the other order" in one for one in found)
+    assert any("(2, 4), x (2, 3) and y (3, 4)" in one for one in found)
 
 
 @pytest.mark.parametrize(
@@ -236,6 +254,20 @@ class TooFewAdd(MeanAdd):
         return (sum_in_one_go(grad, self.shapes[0]),)
 
 
+class ArrayAdd(MeanAdd):
+    def backward(self, grad: Any) -> Any:
+        return tuple(right_sum_to(grad, np.ones(shape)) for shape in self.shapes)
+
+
+def right_sum_to(grad: Any, shape: Any) -> Any:
+    while grad.ndim > len(shape):
+        grad = grad.sum(axis=0)
+    for axis, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(axis=axis, keepdims=True)
+    return grad
+
+
 class SumAdd(MeanAdd):
     def backward(self, grad: Any) -> Any:
         return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
@@ -243,12 +275,12 @@ class SumAdd(MeanAdd):
 
 def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
     found = set()
-    for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd):
+    for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd, ArrayAdd):
         names: dict[str, Any] = {"Add": wrong, "sum_to": sum_in_one_go}
         found.add(said(turns.judge_add, names, capsys))
         turns.judge_add(names)
         assert capsys.readouterr().out.startswith("right")
-    assert len(found) == 3
+    assert len(found) == 4
     names = {"Add": SumAdd}
     turns.judge_add(names)
     assert capsys.readouterr().out.startswith("right") and names["Add"] is SumAdd

@@ -417,6 +417,10 @@ def test_a_value_can_be_made_as_in_chapter_01(inputs):
 
 
 def test_as_many_derivatives_as_inputs():
+    a = Value(1.0)
+    for inputs, derivatives in (((a,), 1.0), (a, (1.0,))):
+        with pytest.raises(TypeError, match=r"f: expected .* in a tuple, as in"):
+            Value(1.0, "f", inputs, derivatives)
     with pytest.raises(ValueError, match="f: got 1 inputs and 2 derivatives"):
         Value(2.0, "f", (Value(1.0),), (1.0, 2.0))
 
