@@ -110,8 +110,8 @@ def not_indexed(message: str, answer: Answer) -> str | None:
         return f"One {one[1]} alone stands where several are wanted: `(x,)` is a tuple of one."
     if re.match(r"'(int|float)' object is not (subscriptable|iterable)", message):
         return (
-            "A single number is used as if it were a list: is it `range(n)`, or the list "
-            "itself, that is meant?"
+            "A single number is used as if it were a list: is `range(n)` meant, the list itself, or a "
+            "tuple of one, `(n,)`?"
         )
     return None
 

@@ -76,7 +76,7 @@ class Pair:
 
 
 def zeros(p: Pair) -> str | None:
-    if p.have.size > 2 and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
+    if p.have.ndim and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
         return "it is 0 everywhere: was nothing added or written there?"
     return None
 
@@ -222,13 +222,13 @@ def lengths(p: Pair) -> str | None:
     count = "one" if abs(fewer) == 1 else "some"
     if p.same(first, small):
         return (
-            f"the last {count} {'is' if count == 'one' else 'are'} missing"
+            ("the last one is missing" if count == "one" else "the last ones are missing")
             if fewer > 0
             else f"{count} too many at the end"
         )
     if p.same(last, small):
         return (
-            f"the first {count} {'is' if count == 'one' else 'are'} missing"
+            ("the first one is missing" if count == "one" else "the first ones are missing")
             if fewer > 0
             else f"{count} too many at the start"
         )
@@ -375,7 +375,7 @@ def precision(p: Pair) -> str | None:
 
 
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
-    zeros, sign, factor, moved, lengths, shapes, of_another, of_an_input, function, whole_factor,
+    sign, factor, moved, lengths, shapes, of_another, of_an_input, function, whole_factor,
     offset, by_an_input, by_rows, ordered, precision,
 )  # fmt: skip
 

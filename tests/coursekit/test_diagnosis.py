@@ -54,6 +54,7 @@ MISTAKES: list[tuple[Any, Any, str]] = [
     (X, np.floor(X), "cut down to whole numbers"),
     (X, abs(X), "without its sign"),
     (X, np.zeros((4, 5)), "0 everywhere"),
+    ([X, X[0, :2]], [np.zeros((4, 5)), np.zeros(2)], "0 everywhere"),
     (X, X.astype(np.float32), "float32"),
     (X[0], X[0][::-1].copy(), "reverse order"),
     (X / X.sum(1, keepdims=True), X / X.max(1, keepdims=True), "each row is off by a factor"),
