@@ -348,7 +348,9 @@ def by_rows(p: Pair) -> str | None:
                 continue
             start = np.take(have / want, [0], axis)
             if np.isfinite(start).all() and p.same(want * start, have):
-                return f"each {line} is off by a factor of its own: what it is divided by is wrong"
+                return (
+                    f"each {line} is off by a factor of its own: what it is multiplied or divided by is wrong"
+                )
             start = np.take(have - want, [0], axis)
             if np.isfinite(start).all() and p.same(want + start, have):
                 return f"each {line} is off by an amount of its own, the same in all of it"
