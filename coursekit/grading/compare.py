@@ -171,7 +171,9 @@ class _Comparison:
             return f"should not be {got}"
         if _DTYPE.fullmatch(expected) and _DTYPE.fullmatch(got):
             return f"expected dtype {expected}, got {got}"
-        return "is another text than expected" + (f": {_short(got)}" if self.own and got else "")
+        if self.own and got and expected:
+            return f"is {_short(got)}, and should be {_short(expected)}"
+        return "is another text than expected"
 
     def called(self, expected: Any, got: Any) -> str:
         """The type of `got` in words: of an object the name only if everyone knows it."""

@@ -20,7 +20,7 @@ import numpy as np
 from coursekit.grading import launches
 from coursekit.grading.model import CellRun
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, Array, Inputs, Pair, kinds, zeros
+from coursekit.grading.relations import ENOUGH, RELATIONS, Array, Inputs, Pair, kept, kinds, zeros
 
 # The pairs of a test
 
@@ -209,7 +209,11 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
 
 
 def _parts(wrong: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
-    """The values that are wrong by probe, then by place in all probes, then the first of them alone."""
+    """The values that are wrong by probe, then by place in all probes, then the first of them alone.
+
+    First what should be as it was: it may be why others are wrong.
+    """
+    yield from ((f"`{p.probe}`", [p]) for p in wrong if kept(p))
     for probe in dict.fromkeys(p.probe for p in wrong):
         yield f"`{probe}`", [p for p in wrong if p.probe == probe]
     for place in dict.fromkeys(p.place for p in wrong if p.place):
@@ -220,19 +224,27 @@ def _parts(wrong: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
 
 def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
     """The first relation that all of `wrong` have, and that chance would not give them."""
-    if words := _agreed([kinds(p) for p in wrong]):
+    if words := _agreed(map(kept, wrong)):
         return words
+    if words := _agreed([kinds(p) for p in wrong]):
+        return words if not wrong[0].codes or sum(map(_differences, wrong)) >= (8 if alone else 1) else None
     if not all(p.numeric for p in wrong):
         return None
+    if sum(p.have.size for p in wrong) > 2 and (words := _agreed(map(zeros, wrong))):
+        return words
     bits = sum(p.bits for p in wrong)
     for relation in RELATIONS:
         try:
             words = _agreed(map(relation, wrong))
         except (ValueError, IndexError, TypeError, OverflowError, MemoryError):
             continue
-        if words and (bits >= ENOUGH * (2 if alone else 1) or relation is zeros):
+        if words and bits >= ENOUGH * (2 if alone else 1):
             return words
     return None
+
+
+def _differences(p: Pair) -> int:
+    return int((p.want != p.have).sum()) if p.numeric and p.want.shape == p.have.shape else 0
 
 
 def _agreed(found: Iterable[str | None]) -> str | None:

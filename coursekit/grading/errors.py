@@ -110,8 +110,8 @@ def not_indexed(message: str, answer: Answer) -> str | None:
         return f"One {one[1]} alone stands where several are wanted: `(x,)` is a tuple of one."
     if re.match(r"'(int|float)' object is not (subscriptable|iterable)", message):
         return (
-            "A single number is used as if it were a list: is it `range(n)`, or the list "
-            "itself, that is meant?"
+            "A single number is used as if it were a list: is `range(n)` meant, the list itself, or a "
+            "tuple of one, `(n,)`?"
         )
     return None
 
@@ -122,7 +122,8 @@ def arguments(message: str, answer: Answer) -> str | None:
         return None
     own = next((one for one in answer.functions if one.name == found[1]), None)
     if own is None:
-        return None
+        line = answer.line_with(rf"\b{found[1]}\(")
+        return f"`{line}`: `help({found[1]})` says which arguments it wants." if line else None
     names = [argument.arg for argument in own.args.args]
     if (
         names[:1] != ["self"]
@@ -202,6 +203,23 @@ FROM_ELSEWHERE = {
     "printf": "In Python it is `print`, and an exercise returns its result.",
     "torch": "PyTorch is not there: the exercise is written with NumPy or the course's own library.",
 }
+
+
+def rebound(message: str, answer: Answer) -> str | None:
+    """A name that was an object's, and is given to what was worked out of it."""
+    found = re.match(r"'(float|int|float64|float32|ndarray)' object has no attribute '(\w+)'", message)
+    if not found:
+        return None
+    for node in answer.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            own = [one for one in ast.walk(node.value) if isinstance(one, ast.Attribute)]
+            if any(ast.unparse(one.value) == name for one in own):
+                return (
+                    f"`{ast.unparse(node)}` gives the name `{name}` to a number, and the object that it "
+                    f"named stays as it was. Assign to what the object holds: `{name}.data = ...`."
+                )
+    return None
 
 
 def not_in_class(message: str, answer: Answer) -> str | None:
@@ -293,8 +311,9 @@ def itself(message: str, answer: Answer) -> str | None:
                 )
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == one.name:
                 return (
-                    f"`{one.name}` calls itself, and never comes to an end: each call must bring "
-                    "it nearer to a case that it answers without another."
+                    f"`{one.name}` calls itself, deeper than Python lets functions call each other. "
+                    "Either no call comes nearer to a case that it answers without another, or the way "
+                    "there is long: a loop with a list of its own has no such limit."
                 )
             if one.name in ("__getattr__", "__setattr__") or (sign is None and _asks_itself(one, node)):
                 return f"`{one.name}` asks for itself again and again."
@@ -355,6 +374,43 @@ def not_implemented(message: str, answer: Answer) -> str | None:
     return None
 
 
+def unpacked(message: str, answer: Answer) -> str | None:
+    found = re.match(r"(not enough|too many) values to unpack \(expected (\d+)", message)
+    if not found:
+        return None
+    names = [
+        ast.unparse(target).strip("()")
+        for node in answer.nodes
+        for target in getattr(node, "targets", [getattr(node, "target", None)])
+        if isinstance(target, ast.Tuple) and len(target.elts) == int(found[2])
+    ]
+    where = f" at `{names[0]} = ...`" if len(set(names)) == 1 else ""
+    come = "fewer" if found[1] == "not enough" else "more"
+    return (
+        f"{found[2]} values are expected{where}, and {come} come: is it always that many, as axes of a shape?"
+    )
+
+
+def not_defined_there(message: str, answer: Answer) -> str | None:
+    if not re.search(r"math domain error|expected a (positive|nonnegative) input", message):
+        return None
+    line = answer.line_with(r"\b(log\w*|sqrt|acos|asin)\(")
+    more = f" Look at `{line}`." if line else ""
+    return (
+        "A logarithm is taken of 0 or less, or a root of less than 0: can a number be rounded to 0 there, "
+        f"as a small probability is?{more}"
+    )
+
+
+def too_large(message: str, answer: Answer) -> str | None:
+    line = answer.line_with(r"\b(exp|cosh|pow)\(|\*\*")
+    more = f" Look at `{line}`." if line else ""
+    return (
+        "A number is beyond what a float can hold, as exp(1000) is: take something out before it "
+        f"grows.{more}"
+    )
+
+
 def divided(message: str, answer: Answer) -> str | None:
     return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
 
@@ -384,14 +440,15 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
         caret, nothing_returned, list_for_array, arguments, value_and_number, not_callable, not_indexed,
     ),
-    "AttributeError": (nothing_returned, not_in_class),
+    "AttributeError": (nothing_returned, rebound, not_in_class),
     "NameError": (misspelt,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),
     "IndexError": (out_of_range,),
     "AxisError": (axis_gone,),
-    "ValueError": (matrix_sizes, axis_gone),
+    "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there),
+    "OverflowError": (too_large,),
     "ZeroDivisionError": (divided,),
     "SyntaxError": (syntax,),
     "IndentationError": (syntax,),

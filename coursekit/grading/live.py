@@ -39,7 +39,7 @@ from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.page import words
 from coursekit.grading.relations import Inputs
-from coursekit.grading.results import ExerciseResult, Measure, number
+from coursekit.grading.results import PLACES, ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
 from coursekit.grading.sandbox import Box, make_library
 from coursekit.grading.submissions import Submission
@@ -51,8 +51,6 @@ NO_SOLUTIONS = (
 )
 
 IDLE_SECONDS = 600  # it holds 100 to 200 MB
-
-PLACES = ("Right in", "Only", "Wrong only")  # how a diagnosis begins that names places alone
 
 UNSOLVED = {"unsolved": True, "goes_on": False}
 

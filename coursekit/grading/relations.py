@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,8 +76,19 @@ class Pair:
 
 
 def zeros(p: Pair) -> str | None:
-    if p.have.size > 2 and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
+    if p.have.ndim and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
         return "it is 0 everywhere: was nothing added or written there?"
+    return None
+
+
+_AS_IT_WAS = re.compile(r"afterwards|came in|left alone|written to|^operands|^arguments$|streams begin")
+KEPT_AS_IT_WAS = "it should be as it was before: your answer changes what it was given"
+
+
+def kept(p: Pair) -> str | None:
+    """Of a value whose name says that nobody may have changed it."""
+    if _AS_IT_WAS.search(p.probe):
+        return KEPT_AS_IT_WAS
     return None
 
 
@@ -112,6 +124,8 @@ def factor(p: Pair) -> str | None:
 
 
 def _by_size(p: Pair, ratio: float) -> str | None:
+    if p.want.size < 3 and float(p.want.ravel()[0]).is_integer():  # of whole numbers many are a multiple
+        return None
     sizes = {n for x in (p.want, *p.others, *(x for _, x in p.inputs)) for n in (*x.shape, x.size) if n > 2}
     for value, words in (
         (ratio, "too large by the length of an axis: a sum where a mean is wanted?"),
@@ -136,6 +150,17 @@ def _by_number(p: Pair, ratio: float) -> str | None:
 def _free(p: Pair) -> bool:
     """Whether there are numbers enough for a constant that could be anything."""
     return len(np.unique(p.want[np.isfinite(p.want)])) >= 3 and p.bits >= A_FACTOR + 2 * ENOUGH
+
+
+def whole_factor(p: Pair) -> str | None:
+    """Several whole numbers, all too small by one whole factor, whichever it is in this case."""
+    if p.want.shape != p.have.shape or p.codes or p.want.size < 2 or not p.have.all():
+        return None
+    whole = (p.want == np.round(p.want)).all() and np.isfinite(p.want).all()
+    ratio = p.want.ravel()[0] / p.have.ravel()[0]
+    if whole and ratio >= 2 and ratio == round(ratio) and p.same(p.have * ratio, p.want):
+        return "too small by a whole factor: is one of the arguments left out?"
+    return None
 
 
 def offset(p: Pair) -> str | None:
@@ -197,13 +222,13 @@ def lengths(p: Pair) -> str | None:
     count = "one" if abs(fewer) == 1 else "some"
     if p.same(first, small):
         return (
-            f"the last {count} {'is' if count == 'one' else 'are'} missing"
+            ("the last one is missing" if count == "one" else "the last ones are missing")
             if fewer > 0
             else f"{count} too many at the end"
         )
     if p.same(last, small):
         return (
-            f"the first {count} {'is' if count == 'one' else 'are'} missing"
+            ("the first one is missing" if count == "one" else "the first ones are missing")
             if fewer > 0
             else f"{count} too many at the start"
         )
@@ -323,9 +348,11 @@ def by_rows(p: Pair) -> str | None:
                 continue
             start = np.take(have / want, [0], axis)
             if np.isfinite(start).all() and p.same(want * start, have):
-                return f"each {line} is off by a factor of its own: what it is divided by is wrong"
+                return (
+                    f"each {line} is off by a factor of its own: what it is multiplied or divided by is wrong"
+                )
             start = np.take(have - want, [0], axis)
-            if p.same(want + start, have):
+            if np.isfinite(start).all() and p.same(want + start, have):
                 return f"each {line} is off by an amount of its own, the same in all of it"
     return None
 
@@ -350,8 +377,8 @@ def precision(p: Pair) -> str | None:
 
 
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
-    zeros, sign, factor, moved, lengths, shapes, of_another, of_an_input, function, offset, by_an_input,
-    by_rows, ordered, precision,
+    sign, factor, moved, lengths, shapes, of_another, of_an_input, function, whole_factor,
+    offset, by_an_input, by_rows, ordered, precision,
 )  # fmt: skip
 
 

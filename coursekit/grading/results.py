@@ -23,6 +23,7 @@ from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
 OVERRIDDEN = "set by the instructor"
+PLACES = ("Right in", "Only", "Wrong only")  # how a diagnosis begins that names places alone
 OURS = ("timeout", "missing")  # how a test ended where its error is the grader's own words
 
 
@@ -145,6 +146,7 @@ class Measure:
         ]
         hint = self._hint(exercise, failed, told, submission.added)
         said = next((cell.quoted for cell in failed if cell.quoted), "")
+        said = "" if f"stopped with {said}" in told_once else said  # once is enough
         pairs = self._pairs(shown) if failed else []
         return ExerciseResult(
             exercise,
@@ -205,10 +207,11 @@ class Measure:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
         said = said or diagnosis(pairs, own=self.own)
-        if said or (said := diagnosis(self._pairs(shown, free=True), own=self.own, places=False)):
-            return said
+        said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
-        return self._of_error(stopped, answer) if stopped else ""
+        if stopped and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
+            said = " ".join(filter(None, (self._of_error(stopped, answer), said)))
+        return said
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""

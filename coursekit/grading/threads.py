@@ -26,6 +26,9 @@ MISGUARDED = (
 )
 
 
+BEFORE = "it touches what is before the first element{}: an index falls below 0, and nothing lies there"
+
+
 def of_kernels(
     pairs: Sequence[tuple[CellRun, CellRun]], answer: str, reference: str, *, own: bool = True
 ) -> str | None:
@@ -101,12 +104,14 @@ def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
     faults = [run for _, have in wrong for run in have["runs"].values() if "fault" in run]
     if not faults or not all(re.search(r"has [\d,]+ elements?", str(run["told"])) for run in faults):
         return None
-    if not re.search(r"\b(if|for|while)\s*\(|\?", answer):
-        return UNGUARDED
     names = {
         found[1] for run in faults if (found := re.search(r"(\w+) has [\d,]+ elements?", str(run["told"])))
     }
-    return MISGUARDED.format(f" of `{names.pop()}`" if len(names) == 1 else "")
+    which = f" of `{names.pop()}`" if len(names) == 1 else ""
+    early = ["before the first element" in str(run["told"]) for run in faults]
+    if any(early):
+        return BEFORE.format(which) if all(early) else None
+    return MISGUARDED.format(which) if re.search(r"\b(if|for|while)\s*\(|\?", answer) else UNGUARDED
 
 
 def absent(answer: str, reference: str) -> str | None:

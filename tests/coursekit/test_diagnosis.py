@@ -33,6 +33,7 @@ X, Y = drawn(1, 4, 5), drawn(2, 4, 5)
 SQUARE = drawn(3, 4, 4)
 MISTAKES: list[tuple[Any, Any, str]] = [
     (X, -X, "wrong sign"),
+    ([1284, 88], [107, 88 / 12], "a whole factor"),
     (X, 2 * X, "twice what it should be"),
     (float(X[0, 0]), float(X[0, 0]) / 2, "half of what"),
     (X, X * 5, "too large by the length of an axis"),
@@ -53,6 +54,7 @@ MISTAKES: list[tuple[Any, Any, str]] = [
     (X, np.floor(X), "cut down to whole numbers"),
     (X, abs(X), "without its sign"),
     (X, np.zeros((4, 5)), "0 everywhere"),
+    ([X, X[0, :2]], [np.zeros((4, 5)), np.zeros(2)], "0 everywhere"),
     (X, X.astype(np.float32), "float32"),
     (X[0], X[0][::-1].copy(), "reverse order"),
     (X / X.sum(1, keepdims=True), X / X.max(1, keepdims=True), "each row is off by a factor"),
@@ -106,11 +108,32 @@ def test_truths_that_are_wrong_in_one_way_alone() -> None:
     assert "True where False is expected" in said([("a", want)], [("a", [True, True, False, True, True])])
     assert "False where True is expected" in said([("a", want)], [("a", [True, False, False, False, False])])
     assert said([("a", want)], [("a", [False, True, False, True, False])]) == ""
+    numbers = [X, Y, want], [X**2, Y**3, [True, True, True, True, True]]
+    assert "True where" not in said([("a", numbers[0])], [("a", numbers[1])])
+
+
+def test_what_should_have_stayed_as_it_was() -> None:
+    inputs = [("x", X), ("y", Y)]
+    want, have = [("dx", X * Y), ("x afterwards", X)], [("dx", X * Y), ("x afterwards", Y)]
+    assert "as it was before" in said(want, have, inputs)
+    want, have = [("a", X), ("left alone", [X, None])], [("a", 3.7 * X), ("left alone", [Y, X])]
+    assert said(want, have).startswith("In `left alone`: it should be as it was before")
+    assert "nothing was done" not in said(want, have, inputs)
+    assert said([("x", X)], [("x", Y)], [("y", X * X)]) == ""
 
 
 def test_two_rows_are_enough_to_see_what_is_missing_in_each() -> None:
     two, bias = drawn(4, 2, 9), drawn(5, 2, 1)
     assert "each row is off by an amount" in said([("a", two + bias)], [("a", two)]).lower()
+
+
+def test_of_numbers_that_are_none_and_of_whole_multiples_nothing_is_made_up() -> None:
+    lost = X.copy()
+    lost[1] = np.nan
+    assert "off by" not in said([("a", X)], [("a", lost)])
+    some = [("", np.zeros(33))]
+    words = said([("a", [33 * 128741, 33 * 9634])], [("a", [128741, 9634])], some)
+    assert "axis" not in words and "a whole factor" in words
 
 
 def test_a_single_number_is_off_by_another_that_was_drawn() -> None:
@@ -202,6 +225,23 @@ ERRORS = [
         "x / x.sum(1)",
         "keepdims",
     ),
+    (
+        "AttributeError: 'float' object has no attribute 'grad'",
+        "def step(ps, rate):\n    for p in ps:\n        p = p.data - rate * p.grad\n        p.grad = 0",
+        "`p.data = ...`",
+    ),
+    (
+        "TypeError: merged() missing 1 required positional argument: 'token'",
+        "words = merged(word, best)",
+        "`help(merged)`",
+    ),
+    (
+        "ValueError: not enough values to unpack (expected 2, got 1)",
+        "def f(shape):\n    n, m = shape",
+        "`n, m = ...`",
+    ),
+    ("ValueError: math domain error", "loss = -math.log(p[t])", "`loss = -math.log(p[t])`"),
+    ("OverflowError: math range error", "e = math.exp(x[i])", "`e = math.exp(x[i])`"),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
         "CompileError: k.cu:2:7: error: expected a '('",

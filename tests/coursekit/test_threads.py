@@ -80,6 +80,11 @@ def test_what_is_behind_the_end_with_a_guard_and_without() -> None:
         assert "the end of `x` although it asks before" in said(run, answer=f"{INDEX} {guard}")
 
 
+def test_what_is_before_the_first_element_is_not_behind_the_end() -> None:
+    run = stopped("line 3: thread (0,0,0) reads x[-1], before the first element; x has 33 elements (0 to 32)")
+    assert "before the first element of `x`" in said(run, answer=f"{INDEX} if (i < n) y[i] = x[i - 1];")
+
+
 def test_what_the_answer_never_asks_for() -> None:
     assert said(launch(-RIGHT), answer="int i = threadIdx.x;").startswith("`blockIdx.x` is nowhere in it")
 

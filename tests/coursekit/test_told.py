@@ -91,6 +91,23 @@ def test_private_tells_one_of_a_list_of_sentences(chapter: Chapter) -> None:
     assert f"{GRADS[0, 0]:.4g}" not in page
 
 
+def test_an_error_is_explained_where_the_values_say_no_more_than_places(chapter: Chapter) -> None:
+    shown = Probe("secret", encode(GRADS)), Probe("more", encode(GRADS)), Probe("last", encode(GRADS))
+    right = CellRun("unbroadcast-hidden", "1.2", "ok", shown)
+    made = (shown[0], Probe("more", encode(np.sin(GRADS) ** 3)))
+    wrong = replace(
+        right, status="error", probes=made, error="RecursionError: maximum recursion depth exceeded"
+    )
+    only = replace(chapter, exercises=tuple(one for one in chapter.exercises if one.number == "1.2"))
+    cases = [NotebookRun("", (one, cells(1.0)[1])) for one in (right, wrong)]
+    known = {one.grade_id: one for one in cases[0].cells}
+    measure = Measure(only, against(cases[0], {}, own=True), known, own=True)
+    answer = "# exercise: 1.2\ndef unbroadcast(grad, shape):\n    return unbroadcast(grad, shape)\n"
+    mine = Submission("anna", "anna", "anna.ipynb", {"1.2": answer}, ())
+    said = measure.result(mine, cases[1]).exercises[0].diagnosis
+    assert "calls itself" in said and "Right in `secret`" in said
+
+
 def test_below_the_cell_three_lines_come_first_and_the_rest_is_folded(chapter: Chapter) -> None:
     one = exercise(chapter, True, quoted="sum <b>over</b> axis 0")
     shown = in_html(one)
