@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from numba import njit
 
 from minilib.parallel import parallel
 
-__all__ = ["BLOCK", "exp", "in_blocks", "loop", "over", "plain"]
+__all__ = ["BLOCK", "exp", "in_blocks", "loop", "over", "over_pieces", "plain"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,6 +103,20 @@ def over(kernel: Callable[..., Any], n: int, numbers: int, *args: Any) -> None:
         kernel(0, n, *args)
     else:
         parallel(lambda start, stop: kernel(start, stop, *args), n)
+
+
+def over_pieces(kernel: Callable[..., Any], arrays: Iterable[Any], *numbers: Any) -> None:
+    """kernel(*arrays, *numbers) on pieces of the arrays along axis 0, one for each thread.
+
+    Pieces, and not start and stop: an index that might be negative, for all the compiler knows, and would
+    count from the end, keeps it from working on eight numbers at once.
+    """
+    first, *others = arrays
+
+    def work(start: int, stop: int) -> None:
+        kernel(first[start:stop], *[each[start:stop] for each in others], *numbers)
+
+    over(work, len(first), first.size)
 
 
 def in_blocks(
