@@ -29,15 +29,15 @@ SLOW = 2.0  # seconds of compiling, from which on a line says so
 # What the compiler may do with floating-point numbers: reorder sums, so that it can keep several at once, and
 # join a product and a sum. It may not take for granted that there are no NaN and no infinities.
 ALLOWED = {"reassoc", "contract", "nsz"}
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: Callable[..., Any], fastmath: set[str]) -> Any:
     """`function`, compiled when it is first called; kept on the disk where there is a place for it."""
-    options: Any = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
     try:
-        return njit(function, cache=True, **options)
+        return njit(function, cache=True, **OPTIONS, fastmath=fastmath)
     except RuntimeError:  # no folder that can be written to: compiled again in each process
-        return njit(function, **options)
+        return njit(function, **OPTIONS, fastmath=fastmath)
 
 
 def loop(function: F) -> F:
@@ -45,18 +45,27 @@ def loop(function: F) -> F:
     run = compiled(function, ALLOWED)
 
     def first(*args: Any) -> Any:
-        if run.signatures:
+        nonlocal run
+        if ready:
             return run(*args)
         start = time.perf_counter()
-        made = run(*args)
+        try:
+            made = run(*args)
+        except Exception:
+            if run.signatures:  # it is compiled: the error is the loop's own
+                raise
+            run = first.compiled = njit(function, **OPTIONS, fastmath=ALLOWED)  # type: ignore[attr-defined]
+            made = run(*args)  # without the disk: what lay there was damaged, or not to be written
         seconds = time.perf_counter() - start
-        if seconds > SLOW:
+        if seconds > SLOW and run.stats.cache_misses:
             warnings.warn(
                 f"minilib.compiled: {function.__name__} took {seconds:.0f} s to compile: once a machine",
                 stacklevel=2,
             )
+        ready.append(True)
         return made
 
+    ready: list[bool] = []  # after the first call: `run.signatures` takes longer than a small loop
     first.compiled = run  # type: ignore[attr-defined]
     return first  # type: ignore[return-value]
 
