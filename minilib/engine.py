@@ -10,6 +10,7 @@ import copy
 import functools
 import inspect
 import itertools
+import sys
 import threading
 import types
 import weakref
@@ -524,10 +525,29 @@ def propagate(
         if ancestors is not None:
             grad_inputs = wanted_only(f, grad_inputs, ancestors, wanted)
         accumulate(f, grad_inputs, pending, owned, queue)
-    for leaf, gradient in pending.items():
+        del grad_inputs  # not ours to hold: who holds what is asked below
+    for leaf in pending:
+        ours = leaf in owned or held_by_nobody_else(pending, leaf)
+        gradient = pending[leaf]
         array = run_hooks(leaf.hooks, gradient) if leaf.hooks else gradient
-        found[leaf] = array, leaf in owned and array is gradient
+        found[leaf] = array, ours and array is gradient
     return found
+
+
+def held_by_nobody_else(pending: dict[Node, Array], node: Node) -> bool:
+    """Whether `pending` alone has its array of `node`: then it may be kept and written to without a copy.
+
+    Backward of an operation may hand one array, or views of it, to many, and may keep it. Whoever does has a
+    reference to it, and Python counts them. (In PyTorch AccumulateGrad asks the same: `use_count`.)
+    """
+    if type(pending[node]) is not np.ndarray or sys.getrefcount(pending[node]) != _ONE_HOLDER:
+        return False
+    flags = pending[node].flags
+    return flags.owndata and flags.carray  # no view, can be written to, and laid out as a copy would be
+
+
+_held = {0: np.empty(0)}
+_ONE_HOLDER = sys.getrefcount(_held[0])  # the dictionary's reference, and that of the call
 
 
 def refuse_unusable(f: Function) -> None:
@@ -592,7 +612,7 @@ def accumulate(
 ) -> None:
     """Add the gradients that `f` gives its inputs to `pending`; operations not seen before join the queue.
 
-    `owned` holds the nodes whose pending array was allocated here, so that adding in place is safe.
+    `owned` holds the nodes whose pending array is a sum made here, so that adding in place is safe.
     """
     for node, dx in zip(f.inputs, grads if isinstance(grads, tuple) else (grads,)):
         if dx is None or not node.requires_grad:
@@ -605,7 +625,7 @@ def accumulate(
             pending[node] = dx
             if isinstance(node, Function):
                 heappush(queue, (-node.serial, node))  # serials are unique: nodes are never compared
-        elif node in owned:  # the third gradient, and more: the sum is our own array
+        elif node in owned or held_by_nobody_else(pending, node):
             pending[node] += dx
         else:
             pending[node] = pending[node] + dx  # not +=: backward may have returned somebody else's array

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.compiled.loops import compiled, exp, loop, over, plain
+from minilib.compiled.loops import compiled, exp, loop, over_pieces, plain
 from minilib.compiled.pairs import Unary, flat, pair, register
 from minilib.functional.activations import ERF, GELU, SiLU, Softplus, TanhGELU
 from minilib.operations import Exp, Sigmoid
@@ -40,8 +40,8 @@ log1p = compiled(_log1p, {"contract"})
 
 
 @loop
-def gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
-    for i in range(start, stop):
+def gelu(x: Array, out: Array, derivative: Array) -> None:
+    for i in range(len(x)):
         v = x[i]
         u = v * ROOT_HALF
         q = min(u * u, TOP)
@@ -52,8 +52,8 @@ def gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None
 
 
 @loop
-def tanh_gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
-    for i in range(start, stop):
+def tanh_gelu(x: Array, out: Array, derivative: Array) -> None:
+    for i in range(len(x)):
         v = x[i]
         gate = logistic(TWO * v * (C0 + C1 * v * v))  # 1/2 + tanh(...) / 2
         out[i] = v * gate
@@ -62,16 +62,16 @@ def tanh_gelu(start: int, stop: int, x: Array, out: Array, derivative: Array) ->
 
 
 @loop
-def silu(start: int, stop: int, x: Array, out: Array, derivative: Array) -> None:
-    for i in range(start, stop):
+def silu(x: Array, out: Array, derivative: Array) -> None:
+    for i in range(len(x)):
         gate = logistic(x[i])
         out[i] = x[i] * gate
         derivative[i] = gate + x[i] * gate * (ONE - gate)
 
 
 @loop
-def times(start: int, stop: int, grad: Array, derivative: Array, dx: Array) -> None:
-    for i in range(start, stop):
+def times(grad: Array, derivative: Array, dx: Array) -> None:
+    for i in range(len(grad)):
         dx[i] = grad[i] * derivative[i]
 
 
@@ -84,20 +84,20 @@ register(Unary(silu, times, flat, derivative=True), SiLU)
 
 
 @loop
-def exponential(start: int, stop: int, x: Array, y: Array) -> None:
-    for i in range(start, stop):
+def exponential(x: Array, y: Array) -> None:
+    for i in range(len(x)):
         y[i] = exp(x[i])
 
 
 @loop
-def sigmoid(start: int, stop: int, x: Array, y: Array) -> None:
-    for i in range(start, stop):
+def sigmoid(x: Array, y: Array) -> None:
+    for i in range(len(x)):
         y[i] = logistic(x[i])
 
 
 @loop
-def sigmoid_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) -> None:
-    for i in range(start, stop):
+def sigmoid_backward(grad: Array, y: Array, dx: Array) -> None:
+    for i in range(len(grad)):
         dx[i] = grad[i] * (y[i] * (ONE - y[i]))
 
 
@@ -109,16 +109,16 @@ register(Unary(sigmoid, sigmoid_backward, flat), Sigmoid)
 
 
 @loop
-def softplus(start: int, stop: int, x: Array, threshold: float, y: Array) -> None:
-    for i in range(start, stop):
+def softplus(x: Array, y: Array, threshold: float) -> None:
+    for i in range(len(x)):
         above = x[i] if x[i] > ZERO else ZERO
         curve = log1p(exp(-np.abs(x[i])))
         y[i] = above + (ZERO if x[i] > threshold else curve)
 
 
 @loop
-def softplus_backward(start: int, stop: int, grad: Array, x: Array, threshold: float, dx: Array) -> None:
-    for i in range(start, stop):
+def softplus_backward(grad: Array, x: Array, dx: Array, threshold: float) -> None:
+    for i in range(len(grad)):
         dx[i] = grad[i] * (ONE if x[i] > threshold else logistic(x[i]))
 
 
@@ -128,13 +128,13 @@ class SoftplusLoops:
         if not plain(x):
             return NotImplemented
         y = np.empty_like(x)
-        over(softplus, x.size, x.size, flat(x), np.float32(f.threshold), flat(y))
+        over_pieces(softplus, (flat(x), flat(y)), np.float32(f.threshold))
         f.saved = (x,)
         return y
 
     def backward(self, f: Any, grad: Array) -> Array:
         (x,) = f.saved
         dx = np.empty_like(x)
-        grad = flat(np.ascontiguousarray(grad))
-        over(softplus_backward, x.size, x.size, grad, flat(x), np.float32(f.threshold), flat(dx))
+        arrays = map(flat, (np.ascontiguousarray(grad), x, dx))
+        over_pieces(softplus_backward, arrays, np.float32(f.threshold))
         return dx

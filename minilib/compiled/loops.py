@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from numba import njit
 
 from minilib.parallel import parallel
 
-__all__ = ["BLOCK", "exp", "in_blocks", "loop", "over", "plain"]
+__all__ = ["BLOCK", "exp", "in_blocks", "loop", "over", "over_pieces", "plain"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,15 +29,15 @@ SLOW = 2.0  # seconds of compiling, from which on a line says so
 # What the compiler may do with floating-point numbers: reorder sums, so that it can keep several at once, and
 # join a product and a sum. It may not take for granted that there are no NaN and no infinities.
 ALLOWED = {"reassoc", "contract", "nsz"}
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 
 
 def compiled(function: Callable[..., Any], fastmath: set[str]) -> Any:
     """`function`, compiled when it is first called; kept on the disk where there is a place for it."""
-    options: Any = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
     try:
-        return njit(function, cache=True, **options)
+        return njit(function, cache=True, **OPTIONS, fastmath=fastmath)
     except RuntimeError:  # no folder that can be written to: compiled again in each process
-        return njit(function, **options)
+        return njit(function, **OPTIONS, fastmath=fastmath)
 
 
 def loop(function: F) -> F:
@@ -45,18 +45,27 @@ def loop(function: F) -> F:
     run = compiled(function, ALLOWED)
 
     def first(*args: Any) -> Any:
-        if run.signatures:
+        nonlocal run
+        if ready:
             return run(*args)
         start = time.perf_counter()
-        made = run(*args)
+        try:
+            made = run(*args)
+        except Exception:
+            if run.signatures:  # it is compiled: the error is the loop's own
+                raise
+            run = first.compiled = njit(function, **OPTIONS, fastmath=ALLOWED)  # type: ignore[attr-defined]
+            made = run(*args)  # without the disk: what lay there was damaged, or not to be written
         seconds = time.perf_counter() - start
-        if seconds > SLOW:
+        if seconds > SLOW and run.stats.cache_misses:
             warnings.warn(
                 f"minilib.compiled: {function.__name__} took {seconds:.0f} s to compile: once a machine",
                 stacklevel=2,
             )
+        ready.append(True)
         return made
 
+    ready: list[bool] = []  # after the first call: `run.signatures` takes longer than a small loop
     first.compiled = run  # type: ignore[attr-defined]
     return first  # type: ignore[return-value]
 
@@ -103,6 +112,20 @@ def over(kernel: Callable[..., Any], n: int, numbers: int, *args: Any) -> None:
         kernel(0, n, *args)
     else:
         parallel(lambda start, stop: kernel(start, stop, *args), n)
+
+
+def over_pieces(kernel: Callable[..., Any], arrays: Iterable[Any], *numbers: Any) -> None:
+    """kernel(*arrays, *numbers) on pieces of the arrays along axis 0, one for each thread.
+
+    Pieces, and not start and stop: an index that might be negative, for all the compiler knows, and would
+    count from the end, keeps it from working on eight numbers at once.
+    """
+    first, *others = arrays
+
+    def work(start: int, stop: int) -> None:
+        kernel(first[start:stop], *[each[start:stop] for each in others], *numbers)
+
+    over(work, len(first), first.size)
 
 
 def in_blocks(

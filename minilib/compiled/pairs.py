@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minilib.compiled.loops import over, plain
+from minilib.compiled.loops import over_pieces, plain
 from minilib.engine import DEVICES, Array, Function, Pair
 from minilib.parallel import KERNELS
 
@@ -58,16 +58,14 @@ class Unary:
         if not plain(x) or x.ndim == 0:
             return NotImplemented
         made = [np.empty_like(x) for _ in range(1 + self.derivative)]
-        views = [self.seen(array) for array in (x, *made)]
-        over(self.to, len(views[0]), x.size, *views)
+        over_pieces(self.to, map(self.seen, (x, *made)))
         f.saved = (made[-1],)
         return made[0]
 
     def backward(self, f: Function, grad: Array) -> Array:
         (kept,) = f.saved
         dx = np.empty_like(kept)
-        views = [self.seen(array) for array in (np.ascontiguousarray(grad), kept, dx)]
-        over(self.back, len(views[0]), dx.size, *views)
+        over_pieces(self.back, map(self.seen, (np.ascontiguousarray(grad), kept, dx)))
         return dx
 
 

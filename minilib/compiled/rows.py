@@ -42,8 +42,8 @@ largest = compiled(_largest, ALLOWED)
 
 
 @loop
-def softmax(start: int, stop: int, x: Array, y: Array) -> None:
-    for i in range(start, stop):
+def softmax(x: Array, y: Array) -> None:
+    for i in range(len(x)):
         top = largest(x[i])
         total = ZERO
         for j in range(x.shape[1]):
@@ -55,8 +55,8 @@ def softmax(start: int, stop: int, x: Array, y: Array) -> None:
 
 
 @loop
-def softmax_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) -> None:
-    for i in range(start, stop):
+def softmax_backward(grad: Array, y: Array, dx: Array) -> None:
+    for i in range(len(grad)):
         dot = ZERO
         for j in range(y.shape[1]):
             dot += grad[i, j] * y[i, j]
@@ -65,8 +65,8 @@ def softmax_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) ->
 
 
 @loop
-def log_softmax(start: int, stop: int, x: Array, y: Array) -> None:
-    for i in range(start, stop):
+def log_softmax(x: Array, y: Array) -> None:
+    for i in range(len(x)):
         top = largest(x[i])
         total = ZERO
         for j in range(x.shape[1]):
@@ -77,8 +77,8 @@ def log_softmax(start: int, stop: int, x: Array, y: Array) -> None:
 
 
 @loop
-def log_softmax_backward(start: int, stop: int, grad: Array, y: Array, dx: Array) -> None:
-    for i in range(start, stop):
+def log_softmax_backward(grad: Array, y: Array, dx: Array) -> None:
+    for i in range(len(grad)):
         total = ZERO
         for j in range(y.shape[1]):
             total += grad[i, j]
@@ -171,14 +171,15 @@ def layer_norm_backward(
             m, s = mean[i], scale[i]
             along, middle = ZERO, ZERO  # the gradient's part along y, and its mean: both change nothing
             for j in range(x.shape[1]):
-                along += grad[i, j] * w[j] * ((x[i, j] - m) * s)
-                middle += grad[i, j] * w[j]
+                g, y = grad[i, j] * w[j], (x[i, j] - m) * s
+                along += g * y
+                middle += g
+                sums[block, 0, j] += grad[i, j] * y
+                sums[block, 1, j] += grad[i, j]
             along, middle = along / n, middle / n
             for j in range(x.shape[1]):
                 y = (x[i, j] - m) * s
                 dx[i, j] = (grad[i, j] * w[j] - middle - y * along) * s
-                sums[block, 0, j] += grad[i, j] * y
-                sums[block, 1, j] += grad[i, j]
 
 
 @pair(LayerNorm)
@@ -195,10 +196,10 @@ class LayerNormLoops:
 
     def backward(self, f: Any, grad: Array) -> tuple[Array, Array, Array]:
         rows, weight, mean, scale = f.saved
-        dx, grads = np.empty_like(rows), np.ascontiguousarray(grad).reshape(rows.shape)
-        args = grads, rows, weight.reshape(-1), mean, scale, dx
+        dx, grads = np.empty(grad.shape, np.float32), np.ascontiguousarray(grad).reshape(rows.shape)
+        args = grads, rows, weight.reshape(-1), mean, scale, dx.reshape(rows.shape)
         dw, db = in_blocks(layer_norm_backward, len(rows), rows.size, (2, weight.size), *args)
-        return dx.reshape(grad.shape), dw.reshape(weight.shape), db.reshape(weight.shape)
+        return dx, dw.reshape(weight.shape), db.reshape(weight.shape)
 
 
 # RMS norm: x / rms * weight
@@ -227,12 +228,12 @@ def rms_norm_backward(
             s = scale[i]
             along = ZERO
             for j in range(x.shape[1]):
-                along += grad[i, j] * w[j] * (x[i, j] * s)
+                y = x[i, j] * s
+                along += grad[i, j] * w[j] * y
+                sums[block, j] += grad[i, j] * y
             along /= n
             for j in range(x.shape[1]):
-                y = x[i, j] * s
-                dx[i, j] = (grad[i, j] * w[j] - y * along) * s
-                sums[block, j] += grad[i, j] * y
+                dx[i, j] = (grad[i, j] * w[j] - x[i, j] * s * along) * s
 
 
 @pair(RMSNorm)

@@ -23,37 +23,34 @@ CHANNELS = 64  # of a block, whose states lie side by side, (N, CHANNELS): the i
 
 @loop
 def scan(
-    start: int,
-    stop: int,
-    x: Array,
-    delta: Array,
-    A: Array,
-    B: Array,
-    C: Array,
-    D: Array,
-    kept: Array,
-    y: Array,
-) -> None:
-    """`A` (N, E) and `kept` (batch, pieces + 1, N, E); a job is a sample and a block of channels."""
+    start: int, stop: int, x: Array, delta: Array, A: Array, B: Array, C: Array, D: Array,
+    kept: Array, y: Array,
+) -> None:  # fmt: skip
+    """`A` (N, E) and `kept` (batch, pieces + 1, N, E); a job is a sample and a block of channels.
+
+    What a job works on is copied into arrays of the block's own width: there the compiler does eight channels
+    at once, in slices of larger arrays one.
+    """
     _, length, width = x.shape
     n_state = len(A)
     blocks = -(-width // CHANNELS)
-    h = np.empty((n_state, CHANNELS), np.float32)
-    written, out = np.empty(CHANNELS, np.float32), np.empty(CHANNELS, np.float32)
+    h, rates = np.empty((2, n_state, CHANNELS), np.float32)
+    d, written, out = np.empty((3, CHANNELS), np.float32)
     for job in range(start, stop):
         b, first = job // blocks, job % blocks * CHANNELS
         many = min(CHANNELS, width - first)
         for n in range(n_state):
             for e in range(many):
-                h[n, e] = kept[b, 0, n, first + e]
+                h[n, e], rates[n, e] = kept[b, 0, n, first + e], A[n, first + e]
         for t in range(length):
             for e in range(many):
-                written[e] = delta[b, t, first + e] * x[b, t, first + e]
+                d[e] = delta[b, t, first + e]
+                written[e] = d[e] * x[b, t, first + e]
                 out[e] = D[first + e] * x[b, t, first + e]
             for n in range(n_state):
                 into, read = B[b, t, n], C[b, t, n]
                 for e in range(many):
-                    s = exp(delta[b, t, first + e] * A[n, first + e]) * h[n, e] + into * written[e]
+                    s = exp(d[e] * rates[n, e]) * h[n, e] + into * written[e]
                     h[n, e] = s
                     out[e] += read * s
             for e in range(many):
@@ -69,58 +66,68 @@ def scan_backward(
     start: int, stop: int, dy: Array, x: Array, delta: Array, A: Array, B: Array, C: Array, D: Array,
     kept: Array, dx: Array, ddelta: Array, dA: Array, dB: Array, dC: Array,
 ) -> None:  # fmt: skip
-    """`dA` (batch, N, E), `dB` and `dC` (batch, blocks, T, N): each job adds into a part of its own."""
+    """`dA` (batch, N, E), `dB` and `dC` (batch, blocks, T, N): each job has a part of its own."""
     _, length, width = x.shape
     n_state = len(A)
     blocks = -(-width // CHANNELS)
     states = np.empty((PIECE + 1, n_state, CHANNELS), np.float32)
     fades = np.empty((PIECE, n_state, CHANNELS), np.float32)
-    later = np.empty((n_state, CHANNELS), np.float32)  # what later tokens tell the state
-    of_written, of_delta = np.empty(CHANNELS, np.float32), np.empty(CHANNELS, np.float32)
+    later, rates, of_rates = np.empty((3, n_state, CHANNELS), np.float32)  # later: what later tokens tell h
+    d, written, grad, g, of_written, of_exponent, of_d = np.empty((7, CHANNELS), np.float32)
     for job in range(start, stop):
         b, block = job // blocks, job % blocks
         first = block * CHANNELS
         many = min(CHANNELS, width - first)
-        later[:] = ZERO
+        later[:], of_rates[:] = ZERO, ZERO
+        for n in range(n_state):
+            for e in range(many):
+                rates[n, e] = A[n, first + e]
         for piece in range((length - 1) // PIECE, -1, -1):
             begin = piece * PIECE
-            end = min(begin + PIECE, length)
+            many_tokens = min(PIECE, length - begin)
             for n in range(n_state):  # the states of this piece once more
                 for e in range(many):
                     states[0, n, e] = kept[b, piece, n, first + e]
-            for t in range(begin, end):
-                for n in range(n_state):
-                    into = B[b, t, n]
-                    for e in range(many):
-                        d = delta[b, t, first + e]
-                        a = exp(d * A[n, first + e])
-                        fades[t - begin, n, e] = a
-                        states[t - begin + 1, n, e] = (
-                            a * states[t - begin, n, e] + into * d * x[b, t, first + e]
-                        )
-            for t in range(end - 1, begin - 1, -1):
+            for k in range(many_tokens):
                 for e in range(many):
-                    of_written[e], of_delta[e] = ZERO, ZERO
+                    d[e] = delta[b, begin + k, first + e]
+                    written[e] = d[e] * x[b, begin + k, first + e]
+                for n in range(n_state):
+                    into = B[b, begin + k, n]
+                    for e in range(many):
+                        a = exp(d[e] * rates[n, e])
+                        fades[k, n, e] = a
+                        states[k + 1, n, e] = a * states[k, n, e] + into * written[e]
+            for k in range(many_tokens - 1, -1, -1):
+                t = begin + k
+                for e in range(many):
+                    d[e], grad[e] = delta[b, t, first + e], dy[b, t, first + e]
+                    written[e] = d[e] * x[b, t, first + e]
+                    of_written[e], of_d[e] = ZERO, ZERO
                 for n in range(n_state):
                     into, read = B[b, t, n], C[b, t, n]
                     to_B, to_C = ZERO, ZERO
+                    # Short loops: where many arrays are read and written, the compiler would have to rule out
+                    # for too many pairs of them that they overlap, and does one number at a time.
                     for e in range(many):
-                        grad = dy[b, t, first + e]
-                        g = later[n, e] + read * grad  # by its own y, and by all later ones
-                        to_C += states[t - begin + 1, n, e] * grad
-                        to_B += g * delta[b, t, first + e] * x[b, t, first + e]
-                        of_written[e] += g * into
-                        back = g * fades[t - begin, n, e]
-                        later[n, e] = back
-                        of_exponent = back * states[t - begin, n, e]
-                        of_delta[e] += of_exponent * A[n, first + e]
-                        dA[b, n, first + e] += of_exponent * delta[b, t, first + e]
+                        g[e] = later[n, e] + read * grad[e]  # by its own y, and by all later ones
+                        to_C += states[k + 1, n, e] * grad[e]
+                        to_B += g[e] * written[e]
+                    for e in range(many):
+                        of_written[e] += g[e] * into
+                        later[n, e] = g[e] * fades[k, n, e]
+                    for e in range(many):
+                        of_exponent[e] = later[n, e] * states[k, n, e]
+                        of_d[e] += of_exponent[e] * rates[n, e]
+                    for e in range(many):
+                        of_rates[n, e] += of_exponent[e] * d[e]
                     dB[b, block, t, n], dC[b, block, t, n] = to_B, to_C
                 for e in range(many):
-                    dx[b, t, first + e] = (
-                        of_written[e] * delta[b, t, first + e] + D[first + e] * dy[b, t, first + e]
-                    )
-                    ddelta[b, t, first + e] = of_written[e] * x[b, t, first + e] + of_delta[e]
+                    dx[b, t, first + e] = of_written[e] * d[e] + D[first + e] * grad[e]
+                    ddelta[b, t, first + e] = of_written[e] * x[b, t, first + e] + of_d[e]
+        for n in range(n_state):
+            for e in range(many):
+                dA[b, n, first + e] = of_rates[n, e]
 
 
 @pair(SelectiveScan)
@@ -151,7 +158,7 @@ class ScanLoops:
         grad = np.ascontiguousarray(grad)
         blocks = -(-x.shape[2] // CHANNELS)
         dx, ddelta = np.empty_like(x), np.empty_like(x)
-        dA = np.zeros((len(x), *rates.shape), np.float32)
+        dA = np.empty((len(x), *rates.shape), np.float32)
         dB, dC = (np.empty((len(x), blocks, *B.shape[1:]), np.float32) for _ in range(2))
         args = grad, x, delta, rates, B, C, passed, kept, dx, ddelta, dA, dB, dC
         parallel(lambda start, stop: scan_backward(start, stop, *args), len(x) * blocks)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.compiled.loops import compiled, loop, over, plain
+from minilib.compiled.loops import compiled, loop, over, over_pieces, plain
 from minilib.compiled.pairs import flat, pair, rule
 from minilib.functional.counted import CountedDropout
 from minilib.optim import adam, adam_numbers, sgd
@@ -20,10 +20,10 @@ ZERO = np.float32(0)
 
 @loop
 def adam_loop(
-    start: int, stop: int, x: Array, grad: Array, mean: Array, square: Array,
+    x: Array, grad: Array, mean: Array, square: Array,
     shrink: float, decay: float, b1: float, c1: float, b2: float, c2: float, scale: float, eps: float,
 ) -> None:  # fmt: skip
-    for i in range(start, stop):
+    for i in range(len(x)):
         g = grad[i] + decay * x[i]  # Adam's decay is part of the gradient, AdamW's shrinks x itself
         m = b1 * mean[i] + c1 * g
         v = b2 * square[i] + c2 * (g * g)
@@ -37,7 +37,7 @@ def adam_compiled(x: Array, grad: Array, mean: Array, square: Array, **options: 
     if not plain(x, grad, mean, square):
         return NotImplemented
     numbers = map(np.float32, adam_numbers(**options))
-    over(adam_loop, x.size, x.size, *map(flat, (x, grad, mean, square)), *numbers)
+    over_pieces(adam_loop, map(flat, (x, grad, mean, square)), *numbers)
     return None
 
 
@@ -45,17 +45,17 @@ def adam_compiled(x: Array, grad: Array, mean: Array, square: Array, **options: 
 
 
 @loop
-def sgd_loop(start: int, stop: int, x: Array, grad: Array, lr: float, decay: float) -> None:
-    for i in range(start, stop):
+def sgd_loop(x: Array, grad: Array, lr: float, decay: float) -> None:
+    for i in range(len(x)):
         x[i] -= lr * (grad[i] + decay * x[i])
 
 
 @loop
 def momentum_loop(
-    start: int, stop: int, x: Array, grad: Array, velocity: Array,
+    x: Array, grad: Array, velocity: Array,
     lr: float, decay: float, momentum: float, taken: float, ahead: float,
 ) -> None:  # fmt: skip
-    for i in range(start, stop):
+    for i in range(len(x)):
         g = grad[i] + decay * x[i]
         v = momentum * velocity[i] + taken * g
         velocity[i] = v
@@ -79,11 +79,11 @@ def sgd_compiled(
     if not plain(*arrays):
         return NotImplemented
     if velocity is None:
-        over(sgd_loop, x.size, x.size, *map(flat, arrays), *map(np.float32, (lr, weight_decay)))
+        over_pieces(sgd_loop, map(flat, arrays), *map(np.float32, (lr, weight_decay)))
     else:
         taken = 1.0 if look_ahead else 1 - dampening
         numbers = lr, weight_decay, momentum, taken, float(look_ahead)
-        over(momentum_loop, x.size, x.size, *map(flat, arrays), *map(np.float32, numbers))
+        over_pieces(momentum_loop, map(flat, arrays), *map(np.float32, numbers))
     return None
 
 

@@ -6,7 +6,6 @@ to add them up again on the way back. Here both are a loop over one image, whose
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -234,14 +233,7 @@ class PoolLoops:
 
     def backward(self, f: Any, grad: Array) -> Array:
         (winner,) = f.saved
-        shape = f.inputs[0].shape
-        dx = np.empty((len(winner), math.prod(shape[2:])), np.float32)
-        over(
-            max_pool_backward,
-            len(winner),
-            dx.size,
-            np.ascontiguousarray(grad).reshape(winner.shape),
-            winner,
-            dx,
-        )
-        return dx.reshape(shape)
+        grad = np.ascontiguousarray(grad).reshape(winner.shape)
+        dx = np.empty(f.inputs[0].shape, np.float32)
+        over(max_pool_backward, len(winner), dx.size, grad, winner, dx.reshape(len(winner), -1))
+        return dx

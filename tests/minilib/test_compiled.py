@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +26,8 @@ from minilib.functional.scan import selective_scan
 from minilib.optim import SGD, AdamW
 from minilib.parallel import get_num_threads, set_num_threads
 from minilib.tensor import Tensor, apply, tensor
+
+ROOT = Path(__file__).parents[2]
 
 _elsewhere = compiled.off()  # to import it turns it on, also for the tests of other files
 _elsewhere.__enter__()
@@ -283,3 +289,106 @@ def test_off_may_be_nested_and_puts_everything_back():
         assert not DEVICES[np.ndarray].pairs
     assert DEVICES[np.ndarray].pairs == before
     assert "LayerNorm" in compiled.coverage() and "optim.adam" in compiled.coverage()
+
+
+# Where compiled code is kept, and who runs it
+
+DOUBLE = """
+import sys
+import numpy as np
+from minilib.compiled.loops import loop
+
+@loop
+def double(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] + x[i]
+
+y = np.empty(3, np.float32)
+double(np.float32([1, 2, 3]), y)
+assert y.tolist() == [2, 4, 6]
+print(len(double.compiled.stats.cache_hits))
+"""
+
+
+def doubled(folder: Path, cache: Path, **elsewhere: str) -> int:
+    """How often a process of its own found its loop in `cache`."""
+    script = folder / "double.py"
+    if not script.exists():  # its age is part of what the cache goes by
+        script.write_text(DOUBLE)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT), **elsewhere}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_loop_is_compiled_once_and_again_where_its_source_has_changed(tmp_path):
+    cache = tmp_path / "cache"
+    assert [doubled(tmp_path, cache), doubled(tmp_path, cache)] == [0, 1]
+    (tmp_path / "double.py").write_text(DOUBLE + "# newer\n")
+    assert doubled(tmp_path, cache) == 0
+
+
+@pytest.mark.slow
+def test_a_damaged_cache_is_done_without(tmp_path):
+    cache = tmp_path / "cache"
+    doubled(tmp_path, cache)
+    for index in cache.rglob("*double*.nbi"):
+        index.write_text("garbage")
+    assert doubled(tmp_path, cache) == 0
+
+
+@pytest.mark.slow
+def test_where_no_folder_can_be_written_to_each_process_compiles(tmp_path):
+    for name in ("file", "__pycache__"):  # in whose place no folder can be made, by root neither
+        (tmp_path / name).touch()
+    nowhere = str(tmp_path / "file" / "cache")
+    for _ in range(2):
+        assert doubled(tmp_path, Path(nowhere), HOME=nowhere, XDG_CACHE_HOME=nowhere) == 0
+
+
+SHARDS = """
+import os
+import numpy as np
+import minilib.compiled
+import minilib.functional as F
+from minilib.data import DataLoader, TensorDataset
+from minilib.nn import LayerNorm, Linear, Sequential
+from minilib.optim import AdamW
+from minilib.tensor import Tensor
+from minilib.train import Trainer
+
+rng = np.random.default_rng(0)
+x = rng.standard_normal((256, 192)).astype(np.float32)  # more than loops give to one thread
+data = DataLoader(TensorDataset(Tensor(x), Tensor(rng.integers(0, 5, 256))), batch_size=256)
+
+def loss(model, batch):
+    return F.cross_entropy(model(batch[0]), batch[1], reduction="sum"), len(batch[1])
+
+def trained(**options):
+    model = Sequential(LayerNorm(192), Linear(192, 5))
+    draw = np.random.default_rng(1)
+    for p in model.parameters():
+        p.data[...] = draw.standard_normal(p.shape)
+    trainer = Trainer(model, AdamW(model.parameters(), lr=0.01), data, loss=loss, **options)
+    trainer.fit(steps=3)
+    return np.concatenate([p.numpy().ravel() for p in model.parameters()])
+
+alone = trained()
+for options in ({"shards": 2}, {"shards": 2, "workers": "processes"}):
+    np.testing.assert_allclose(trained(**options), alone, rtol=1e-4, atol=1e-5)
+
+child = os.fork()  # threads have run, and their pool is not inherited
+if not child:
+    os._exit(0 if np.array_equal(trained(), alone) else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_shards_on_threads_and_processes_and_a_forked_child_train_alike():
+    done = subprocess.run(
+        [sys.executable, "-c", SHARDS], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr

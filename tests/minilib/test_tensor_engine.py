@@ -236,6 +236,128 @@ def test_the_gradient_of_a_leaf_alone_is_a_copy() -> None:
     assert (x.grad.tolist(), seed.tolist()) == ([2.0, 2.0], [1.0, 1.0])
 
 
+class Telling(Function):
+    """Twice each input, whose backward answers with what `answer(self, grad)` makes of the gradient."""
+
+    def __init__(self, answer: Callable[[Telling, np.ndarray], Any]) -> None:
+        self.answer = answer
+
+    def forward(self, *arrays: np.ndarray) -> np.ndarray:
+        self.saved = (2 * sum(arrays),)
+        return self.saved[0].copy()
+
+    def backward(self, grad: np.ndarray) -> Any:
+        return self.answer(self, grad)
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("way", ["alone", "then a sum", "with a hook", "twice"])
+def test_a_gradient_that_nobody_else_holds_is_taken_over(way: str) -> None:
+    x, given = leaf(*range(1000)), []
+
+    def answer(f: Telling, grad: np.ndarray) -> np.ndarray:
+        dx = 2 * grad
+        given.append(address(dx))
+        return dx
+
+    y = apply(Telling(answer), x)
+    if way == "then a sum":
+        y = y.sum()
+    if way == "with a hook":
+        x.register_hook(lambda dx: None)
+    y.backward(None if way == "then a sum" else tensor(np.ones(1000)), retain_graph=way == "twice")
+    assert [address(x.grad.data)] == given
+    if way == "twice":
+        first = x.grad.data
+        y.backward(tensor(np.ones(1000)))
+        assert x.grad.data is first and x.grad.tolist() == [4.0] * 1000
+
+
+kept: list[Any] = []
+HOLDERS: dict[str, Callable[[Telling, np.ndarray], Any]] = {
+    "kept": lambda f, grad: kept.append(2 * grad) or kept[-1],
+    "a view of it kept": lambda f, grad: kept.append((dx := 2 * grad)[1:]) or dx,
+    "its memory kept": lambda f, grad: kept.append(memoryview(dx := 2 * grad)) or dx,
+    "saved": lambda f, grad: kept.append(f) or f.saved[0],
+    "a view": lambda f, grad: kept.append(np.zeros(6)) or kept[-1][::2],
+    "broadcast": lambda f, grad: np.broadcast_to(kept.append(np.zeros(1)) or kept[-1], 3),
+    "read-only": lambda f, grad: kept.append(np.frombuffer(bytes(24))) or kept[-1],
+    "the gradient itself": lambda f, grad: kept.append(grad) or grad,
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_gradient_that_somebody_holds_is_copied(name: str) -> None:
+    kept.clear()
+    x = leaf(1.0, 2.0, 3.0)
+    y = apply(Telling(HOLDERS[name]), x)
+    seed = tensor([1.0, 1.0, 1.0], dtype=np.float64)
+    y.backward(seed, retain_graph=True)
+    held = kept[-1].saved[0] if name == "saved" else np.asarray(kept[-1])
+    before, gradient = held.copy(), x.grad.numpy().copy()
+    x.grad += 7
+    assert (held == before).all() and (seed.data == 1).all()
+    x.grad = None
+    y.backward(seed)
+    assert (x.grad.numpy() == gradient).all()
+
+
+@pytest.mark.parametrize("answer", [
+    lambda f, grad: (dx := 2 * grad, dx),
+    lambda f, grad: (dx := 2 * grad, dx[:]),
+    lambda f, grad: ((dx := 2 * grad)[:], dx),
+], ids=["one array", "a view second", "a view first"])  # fmt: skip
+@pytest.mark.parametrize("twice", [False, True])
+def test_one_array_for_two_inputs_becomes_two_gradients(answer: Callable[..., Any], twice: bool) -> None:
+    a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    y = apply(Telling(answer), a, b)
+    if twice:
+        y = y + apply(Telling(answer), b, a)
+    y.sum().backward()
+    a.grad += 100
+    assert b.grad.tolist() == [4.0 if twice else 2.0] * 2
+
+
+def test_one_array_for_both_places_of_an_input_is_added_once_each() -> None:
+    x = leaf(1.0, 2.0)
+    apply(Telling(lambda f, grad: (dx := 3 * grad, dx)), x, x).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_the_sum_of_two_gradients_takes_the_first_ones_memory_where_nobody_holds_it() -> None:
+    x, given = leaf(1.0, 2.0), []
+
+    def answer(f: Telling, grad: np.ndarray) -> np.ndarray:
+        dx = (len(given) + 1) * grad
+        given.append(address(dx))
+        return dx
+
+    (apply(Telling(answer), x) + apply(Telling(answer), x)).sum().backward()
+    assert (address(x.grad.data), x.grad.tolist()) == (given[0], [3.0, 3.0])
+
+
+def test_what_a_hook_keeps_is_not_the_gradient() -> None:
+    x, seen = leaf(1.0, 2.0), []
+    y = x * 2
+    for watched in (x, y):
+        watched.register_hook(lambda grad: seen.append(grad) or grad)
+    (y * 3).clone().sum().backward()
+    x.grad += 100
+    assert [grad.tolist() for grad in seen] == [[3.0, 3.0], [6.0, 6.0]]
+
+
+def test_derivatives_of_derivatives_are_left_as_they_are() -> None:
+    x = leaf(1.0, 2.0)
+    made = grad(x * x * x, [x], tensor([1.0, 1.0], dtype=np.float64))
+    (x * x).sum().backward()
+    before = made[0].tolist()
+    x.grad += 100
+    assert made[0].tolist() == before == [3.0, 12.0]
+
+
 def test_grad_gives_copies_and_leaves_dot_grad_alone() -> None:
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     seed = tensor([1.0, 1.0], dtype=np.float64)
