@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from coursekit.notebooks import cuda_line
 CHAPTERS = sorted(COURSE.solutions.glob("*.ipynb"))
 GROWS = {"append", "extend", "add", "update", "insert", "setdefault"}
 TENSORS = {"data", "weight"}  # numbers that are moved, and no count
+LAUNCHES = re.compile(r"RawKernel\(|self\.launch\(|\bkernel\(\(")
 LIBRARY = 6000  # characters: a longer set-up cell is what `given` gives
 
 # What is filled, and is no count that a grade rests on.
@@ -127,3 +129,13 @@ def test_the_most_bytes_at_a_time_are_measured_from_a_floor(path: Path) -> None:
             for call in ast.walk(tree):
                 if isinstance(call, ast.Call) and ast.unparse(call.func) == "most":
                     assert "floor" in {one.arg for one in call.keywords}, number
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_who_launches_from_python_is_judged_by_what_each_launch_shows(path: Path) -> None:
+    """Arrays that it wrote, by `launched`; or a kernel that the test hands out tells of itself."""
+    chapter = load_chapter(path)
+    for exercise in chapter.exercises:
+        if not exercise.cuda and LAUNCHES.search(exercise.reference):
+            tests = "\n".join(chapter.tests[exercise.number])
+            assert "launched(" in tests or "series(" in tests, exercise.name
