@@ -130,12 +130,12 @@ def judge_heart_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """Each example once an epoch, in an order that comes from the seed and is another one each time."""
     if name != "orders":
         return difference(expected, got, 1e-3)
-    n, *right = plain(expected)
-    _, *runs = plain(got)
-    sizes = [len(batch) for batch in right[0]]
-    if any([len(batch) for batch in run] != sizes for run in runs):
+    ((n,), *right), (_, *batches) = plain(expected), plain(got)
+    sizes = [len(batch) for batch in right]
+    if [len(batch) for batch in batches] != sizes:
         return "the batches are not of the sizes asked for"
-    per_epoch = len(sizes) // 3
+    runs = [batches[k : k + len(sizes) // 3] for k in range(0, len(sizes), len(sizes) // 3)]
+    per_epoch = len(runs[0]) // 3
     epochs = [
         [int(i) for batch in run[k * per_epoch : (k + 1) * per_epoch] for i in numbers(batch)]
         for run in runs

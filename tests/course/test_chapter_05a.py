@@ -38,6 +38,40 @@ def test_the_work_of_a_few_threads_earns_nothing():
     assert exercises.points(answers) == [0] * 6
 
 
+SILU = """
+extern "C" __global__ void silu_backward(const float* dy, const float* x, float* dx, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    BODY
+}
+"""
+WAYS = {  # to the end of exercise 5.3: none reads or writes more than it has to, or says so in fewer words
+    "a stable sigmoid in two branches": """if (i < n) {
+        float s;
+        if (x[i] >= 0.0f) { s = 1.0f / (1.0f + expf(-x[i])); }
+        else { float e = expf(x[i]); s = e / (1.0f + e); }
+        dx[i] = dy[i] * (s + x[i] * s * (1.0f - s));
+    }""",
+    "a guard after the exponential": """float v = i < n ? x[i] : 0.0f, s = 1.0f / (1.0f + expf(-v));
+    if (i >= n) return;
+    dx[i] = dy[i] * s * (1.0f + v * (1.0f - s));""",
+    "in two steps": """if (i >= n) return;
+    float s = 1.0f / (1.0f + expf(-x[i])), slope = s + x[i] * s * (1.0f - s);
+    dx[i] = slope;
+    dx[i] *= dy[i];""",
+    "std::exp, and two variables under one auto": """if (!(i < n)) return;
+    auto v = x[i], e = std::exp(-v);
+    auto s = 1.0f / (1.0f + e);
+    dx[i] = dy[i] * (s + v * s * (1.0f - s));""",
+}
+
+
+@pytest.mark.thorough
+def test_each_way_back_through_silu_earns_all_points():
+    exercises = TestExercises.exercises
+    answers = [("5.3", SILU.replace("BODY", way)) for way in WAYS.values()]
+    assert dict(zip(WAYS, exercises.points(answers))) == dict.fromkeys(WAYS, 3)
+
+
 # What the lesson says
 
 TEXT = " ".join(
