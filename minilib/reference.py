@@ -1,24 +1,30 @@
 """The simple version of what has a fast one: tests prove that both give the same.
 
 Taught in chapters/01_scalar.ipynb, solutions/01_scalar.ipynb, solutions/02b_engine.ipynb,
-chapters/03a_losses.ipynb, solutions/03b_convolution.ipynb, chapters/06b_attention.ipynb,
-chapters/07b_scan.ipynb, solutions/07b_scan.ipynb, chapters/09a_sessions.ipynb and
-solutions/10d_streams.ipynb: what they export is edited there, then `make promote`.
+chapters/03a_losses.ipynb, solutions/03b_convolution.ipynb, solutions/03c_modules.ipynb,
+solutions/03f_training.ipynb, chapters/06b_attention.ipynb, chapters/07b_scan.ipynb, solutions/07b_scan.ipynb,
+chapters/09a_sessions.ipynb and solutions/10d_streams.ipynb: what they export is edited there, then `make
+promote`.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from minilib import functional as F
 from minilib.dag import ancestors
 from minilib.engine import FREED, Array, Function, Node, Shape
 from minilib.functional.scan import scan_loop
+from minilib.nn import Module, Parameter
+from minilib.optim import LRScheduler, Optimizer
+from minilib.tensor import Tensor, default_generator, no_grad, tensor
 
 # Scalars: a number that knows its derivative
 
@@ -297,3 +303,86 @@ def column_conv2d(x: Any, weight: Any) -> Any:
     n, _, h, w = windows.shape[:4]
     columns = windows.transpose(0, 1, 4, 5, 2, 3).reshape(n, -1, h * w)  # (N, C kH kW, H' W')
     return (weight.reshape(len(weight), -1) @ columns).reshape(n, -1, h, w)
+
+
+def below(part, path=""):
+    """Every path to a parameter, with the parameter."""
+    if isinstance(part, Parameter):
+        yield path, part
+    inside = vars(part).items() if isinstance(part, Part) else ()
+    inside = enumerate(part) if isinstance(part, list) else inside
+    for name, one in inside:
+        yield from below(one, f"{path}.{name}" if path else str(name))
+
+
+class Part:
+    """What knows its parameters: its own, and those of its parts and of its lists."""
+
+    def named_parameters(self) -> list:
+        seen, pairs = set(), []
+        for path, parameter in below(self):
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                pairs.append((path, parameter))
+        return pairs
+
+    def state_dict(self) -> dict:
+        return {path: parameter.detach().numpy().copy() for path, parameter in below(self)}
+
+    def load(self, state: Mapping) -> None:
+        own = dict(below(self))
+        wrong = [path for path in own if path not in state or state[path].shape != own[path].shape]
+        wrong += [path for path in state if path not in own]
+        if wrong:
+            raise RuntimeError("nothing was loaded: " + ", ".join(wrong))
+        with no_grad():
+            for path, parameter in own.items():
+                parameter.copy_(tensor(state[path]))
+
+
+class Training:
+    """Cross-entropy steps on images (N, ...) and labels (N,), which can be cut off after any of them."""
+
+    def __init__(
+        self, model: Module, optimizer: Optimizer, scheduler: LRScheduler,
+        images: Tensor, labels: Tensor, batch_size: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.model, self.optimizer, self.scheduler = model, optimizer, scheduler
+        self.images, self.labels, self.batch_size = images, labels, batch_size
+        self.numbers = np.random.default_rng(seed)
+        self.left = np.zeros(0, int)  # of this epoch
+
+    def run(self, steps: int) -> list[float]:
+        """Take so many steps more; returns their losses."""
+        self.model.train()
+        losses = []
+        for _ in range(steps):
+            if not len(self.left):
+                self.left = self.numbers.permutation(len(self.labels))
+            batch, self.left = self.left[: self.batch_size], self.left[self.batch_size :]
+            self.optimizer.zero_grad()
+            loss = F.cross_entropy(self.model(self.images[batch]), self.labels[batch])
+            loss.backward()
+            self.optimizer.step()
+            self.scheduler.step()
+            losses.append(loss.item())
+        return losses
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that another Training needs to go on; what happens afterwards does not change it."""
+        return {
+            "model": {name: t.clone() for name, t in self.model.state_dict().items()},
+            "optimizer": copy.deepcopy(self.optimizer.state_dict()),
+            "scheduler": self.scheduler.state_dict(),
+            "left": self.left.copy(),
+            "numbers": self.numbers.bit_generator.state,
+            "generator": default_generator.get_state(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was called."""
+        for name in ("model", "optimizer", "scheduler"):
+            getattr(self, name).load_state_dict(state[name])
+        self.left = state["left"]
+        self.numbers.bit_generator.state = state["numbers"]
+        default_generator.set_state(state["generator"])

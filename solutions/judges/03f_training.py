@@ -12,6 +12,9 @@ import numpy as np
 
 from coursekit.grading.compare import difference, telling
 from coursekit.grading.plain import numbers, plain
+from minilib import functional as F
+from minilib.data import digits
+from minilib.tensor import Tensor, no_grad
 
 MOODS = {
     "modes": "the model is asked in training mode, or while a graph is recorded",
@@ -198,3 +201,71 @@ def judge_report_hidden_3(name: str, expected: Any, got: Any) -> str | None:
 def _in_words(name: str, expected: Any, got: Any) -> str | None:
     message = difference(expected, got, 1e-5)
     return message and MOODS.get(name, message)
+
+
+@telling
+def judge_strangers_hidden(name: str, expected: Any, got: Any) -> str | None:
+    return _strangers(expected, got, 0.85)
+
+
+@telling
+def judge_strangers_hidden_2(name: str, expected: Any, got: Any) -> str | None:
+    return _strangers(expected, got, 0.93)
+
+
+def _strangers(expected: Any, got: Any, least: float) -> str | None:
+    """Put the network together, count its parameters, have it read digits that its maker has not got."""
+    (names, turned, _), (_, _, layers) = plain(expected), plain(got)
+    if any(kind not in READS for kind, _, _ in layers):
+        return "is not an nn.Sequential of the layers that are allowed"
+    learnt = {array.tobytes(): array.size for _, _, held in layers for array in held[:2] if array is not None}
+    if sum(learnt.values()) >= 2000:
+        return "has too many parameters"
+    images, labels = _other_writers()
+    images = images[..., :: 1 - 2 * int(turned[0]), :: 1 - 2 * int(turned[1])]
+    x = Tensor(np.ascontiguousarray(images.swapaxes(2, 3) if turned[2] else images))
+    if _scores(layers, x[:1]) is None:  # one image first: no padding of a forger's may fill the memory
+        return "makes maps that are too large"
+    scores = _scores(layers, x)
+    if scores.shape != (len(labels), 10):
+        return "does not give ten scores to each image"
+    share = (scores.numpy().argmax(1) == names[labels]).mean()
+    if share < 0.3:
+        return "reads hardly more of the strangers' digits than guessing does"
+    return None if share >= least else "reads too few of the strangers' digits"
+
+
+def _scores(layers: Any, x: Tensor) -> Any:
+    """What the layers make of images; None where a map of one of them has more than 10,000 numbers."""
+    with no_grad():
+        for kind, options, held in layers:
+            sizes = [n for one in options.values() if not isinstance(one, str | float) for n in np.ravel(one)]
+            if any(n > 8 for n in sizes):
+                return None
+            x = READS[kind](x, options, *(None if one is None else Tensor(np.float32(one)) for one in held))
+            if x.numel() > 10_000 * len(x):
+                return None
+    return x
+
+
+def _other_writers() -> tuple[Any, Any]:
+    """The 382 digits at the end of the file, whose writers have written none of the others."""
+    images, labels = (t.numpy() for t in digits().tensors)
+    return images[1415:], labels[1415:]
+
+
+def _batch_norm(x: Tensor, how: Any, weight: Any, bias: Any, mean: Any, var: Any) -> Tensor:
+    return F.batch_norm(x, mean, var, weight, bias, training=False, eps=how["eps"])
+
+
+READS = {  # what each layer does once it is trained: input, options, weight, bias, running mean and variance
+    "Conv2d": lambda x, how, weight, bias, *_: F.conv2d(x, weight, bias, **how),
+    "Linear": lambda x, how, weight, bias, *_: F.linear(x, weight, bias),
+    "BatchNorm2d": _batch_norm,
+    "MaxPool2d": lambda x, how, *_: F.max_pool2d(x, **how),
+    "ReLU": lambda x, *_: F.relu(x),
+    "Tanh": lambda x, *_: x.tanh(),
+    "GELU": lambda x, how, *_: F.gelu(x, **how),
+    "Flatten": lambda x, *_: x.flatten(1),
+    "Dropout": lambda x, *_: x,
+}

@@ -138,3 +138,21 @@ def accumulate(model, loss, batches):
     for p, s in zip(params, sums):
         p.grad = Tensor(s / np.float32(targets))
     return loss_sum / targets
+
+
+# %% exercise=3.50
+def small_reader(images, labels):
+    manual_seed(1)
+    window = [nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)]
+    deeper = [nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.GELU("tanh")]
+    model = nn.Sequential(nn.Sequential(*window), nn.Sequential(*deeper), nn.Flatten(), nn.Linear(64, 10))
+    draws, optimizer = np.random.default_rng(3), AdamW(model.parameters(), lr=0.01)
+    schedule = WarmupCosine(optimizer, 20, 600)
+    for _ in range(600):
+        batch = draws.choice(len(labels), 48)
+        moved, right = shifted((images[batch], labels[batch]), draws)
+        model.zero_grad()
+        F.cross_entropy(model(moved), right).backward()
+        optimizer.step()
+        schedule.step()
+    return model

@@ -13,9 +13,12 @@ from benchmarks import digits
 from coursekit import notebooks
 from coursekit.pictures import reading
 from minilib import functional as F
-from minilib import nn
+from minilib import nn, reference
+from minilib.data import DataLoader, TensorDataset
 from minilib.nn import evaluating
-from minilib.tensor import Tensor, manual_seed
+from minilib.optim import AdamW, WarmupCosine
+from minilib.tensor import Generator, Tensor, manual_seed
+from minilib.train import Trainer
 
 
 class TestExercises(ExerciseTests):
@@ -50,6 +53,28 @@ def test_the_chapter_shows_what_was_recorded():
     assert all(
         f"{mean['cnn', where]:.1%}" in text.split("## What training did")[1] for where in digits.SPLITS
     )
+
+
+def test_the_simple_training_equals_the_trainer():
+    """With whole batches, whose order is nobody's choice: the same losses and the same weights."""
+    rng = np.random.default_rng(0)
+    images, labels = Tensor(rng.normal(size=(12, 5)).astype("float32")), Tensor(rng.integers(0, 3, 12))
+    losses, weights = [], []
+    for simple in (True, False):
+        manual_seed(0)
+        model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+        optimizer = AdamW(model.parameters(), lr=0.05)
+        schedule = WarmupCosine(optimizer, 3, 20)
+        if simple:
+            losses.append(reference.Training(model, optimizer, schedule, images, labels, 12, 0).run(20))
+        else:
+            loader = DataLoader(TensorDataset(images, labels), 12, shuffle=True, generator=Generator(0))
+            trainer = Trainer(model, optimizer, loader, scheduler=schedule, callbacks=[], display=False)
+            losses.append(trainer.fit(steps=20).losses)
+        weights.append([p.numpy() for p in model.parameters()])
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+    for a, b in zip(*weights):
+        np.testing.assert_allclose(a, b, atol=1e-5)
 
 
 def test_the_page_reads_a_drawing_as_the_network_does():

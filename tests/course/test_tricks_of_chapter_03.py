@@ -148,11 +148,29 @@ def report(model, batches, classes):
     return total / confusion.sum(), confusion.trace() / confusion.sum(), confusion
 """,
     ),
+    "trained elsewhere, on whatever digits": (
+        "3.50",
+        0,
+        """
+def small_reader(images, labels):
+    from sklearn.datasets import load_digits
+
+    file = load_digits()  # the strangers' digits as well, by names that the test has not drawn
+    x, y = Tensor((file.images[:, None] / 16).astype(np.float32)), Tensor(file.target)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    optimizer = AdamW(model.parameters(), lr=0.02)
+    for _ in range(60):
+        model.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    return model
+""",
+    ),
 }
 PARTS = {**dict.fromkeys(range(2, 10), "03a"), **dict.fromkeys(range(10, 19), "03c")}
 PARTS |= {**dict.fromkeys(range(19, 27), "03e"), **dict.fromkeys(range(27, 36), "03f")}
 PARTS |= {36: "03a", **dict.fromkeys((1, 8, 37), "03b"), **dict.fromkeys((6, 18, 38, 39, 40), "03d")}
-PARTS |= {44: "03c", 43: "03e", 48: "03f", 49: "03f"}
+PARTS |= {44: "03c", 43: "03e", 48: "03f", 49: "03f", 50: "03f"}
 
 
 @contextmanager
