@@ -205,9 +205,12 @@ def reduce_mean(input_tensor: Any, *axis: Any, **options: Any) -> Node:
 
 
 @named
-def argmax(input: Any, axis: int | None = None, dimension: int | None = None) -> Node:
+def argmax(
+    input: Any, axis: int | None = None, dimension: int | None = None, output_type: Any = int64
+) -> Node:
     """The index of the largest along `axis` (0 if none is given)."""
-    return make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input)
+    found = make(ops.ArgExtreme(True, axis if axis is not None else dimension or 0), input)
+    return cast(found, output_type)
 
 
 @named
@@ -275,11 +278,12 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
 
 
 @named
-def slice(input_: Any, begin: Sequence[int], size: Sequence[int]) -> Node:
+def slice(input_: Any, begin: Any, size: Any) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
-    x = convert_to_tensor(input_)
+    x, begin, size = convert_to_tensor(input_), sizes(begin), sizes(size)
     for b, n, m in zip(begin, size, x.shape, strict=True):
-        if not isinstance(m, Dim) and not 0 <= b <= b + max(n, 0) <= m:
+        known = not any(isinstance(one, Dim) for one in (b, n, m))
+        if known and not 0 <= b <= b + max(n, 0) <= m:
             raise ValueError(
                 f"slice: {x.name}, of shape {x.shape}, has no {list(size)} from {list(begin)} on"
             )

@@ -77,6 +77,8 @@ class Graph:
                 return node
         raise KeyError(f"no node of this graph is called {name!r}")
 
+    get_operation_by_name = get_tensor_by_name
+
     def keep(self, made_since: int, wanted: Sequence[Node]) -> None:
         """Forget the nodes from number `made_since` on that `wanted` do not need."""
         needed = ancestors(wanted, before)
@@ -231,6 +233,10 @@ class Node:
     @property
     def op(self) -> Node:
         return self
+
+    @property
+    def outputs(self) -> list[Node]:
+        return [self]
 
     def consumers(self) -> list[Node]:
         """The nodes of the graph that read this one."""

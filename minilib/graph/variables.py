@@ -29,13 +29,13 @@ class Variable(Node):
         graph.variables.append(self)
 
     def assign(self, value: Any, name: str | None = None) -> Node:
-        return assign(self, value)
+        return assign(self, value, name)
 
     def assign_add(self, delta: Any, name: str | None = None) -> Node:
-        return assign_add(self, delta)
+        return assign_add(self, delta, name)
 
     def assign_sub(self, delta: Any, name: str | None = None) -> Node:
-        return assign(self, self - delta)
+        return assign_sub(self, delta, name)
 
     def value(self) -> Node:
         return self
@@ -47,7 +47,7 @@ class Variable(Node):
         (session or sessions.entered[-1]).state[self] = np.array(as_array(value, self.dtype))
 
 
-def assign(ref: Node, value: Any) -> Node:
+def assign(ref: Node, value: Any, name: str | None = None) -> Node:
     """A node that gives a variable a new value in the session, and has it as its own."""
     if not isinstance(ref, Variable):
         raise TypeError(f"assign: {ref!r} is no variable: only tf.Variable keeps a value")
@@ -64,23 +64,22 @@ def assign(ref: Node, value: Any) -> Node:
                 ref.graph.equations.equate(n, m)
         except ValueError:
             raise ValueError(f"assign: shape {value.shape} into {ref.name} of shape {ref.shape}") from None
-    return _assign(ref, value)
+    return _assign(ref, value, name)
 
 
-def _assign(ref: Node, value: Node) -> Node:
-    return Node(
-        ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, f"{ref.name.split('/')[-1]}/Assign"
-    )
+def _assign(ref: Node, value: Node, name: str | None = None) -> Node:
+    name = name or f"{ref.name.split('/')[-1]}/Assign"
+    return Node(ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, name)
 
 
-def assign_add(ref: Node, value: Any) -> Node:
+def assign_add(ref: Node, value: Any, name: str | None = None) -> Node:
     """A node that adds to a variable in the session."""
-    return assign(ref, ref + value)
+    return assign(ref, ref + value, name)
 
 
-def assign_sub(ref: Node, value: Any) -> Node:
+def assign_sub(ref: Node, value: Any, name: str | None = None) -> Node:
     """A node that subtracts from a variable in the session."""
-    return assign(ref, ref - value)
+    return assign(ref, ref - value, name)
 
 
 def group(*inputs: Node, name: str = "group_deps") -> Node:

@@ -257,6 +257,15 @@ def test_a_checkpoint_brings_back_numbers_and_arrays(tmp_path: Path) -> None:
             s.run(step)
 
 
+def test_options_of_tensorflow_that_programs_use() -> None:
+    x, v = tf.placeholder(tf.float32, (None, 3), name="x"), tf.Variable(1.0)
+    assert tf.argmax(x, 1, output_type=tf.int32).dtype == tf.int32 and tf.argmax(x, 1).dtype == tf.int64
+    assert tf.assign(v, 2.0, name="up").name == "up" and v.assign_add(1.0, name="more").name == "more"
+    assert tf.get_default_graph().get_operation_by_name("x").outputs[0] is x
+    cut = tf.slice(x, [0, 1], [tf.shape(x)[0], 2])
+    assert run(cut, {x: np.ones((4, 3))}).shape == (4, 2)
+
+
 def test_what_a_function_makes_is_called_by_the_name_it_was_given() -> None:
     x = tf.constant([[1.0, 2.0]], name="x")
     with tf.name_scope("layer"):
