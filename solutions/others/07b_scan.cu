@@ -6,7 +6,8 @@
 #define ALL 0xffffffffu
 #define ROW (CHANNELS + 1)
 
-__device__ void fetch(const float* from, float* to, int start, int T, int first, int count, int width, int row) {
+__device__ void fetch(const float* from, float* to, int start, int T, int first, int count, int width,
+                      int row) {
     for (int i = threadIdx.y * TIME + threadIdx.x; i < TIME * count; i += TIME * CHANNELS) {
         int t = start + i / count, c = first + i % count;
         to[i / count * row + i % count] = t < T && c < width ? from[t * width + c] : 0.0f;
@@ -17,37 +18,36 @@ extern "C" __global__ void scan_forward(const float* x, const float* delta, cons
                                         const float* C, float* y, float* carried, int T, int E, int N) {
     extern __shared__ float room[];
     float *xs = room, *ds = xs + TIME * ROW, *bs = ds + TIME * ROW, *cs = bs + TIME * (N + 1);
-    int lane = threadIdx.x, first = blockIdx.x * CHANNELS, e = first + threadIdx.y, chunks = (T + TIME - 1) / TIME;
-    x += blockIdx.y * T * E;
-    delta += blockIdx.y * T * E;
-    y += blockIdx.y * T * E;
-    B += blockIdx.y * T * N;
-    C += blockIdx.y * T * N;
-    carried += blockIdx.y * (chunks + 1) * E * N + e * N + lane;
-    bool holds = e < E && lane < N;
-    float rate = holds ? A[e * N + lane] : 0.0f, state = holds ? carried[0] : 0.0f;
-    for (int chunk = 0; chunk < chunks; chunk++) {
+    int lane = threadIdx.x, warp = threadIdx.y, first = blockIdx.x * CHANNELS, e = first + warp;
+    int sample = blockIdx.y;
+    int chunks = (T + TIME - 1) / TIME;
+    float rate = 0.0f, state = 0.0f;
+    if (e < E && lane < N) {
+        rate = A[e * N + lane];
+        state = carried[(sample * (chunks + 1) * E + e) * N + lane];
+    }
+    for (int chunk = 0; chunk < chunks; ++chunk) {
         int start = chunk * TIME;
-        fetch(x, xs, start, T, first, CHANNELS, E, ROW);
-        fetch(delta, ds, start, T, first, CHANNELS, E, ROW);
-        fetch(B, bs, start, T, 0, N, N, N + 1);
-        fetch(C, cs, start, T, 0, N, N, N + 1);
+        fetch(C + sample * T * N, cs, start, T, 0, N, N, N + 1);
+        fetch(B + sample * T * N, bs, start, T, 0, N, N, N + 1);
+        fetch(delta + sample * T * E, ds, start, T, first, CHANNELS, E, ROW);
+        fetch(x + sample * T * E, xs, start, T, first, CHANNELS, E, ROW);
         __syncthreads();
-        float out = 0.0f;
-        for (int t = 0; t < TIME; t++) {
-            float d = ds[t * ROW + threadIdx.y], v = xs[t * ROW + threadIdx.y], part = 0.0f;
-            if (lane < N) {
-                state = expf(d * rate) * state + d * v * bs[t * (N + 1) + lane];
-                part = state * cs[t * (N + 1) + lane];
+        float step = ds[lane * ROW + warp], value = xs[lane * ROW + warp], out = 0.0f;
+        for (int n = 0; n < N; ++n) {
+            float fade = expf(__shfl_sync(ALL, rate, n) * step), in = step * value * bs[lane * (N + 1) + n];
+            float h = __shfl_sync(ALL, state, n);
+            for (int t = 0; t < TIME; ++t) {  // one lane after the other
+                float mine = fade * h + in;
+                if (t == lane) out += mine * cs[lane * (N + 1) + n];
+                h = __shfl_sync(ALL, mine, t);
             }
-            for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(ALL, part, offset);
-            if (lane == t) out = part;
+            if (n == lane) state = h;
         }
-        if (holds) carried[(chunk + 1) * E * N] = state;
+        if (e < E && lane < N) carried[((sample * (chunks + 1) + chunk + 1) * E + e) * N + lane] = state;
+        ds[lane * ROW + warp] = out;
         __syncthreads();
-        xs[lane * ROW + threadIdx.y] = out;
-        __syncthreads();
-        int i = threadIdx.y * TIME + lane, t = start + i / CHANNELS, c = first + i % CHANNELS;
-        if (t < T && c < E) y[t * E + c] = xs[i / CHANNELS * ROW + i % CHANNELS];
+        int i = warp * TIME + lane, t = start + i / CHANNELS, c = first + i % CHANNELS;
+        if (t < T && c < E) y[(sample * T + t) * E + c] = ds[i / CHANNELS * ROW + i % CHANNELS];
     }
 }

@@ -16,7 +16,7 @@ from coursekit.grading.flow import info
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box
 
-pytestmark = [pytest.mark.slow, pytest.mark.thorough]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 PROGRAMS = {  # by notebook: exercise -> what is asked
     "05a_elements": {"5.6": "way_back"},
