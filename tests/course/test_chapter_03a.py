@@ -40,3 +40,15 @@ def test_the_fused_operation_equals_the_chain(simple, fast, shapes, whole):
         results.append([out.data, *[x.grad.data for x in inputs]])
     for a, b in zip(*results):
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_the_loss_and_its_gradient_equal_the_library_s():
+    rng = np.random.default_rng(0)
+    scores, target = 30 * rng.normal(size=(40, 9)), rng.integers(0, 9, 40)
+    target[::7] = -100  # missing
+    x = Tensor(scores, requires_grad=True)
+    loss = F.cross_entropy(x, Tensor(target))
+    loss.backward()
+    found, gradient = reference.loss_and_gradient(scores, target)
+    np.testing.assert_allclose(found, loss.item(), atol=1e-12)
+    np.testing.assert_allclose(gradient, x.grad.data, atol=1e-12)

@@ -32,6 +32,12 @@ def changed(lent: Callable[..., Any], name: str, old: str, new: str) -> dict[str
         ("", "", "right: small scores"),
         ("    rows", "    return\n    rows", "not written yet"),
         (".mean(), dx", ".sum(), dx", "yours is the sum"),
+        (".mean(), dx", ", dx", "a loss for each row"),
+        (
+            "np.exp(shifted).sum(axis=1, keepdims=True)",
+            "np.full((len(x), 1), np.exp(shifted).sum())",
+            "axis=1",
+        ),
         ("dx / len(x)", "dx", "gradient of the sum"),
         ("-= 1", "+= 1", "disagrees with the nudge"),
         ("x - x.max(axis=1, keepdims=True)", "x", "overflow"),
