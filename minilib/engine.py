@@ -488,6 +488,11 @@ def first_gradient(x: Tensor, gradient: Tensor | None) -> Array:
                 "or give their gradient"
             )
         return array_module(x.data).ones_like(x.data)  # dx/dx = 1
+    if not isinstance(gradient, TENSORS[0]):
+        kind = type(gradient).__name__
+        raise TypeError(
+            f"backward: gradient is of type {kind}, and a tensor is expected: wrap it in tensor(...)"
+        )
     if gradient.shape != x.shape:
         raise RuntimeError(f"backward: gradient has shape {gradient.shape}, the tensor {x.shape}")
     return gradient.data.astype(x.dtype, copy=False)

@@ -338,9 +338,11 @@ def refuse_overwritten(f):
         if array is not None and _writes.get(id(owner_of(array))).last > f.serial:
             raise RuntimeError("overwritten")
 
-# %% exercise=2.16 hint="You say += to an array that arrived first, as the function with the mistake does. A backward may have handed it to others, too: only a sum of two shares is the engine's own."
-def walk_owned(root, seed):
-    return walk_with_a_bug(root, seed)
+# %% exercise=2.16 hint="This is still the given code, or does as it did: it says += to an array that arrived first. A backward may have handed it to others, too: only a sum of two shares is the engine's own."
+                  grads[node] = dx
++                 owned.add(node)
+
+-                 owned.add(node)
 
 # %% exercise=2.16 hint="You add the old sum into the new share. That array is not the engine's either."
 def walk_owned(root, seed):
@@ -372,7 +374,7 @@ def walk_owned(root, seed):
                 heappush(queue, (-node.serial, node))
     return grads
 
-# %% exercise=2.16 hint="This calls the engine's own way back, which is finished. The exercise is to mend the function below: copy it, and change its one wrong line."
+# %% exercise=2.16 hint="This calls the engine's own way back, which is finished. The exercise is to mend the function below: change its one wrong line."
 def walk_owned(root, seed):
     return {node: array for node, (array, _) in propagate(root, seed).items()}
 

@@ -236,6 +236,16 @@ def test_the_gradient_of_a_leaf_alone_is_a_copy() -> None:
     assert (x.grad.tolist(), seed.tolist()) == ([2.0, 2.0], [1.0, 1.0])
 
 
+@pytest.mark.parametrize("seed", [np.ones(2), 1.0, [1.0, 1.0]], ids=["array", "number", "list"])
+def test_a_gradient_that_is_no_tensor_is_refused_in_one_line(seed: Any) -> None:
+    """As PyTorch does, with a TypeError; nothing has gone back by then."""
+    x = leaf(1.0, 2.0)
+    for start in ((x * 2).backward, lambda seed: grad(x * 2, x, seed)):
+        with pytest.raises(TypeError, match=r"^(backward|grad): .* a tensor is expected"):
+            start(seed)
+    assert x.grad is None
+
+
 class Telling(Function):
     """Twice each input, whose backward answers with what `answer(self, grad)` makes of the gradient."""
 
