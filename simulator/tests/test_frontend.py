@@ -375,7 +375,7 @@ MISTAKES = [
     ("__global__ k(float* x) { }", 1, 12, "'k' type", "void"),
     ("__global__ int k(float* x) { return 1; }", 1, 16, "__global__ void", "arrays"),
     (K + "float* q = malloc(4);\n}", 2, 16, "unsupported malloc", ""),
-    (K + "std::vector<int> q;\n}", 2, 5, "'std' undefined", "C++"),
+    (K + "std::vector<int> q;\n}", 2, 10, "'std' no member 'vector'", "C++"),
     (K + "cout << n;\n}", 2, 5, "'cout' undefined", "printf"),
     (K + "x[threadidx.x] = 1;\n}", 2, 7, "'threadidx' undefined", "'threadIdx'"),
     (K + "__syncthread();\n}", 2, 5, "'__syncthread' undefined", "'__syncthreads'"),

@@ -53,7 +53,7 @@ def _shapes(shown: Any) -> list[Any]:
 def _wrong(name: str, each: int, grid: list[int], block: list[int], sizes: list[int]) -> str | None:
     rows, columns = sizes
     threads, blocks = block[0], grid[0]
-    if len(block) != 1 or len(grid) != 1:
+    if any(axis != 1 for axis in (*block[1:], *grid[1:])):
         return "grid and block have one axis: rows and threads"
     if threads % WARP or not WARP <= threads <= MOST:
         return "a block is made of whole warps, at most 32 of them"

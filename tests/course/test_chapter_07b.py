@@ -22,6 +22,27 @@ class TestExercises(ExerciseTests):
 
 # The kernel of exercise 7.10
 
+LANE_FOR_A_STATE = """        float out = 0.0f;
+        for (int t = 0; t < TIME; t++) {
+            float d = ds[t * ROW + warp], v = xs[t * ROW + warp], part = 0.0f;
+            if (lane < N) {
+                state = expf(d * rate) * state + d * v * bs[t * (N + 1) + lane];
+                part = state * cs[t * (N + 1) + lane];
+            }
+            for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(ALL, part, offset);
+            if (lane == t) out = part;
+        }
+        __syncwarp();
+"""
+
+
+@pytest.mark.thorough
+def test_a_lane_for_each_state_earns_all_points():
+    exercises = TestExercises.exercises
+    before, own = exercises.others["7.10"].split("        float step = ")
+    answer = before + LANE_FOR_A_STATE + own[own.index("        if (e < E && lane < N) carried") :]
+    assert exercises.points([("7.10", answer)]) == [5]
+
 
 def launch(batch: int, t: int, e: int, n: int) -> tuple[tuple[int, int], tuple[int, int], tuple, list]:
     rng = np.random.default_rng(t)

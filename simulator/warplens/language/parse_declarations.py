@@ -17,6 +17,7 @@ from warplens.language.parse_types import (
     parse_name,
     parse_specifiers,
     parse_type_name,
+    refuse_std,
     undefined_type,
 )
 from warplens.language.syntax import (
@@ -27,6 +28,7 @@ from warplens.language.syntax import (
     EnumDefinition,
     Name,
     Node,
+    Nothing,
     One,
     Specifiers,
     StaticAssert,
@@ -144,11 +146,16 @@ def parse_using(tokens: Tokens, template: list[TemplateParameter] | None = None)
     """using name = type; using namespace name; using name;"""
     at = tokens.next().at
     if tokens.takes("namespace"):
+        if tokens.sees("std") and not tokens.kind_of("std"):  # NVRTC knows it, and it is empty
+            tokens.place += 1
+            take_end(tokens)
+            return Nothing(at)
         name = _namespace_name(tokens, at)
         take_end(tokens)
         tokens.opened.append(tokens.members.setdefault(name.name, {}))
         return Using(at, name, whole=True)
     if tokens.ahead().text == "::" or tokens.sees("::"):
+        refuse_std(tokens)
         if tokens.token.kind == "name" and not tokens.kind_of(tokens.token.text):
             raise undefined_type(tokens.token.text, tokens.at)
         kind = tokens.path()[0]

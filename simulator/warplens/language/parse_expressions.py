@@ -12,6 +12,7 @@ from warplens.language.parse_types import (
     parse_specifiers,
     parse_template_arguments,
     parse_type_name,
+    refuse_std,
     undefined_type,
 )
 from warplens.language.syntax import (
@@ -289,6 +290,7 @@ def _word(tokens: Tokens) -> Node:
     if text in KEYWORDS:
         raise Fault(at, "expected an expression", f"{text!r} is a word of the language")
     kind = tokens.kind_of(text)
+    refuse_std(tokens)
     if tokens.ahead().text == "::" and not kind:
         raise undefined_type(text, at)
     if tokens.ahead().text == "<" and not kind:

@@ -25,7 +25,7 @@ from warplens.language.parse_expressions import (
     parse_expression,
 )
 from warplens.language.parse_tokens import KEYWORDS, Tokens
-from warplens.language.parse_types import parse_declarator, undefined_type
+from warplens.language.parse_types import parse_declarator, refuse_std, undefined_type
 from warplens.language.preprocess import UNROLL, UNROLL_END
 from warplens.language.syntax import (
     Bindings,
@@ -151,6 +151,7 @@ def _unroll(tokens: Tokens) -> Node:
 
 def _undefined_type(tokens: Tokens) -> None:
     """`flaot x = 3;` and `std::vector v`: an unknown name where a type would make sense."""
+    refuse_std(tokens)
     token, after = tokens.token, tokens.ahead()
     if token.text in KEYWORDS or tokens.kind_of(token.text):
         return

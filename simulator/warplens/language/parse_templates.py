@@ -11,6 +11,7 @@ from warplens.language.parse_types import (
     parse_declarator,
     parse_specifiers,
     parse_type_name,
+    refuse_std,
 )
 from warplens.language.syntax import Node, TemplateParameter
 
@@ -40,6 +41,7 @@ def _parameter(tokens: Tokens) -> TemplateParameter:
         default: Node | None = parse_type_name(tokens) if tokens.takes("=") else None
         return TemplateParameter(at, name, None, default)
     if not tokens.starts_type():
+        refuse_std(tokens)
         hint = "as in template <typename T> or template <int N>"
         if (
             tokens.token.kind == "name"

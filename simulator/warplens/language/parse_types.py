@@ -6,7 +6,15 @@ from difflib import get_close_matches
 
 from warplens.errors import At, Fault, unsupported
 from warplens.language import bfloat, groups, half, headers
-from warplens.language.parse_tokens import KEYWORDS, REFUSED_WORDS, STORAGE_WORDS, TYPE_WORDS, Tokens
+from warplens.language.intrinsics import INTRINSICS
+from warplens.language.parse_tokens import (
+    BUILT_IN_TYPES,
+    KEYWORDS,
+    REFUSED_WORDS,
+    STORAGE_WORDS,
+    TYPE_WORDS,
+    Tokens,
+)
 from warplens.language.syntax import (
     ArrayPart,
     Declarator,
@@ -113,6 +121,8 @@ def parse_specifiers(tokens: Tokens, storage: bool = True, constructor: str = ""
             break
     if words:
         result.base = built_in(words, result.at)
+    if result.base is None:
+        refuse_std(tokens)
     return result
 
 
@@ -134,6 +144,7 @@ def parse_name(tokens: Tokens) -> Name:
         if node is not None:
             tokens.must("::")
             tokens.takes("template")
+        refuse_std(tokens)
         token = tokens.identifier("a name")
         kind = _kind(tokens, token.text, node)
         name = tokens.full(token.text) if node is None else token.text
@@ -390,13 +401,30 @@ _OTHER_TYPES = {
 _WORDS = (*TYPE_WORDS, *VECTORS, "const", "__shared__", "__global__", "__device__", "__constant__")
 
 
+def refuse_std(tokens: Tokens) -> None:
+    """`std::exp`: where no header fills it, the namespace std is empty, for NVRTC as well."""
+    token = tokens.ahead(2)
+    if not tokens.sees("std") or tokens.ahead().text != "::" or token.kind != "name" or tokens.kind_of("std"):
+        return
+    name = token.text
+    if name in INTRINSICS:
+        single = name + "f" in INTRINSICS and name[-1] != "f"
+        hint = f"write '{name}f' for a float, '{name}' for a double" if single else f"write '{name}'"
+        hint += "; CUDA's functions stand in no namespace"
+    elif name in BUILT_IN_TYPES:
+        hint = f"write '{name}'"
+    elif include := headers.include_for(name):
+        hint = f"write '{name}', and {include} in the first line"
+    else:
+        hint = "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"
+    raise Fault(token.at, f"namespace 'std' has no member '{name}'", hint)
+
+
 def undefined_type(name: str, at: At) -> Fault:
     if name in (*half.TYPES, *half.OTHER_TYPES):
         hint = half.INCLUDE_IT
     elif name in (*bfloat.TYPES, *bfloat.OTHER_TYPES):
         hint = bfloat.INCLUDE_IT
-    elif name == "std":
-        hint = "the C++ standard library does not exist in a kernel; use pointers, arrays and loops"
     elif name in _OTHER_TYPES:
         include = headers.include_for(name)
         hint = f"write {_OTHER_TYPES[name]!r}" + (f", or {include} in the first line" if include else "")
