@@ -40,6 +40,10 @@ def compiled(threads: int) -> Library:
     return Library(("minilib",), threads)
 
 
+def plain(threads: int) -> Library:
+    return Library(("minilib",), threads)
+
+
 def pytorch(threads: int) -> Library:
     return Library(("pytorch", "peer"), threads)
 
@@ -63,8 +67,8 @@ mlp = tensor.with_adamw(784, 256, 256, 10, batch=128)
 SUITE = Suite(
     module="benchmarks.loops",
     title="compiled loops, forward and backward, on 2 threads",
-    libraries={"compiled": compiled, "torch": pytorch},
-    names={"compiled": "`minilib.compiled`", "torch": "PyTorch"},
+    libraries={"compiled": compiled, "plain": plain, "torch": pytorch},
+    names={"compiled": "`minilib.compiled`", "plain": "plain", "torch": "PyTorch"},
     versions=("numpy", "numba", "torch"),
     cases=(
         Case("layer_norm", "layer norm, 4096 x 512", case(tensor, tensor.layer_norm), 0.6),

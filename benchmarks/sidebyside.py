@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """The cases of one benchmark module and its two libraries: ours, and the peer that it is divided by."""
+    """The cases of one benchmark module and its libraries: ours first, last the peer, the divisor."""
 
     module: str
     title: str
@@ -79,7 +79,7 @@ class Suite:
 
     @property
     def peer(self) -> str:
-        return list(self.libraries)[1]
+        return list(self.libraries)[-1]
 
 
 # In a process of its own ----------------------------------------------------------------------------------
@@ -163,8 +163,9 @@ def row(suite: Suite, case: Case, found: Mapping[str, Sequence[Row]]) -> Row:
     values = {name: [each["value"] for each in rounds] for name, rounds in found.items()}
     made: Row = {"case": case.name, "unit": "bytes" if case.memory else "seconds"}
     made |= {name: rounded(statistics.median(each)) for name, each in values.items()}
-    if len(found) == 2:
-        compare(case, *(rounds[0]["results"] for rounds in found.values()))
+    if {suite.ours, suite.peer} <= {*found}:
+        for rounds in found.values():
+            compare(case, rounds[0]["results"], found[suite.peer][0]["results"])
         ratios = [mine / theirs for mine, theirs in zip(values[suite.ours], values[suite.peer])]
         made |= {"ratio": rounded(statistics.median(ratios)), "target": case.target}
     return made
@@ -184,7 +185,7 @@ def compare(case: Case, ours: Sequence[Sequence[float]], theirs: Sequence[Sequen
 def table(suite: Suite, rows: Sequence[Row]) -> str:
     """The rows as Markdown; only the libraries that were measured have a column."""
     libraries = [name for name in suite.libraries if name in rows[0]]
-    both = len(libraries) == 2
+    both = {suite.ours, suite.peer} <= {*libraries}
     heads = [suite.title, *(suite.names[name] for name in libraries)]
     heads += ["ratio, median of the rounds"] if both else []
     titles = {case.name: case.title for case in suite.cases}

@@ -32,7 +32,7 @@ class Value:
 
     def __new__(cls, *args: Any, **named: Any) -> Value:
         (inputs,) = args[2:3] or (named.get("inputs", ()),)
-        if not isinstance(inputs, (tuple, list)):
+        if cls is Value and not isinstance(inputs, (tuple, list)):  # one of your own may be made otherwise
             raise _no_tuple(args[1] if len(args) > 1 else named.get("op", ""), "inputs", inputs)
         return _new(Wide if cls is Value and len(inputs) > 2 else cls)
 

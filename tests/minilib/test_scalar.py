@@ -425,6 +425,16 @@ def test_as_many_derivatives_as_inputs():
         Value(2.0, "f", (Value(1.0),), (1.0, 2.0))
 
 
+def test_a_subclass_may_be_made_otherwise():
+    class Known(Value):
+        def __init__(self, data, *inputs):
+            super().__init__(data, "f", inputs, (2.0,) * len(inputs))
+
+    x = Known(1.0)
+    Known(3.0, x, x).backward()
+    assert x.grad == 4
+
+
 def test_nothing_in_minilib_imports_reference():
     for path in Path(sys.modules["minilib"].__file__).parent.glob("*.py"):
         assert "import reference" not in path.read_text() and "minilib.reference" not in path.read_text()

@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nvrtc
@@ -23,7 +22,7 @@ from parity.peer import torch
 
 WITHOUT = needs.missing(["torch", "c++"])
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(WITHOUT is not None, reason=f"missing: {WITHOUT}")]
-SECONDS, BYTES = 30, 200_000  # that a wheel may take, and have
+BYTES = 200_000  # that a wheel may have
 
 # Loads the library on a CPU build of PyTorch and asks what can be asked without a GPU.
 ON_A_CPU = """
@@ -58,21 +57,17 @@ def python(*words: str, path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    start = time.perf_counter()
-    made = extension.wheel(tmp_path_factory.mktemp("wheel"))
-    return made, time.perf_counter() - start
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return extension.wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
-def place(built: tuple[Path, float], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return extension.installed(built[0], tmp_path_factory.mktemp("site"))
+def place(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return extension.installed(built, tmp_path_factory.mktemp("site"))
 
 
-def test_one_small_wheel_serves_every_python_from_3_10_on(built: tuple[Path, float]) -> None:
-    wheel, seconds = built
-    assert wheel.name.startswith("rowops-0.1.0-cp310-abi3-") and wheel.stat().st_size < BYTES
-    assert seconds < SECONDS
+def test_one_small_wheel_serves_every_python_from_3_10_on(built: Path) -> None:
+    assert built.name.startswith("rowops-0.1.0-cp310-abi3-") and built.stat().st_size < BYTES
 
 
 def test_what_is_installed_passes_its_own_tests(place: Path) -> None:
