@@ -605,6 +605,24 @@ def test_reading_shared_memory_before_it_is_written():
     found = only(run.report().uninitialised)
     assert (found.index, found.thread, found.count) == (17, (17, 0, 0), 1)
     assert "tile[2][1]" in found.message and "garbage" in found.message
+    assert says(found.message, "no thread writes") and not says(found.message, "__syncthreads")
+
+
+def test_reading_shared_memory_that_another_thread_writes_too_late():
+    run = Run(grid=2, block=64)
+    tile = shared("tile", 64, initialised=False)
+    run.load(1, tile, 63 - run.t)
+    run.barrier(2)
+    run.store(3, tile, run.t)
+    found = only(run.report().uninitialised)
+    assert says(found.message, "__syncthreads") and not says(found.message, "no thread writes")
+
+
+def test_reading_shared_memory_to_which_nobody_writes():
+    run = Run(block=64)
+    run.load(1, shared("tile", 64, initialised=False), run.t)
+    found = only(run.report().uninitialised)
+    assert says(found.message, "nothing written tile block") and not says(found.message, "__syncthreads")
 
 
 def test_poisoned_global_and_local_memory():

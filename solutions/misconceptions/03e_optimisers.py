@@ -99,6 +99,18 @@ def bias_corrected(lr, betas, eps, step):
 -     return velocity
 +     return momentum * velocity + (1 - dampening) * grad
 
+# %% exercise=3.43 hint="`mean = ...` gives the name to a new array, and the caller keeps the old one. Change mean and square in place: mean *= betas[0]."
+-     work = (1 - betas[0]) * grad  # one work array for all that follows: the formula as it stands makes nine
+-     mean *= betas[0]
+-     mean += work
+-     np.multiply(grad, grad, out=work)
+-     work *= 1 - betas[1]
+-     square *= betas[1]
+-     square += work  # m and v of arXiv:1412.6980, algorithm 1
++     mean = betas[0] * mean + (1 - betas[0]) * grad
++     square = betas[1] * square + (1 - betas[1]) * grad**2
++     work = np.zeros_like(x)
+
 # %% exercise=3.43 hint="Dampening is a share that the new gradient loses: it joins with 1 - dampening of itself."
 -     velocity += (1 - dampening) * grad if dampening else grad
 +     velocity += grad

@@ -17,6 +17,14 @@
 -     if len(set(devices)) > 1:
 -         return "refused"
 
+# %% exercise=8.1 hint="A call without any tensor has no device of its own, and is not refused: it goes to cpu."
+-     if len(set(devices)) > 1:
+-         return "refused"
+-     device = devices[0] if devices else "cpu"
++     if len(set(devices)) != 1:
++         return "refused"
++     device = devices[0]
+
 # %% exercise=8.2 hint="A copy gives the right gradient, silently, and costs as much memory as x. Hand x itself to the engine: it notices the change."
 -     ctx.save_for_backward(inputs[0])
 +     ctx.save_for_backward(inputs[0].clone())

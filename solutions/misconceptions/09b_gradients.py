@@ -33,6 +33,17 @@
 +     return [pending[x] if x in pending else Node(y.program, "constant") for x in xs]
 
 # %% exercise=9.7 hint="You hand a gradient on as soon as it arrives, and it may not be complete: others may still send theirs. Go through the program from new to old, so that all readers have had their turn."
+def gradients(y, xs):
+    grads, waiting = {y: Node(y.program, "constant", value=1.0)}, [y]
+    while waiting and len(y.program) < 5000:
+        node = waiting.pop()
+        back = node.backward(grads[node], [True] * len(node.inputs)) if node.inputs else []
+        for x, grad in zip(node.inputs, back):
+            grads[x] = grads[x] + grad if x in grads else grad
+            waiting.append(x)
+    return [grads.get(x) for x in xs]
+
+# %% exercise=9.7 hint="You hand a gradient on as soon as it arrives, and it may not be complete: others may still send theirs. Go through the program from new to old, so that all readers have had their turn."
 -     for node in reversed(nodes):
 -         needs = [x in leading for x in node.inputs]
 -         if node in pending and any(needs):
@@ -62,6 +73,10 @@
 +     moved = velocity * self.momentum + self.rate(v.dtype) * grad
 +     step = grad + self.momentum * moved if self.use_nesterov else moved
 +     return [assign(velocity, moved), assign(v, v - step)]
+
+# %% exercise=9.8 hint="Both assignments are there, in the other order: that of the velocity comes first in the list."
+-     return [assign(velocity, moved), assign(v, v - self.rate(v.dtype) * step)]
++     return [assign(v, v - self.rate(v.dtype) * step), assign(velocity, moved)]
 
 # %% exercise=9.8 hint="Each variable has a velocity of its own: self.slot(v, ...) of this v, and it has to be assigned, too."
 -     return [assign(velocity, moved), assign(v, v - self.rate(v.dtype) * step)]

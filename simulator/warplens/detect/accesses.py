@@ -16,7 +16,7 @@ from warplens.detect.happens_before import HappensBefore, lane_of
 from warplens.detect.missing_fences import MissingFences
 from warplens.detect.shadow import KINDS, Conflicts, Shadow, bits
 from warplens.report import messages
-from warplens.report.findings import Race
+from warplens.report.findings import Finding, Race
 from warplens.report.transactions import Bools, Ints, alignment
 
 Array = NDArray[Any]
@@ -78,6 +78,19 @@ class Accesses:
         self.signals = MissingFences(order)
         self._made = 0  # how many states
         self._states: States = {}
+        self._early: dict[tuple[int, str], tuple[Finding, State, int, int]] = {}  # read before written
+
+    def never_written(self) -> None:
+        """Say so, at the end of a launch, where what was read too early was not written later either."""
+        for finding, state, position, size in self._early.values():
+            assert state.written is not None
+            block = position // state.stride * state.stride
+            if all_set(state.written, np.array([position]), size)[0]:
+                continue
+            one, name = _element(state.memory, finding.index or 0), state.memory.name
+            some = state.written[block : block + state.stride].any()
+            why = messages.UNWRITTEN.format(one) if some else messages.ALL_UNWRITTEN.format(name)
+            finding.message = finding.message.replace(messages.GARBAGE["shared"], why)
 
     def chunk(self, states: States) -> None:
         """Other blocks run, with the shared and local memory of `states`."""
@@ -139,7 +152,7 @@ class Accesses:
         position = at + self._copy(memory, state, lanes)
         if state.written is not None:
             asks = kind if reads else "store"
-            self._check_written(line, asks, memory, state.written, position, size, lanes, at)
+            self._check_written(line, asks, memory, state, state.written, position, size, lanes, at)
         if state.shadow is not None:
             if isinstance(value, int | float):
                 value = np.asarray(value).astype(memory.dtype)
@@ -186,8 +199,8 @@ class Accesses:
             found.marks[old[self.signals.took_the_last(key, lanes[old], position[old])]] = 0
 
     def _check_written(
-        self, line: int, kind: str, memory: MemoryLike, written: NDArray[np.uint8], position: Ints, size: int,
-        lanes: Ints, at: Ints,
+        self, line: int, kind: str, memory: MemoryLike, state: State, written: NDArray[np.uint8],
+        position: Ints, size: int, lanes: Ints, at: Ints,
     ) -> None:  # fmt: skip
         if kind != "store":
             bad = ~all_set(written, position, size)
@@ -199,7 +212,12 @@ class Accesses:
                     f"{who} {messages.DOES[kind]} {_element(memory, index)} before anything was written "
                     f"there. {messages.GARBAGE[memory.space]}."
                 )
-                self._found.find("uninitialised", "uninitialised", line, text, who, bad, memory.name, index)
+                finding = self._found.find(
+                    "uninitialised", "uninitialised", line, text, who, bad, memory.name, index
+                )
+                if memory.space == "shared":
+                    early = finding, state, int(position[i]), size
+                    self._early.setdefault((line, memory.name), early)
         if kind != "load":
             set_bytes(written, position, size)
 

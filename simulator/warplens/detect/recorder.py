@@ -270,6 +270,7 @@ class Recorder:
 
     def report(self, outputs: list[Array | None]) -> Report:
         """All that was found and counted. `outputs`: the array arguments after the run."""
+        self._memories.never_written()
         met = [*self._met]
         if self._order.relied_on_merged:
             met.append(Limit("releases", messages.MERGED))

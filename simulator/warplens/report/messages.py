@@ -33,6 +33,13 @@ GARBAGE = {
     "global": "cp.empty does not clear memory. Write it first, or allocate it with cp.zeros",
 }
 
+# Where no later access of the launch writes it either, a barrier mends nothing.
+UNWRITTEN = (
+    "Shared memory starts with garbage, and no thread of this block writes {}: the index of the store leaves "
+    "it out, or the condition before it"
+)
+ALL_UNWRITTEN = "Shared memory starts with garbage, and nothing is written to {} in this block: fill it first"
+
 # What a report may lack where a launch goes beyond what is recorded in full.
 MERGED = (
     "a block publishes more than 4 times through one atomic variable, and from there on that counts as one: "
