@@ -8,6 +8,10 @@
 -     return (f(x + h) - f(x - h)) / (2 * h)
 +     return (f(x + h) - f(x - h)) / h
 
+# %% exercise=1.1 hint="`//` divides and rounds down to a whole number of times. A slope may lie between: divide with `/`."
+-     return (f(x + h) - f(x - h)) / (2 * h)
++     return (f(x + h) - f(x - h)) // (2 * h)
+
 # %% exercise=1.1 hint="You always nudge by the same amount. Use the h that you are given."
 +     h = 1e-5
       return (f(x + h) - f(x - h)) / (2 * h)
@@ -184,10 +188,18 @@ def backward(self):
         for i, derivative in zip(value.inputs, value.derivatives):
             i.grad += derivative * value.grad
 
-# %% exercise=1.7 hint="This is still the given code. A value that is used twice by one operation will be told twice, but you count one arrow."
+# %% exercise=1.7 hint="It counts as the given code does: a value that is used twice by one operation will be told twice, but one arrow is counted. Which of the ready ones speaks first does not matter."
 -         for i in value.inputs:
 +         for i in set(value.inputs):
               waiting[i] += 1
+
+# %% exercise=1.7 hint="It counts as the given code does: a value that is used twice by one operation will be told twice, but one arrow is counted. Which of the ready ones speaks first does not matter."
+-         for i in value.inputs:
++         for i in set(value.inputs):
+              waiting[i] += 1
+
+-         value = ready.pop()
++         value = ready.pop(0)
 
 # %% exercise=1.7 hint="This calls another backward, which is finished. The exercise is to mend the function below: change its one wrong line."
 def backward_by_counting(root):

@@ -5,6 +5,10 @@
 -     room = math.log(np.finfo(dtype).max)
 +     room = math.log2(np.finfo(dtype).max)
 
+# %% exercise=7.6 hint="You take a logarithm to the base 2 or 10. exp has the base e: math.log without a second argument."
+-     room = math.log(np.finfo(dtype).max)
++     room = math.log10(np.finfo(dtype).max)
+
 # %% exercise=7.6 hint="One token too many: the last step must still fit, so round down."
 -     return int(room // (delta * -A))
 +     return int(room // (delta * -A)) + 1
