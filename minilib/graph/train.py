@@ -158,8 +158,11 @@ class AdamWOptimizer(AdamOptimizer):
 class Saver:
     """Values of variables in a file of safetensors, by their names."""
 
-    def __init__(self, var_list: Sequence[Any] | None = None) -> None:
-        self.variables = list(global_variables() if var_list is None else var_list)
+    def __init__(self, var_list: Sequence[Any] | Mapping[str, Any] | None = None) -> None:
+        """`var_list`: the variables, by their own names or, as a dict, by others; None is all of them."""
+        if not isinstance(var_list, Mapping):
+            var_list = {v.name: v for v in (global_variables() if var_list is None else var_list)}
+        self.variables = dict(var_list)
         if not self.variables:
             raise ValueError("Saver: there is no variable to save: make them before")
 
@@ -171,7 +174,7 @@ class Saver:
         from safetensors.numpy import save_file
 
         path = path if global_step is None else f"{path}-{global_step}"
-        values = session.run({v.name: v for v in self.variables})
+        values = session.run(self.variables)
         save_file({name: np.array(value, order="C") for name, value in values.items()}, str(path))
         return str(path)
 
@@ -184,16 +187,13 @@ class Saver:
             values: Mapping[str, Any] = load_file(str(path))
         except SafetensorError as error:
             raise ValueError(f"restore: {path} is no file of safetensors: {error}") from None
-        for v in self.variables:
-            if (
-                v.name not in values
-                or values[v.name].shape != tuple(v.shape)
-                or values[v.name].dtype != v.dtype
-            ):
-                there = f"{values[v.name].dtype} of {values[v.name].shape}" if v.name in values else "nothing"
+        for name, v in self.variables.items():
+            found = values.get(name)
+            if found is None or found.shape != tuple(v.shape) or found.dtype != v.dtype:
+                there = "nothing" if found is None else f"{found.dtype} of {found.shape}"
                 raise ValueError(
-                    f"restore: {path} is of another program: for {v.name!r}, {v.dtype} of {v.shape}, it has "
+                    f"restore: {path} is of another program: for {name!r}, {v.dtype} of {v.shape}, it has "
                     f"{there}"
                 )
-        for v in self.variables:
-            session.state[v] = np.array(values[v.name])  # our own: a plan may write into it
+        for name, v in self.variables.items():
+            session.state[v] = np.array(values[name])  # our own: a plan may write into it

@@ -289,6 +289,16 @@ def test_a_checkpoint_may_be_called_by_its_step(tmp_path: Path) -> None:
         assert s.run(v).tolist() == [1.0, 2.0]
 
 
+def test_variables_are_saved_by_other_names(tmp_path: Path) -> None:
+    a, b = tf.Variable([1.0, 2.0], name="a"), tf.Variable([0.0, 0.0], name="b")
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        path = tf.train.Saver({"weights": a}).save(s, tmp_path / "model")
+        tf.train.Saver({"weights": b}).restore(s, path)
+        assert s.run(b).tolist() == [1, 2]
+        assert "'a'" in problem(lambda: tf.train.Saver([a]).restore(s, path))
+
+
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     a = tf.Variable([1.0, 2.0], name="a")
     with tf.Session() as s:
