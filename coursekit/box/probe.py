@@ -17,6 +17,7 @@ MIME = "application/vnd.coursekit.probe+json"
 LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has ...
 FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 
+NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
 MANY = 4000  # numbers of one array that are noted
 
@@ -206,4 +207,9 @@ def shown_of(rng: Any, names: dict[str, Any]) -> None:
 
     named = [[name, numbers(value)] for name, value in names.items() if not name.startswith("_")]
     found = [[name, array] for name, array in named if array is not None and array.dtype.kind in "iuf"]
-    probe(DRAWN, [*found[-60:], *(["", array] for array in rng.drawn if array.dtype.kind in "iuf")])
+    shown, left = [], NOTED
+    for name, array in [*found[-60:], *(["", array] for array in rng.drawn if array.dtype.kind in "iuf")]:
+        left -= array.size
+        if left >= 0:
+            shown.append([name, array])
+    probe(DRAWN, shown)
