@@ -32,7 +32,7 @@ from timing import machine
 from coursekit import notebooks
 from coursekit.course import find_course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, Exercise, find_notebook, load_chapter
+from coursekit.grading.assemble import Chapter, find_notebook, load_chapter
 from coursekit.grading.control import misconceptions_of
 from coursekit.grading.misconceptions import Misconception
 
@@ -75,16 +75,13 @@ def draw(
     """The answers of one student. How much is done, and how much of it is right, differs between students."""
     diligence, skill = rng.choice([0.0, 0.5, 0.8, 1.0]), rng.choice([0.3, 0.7, 1.0])
     answers = {}
-    for exercise in sorted(rng.sample(chapter.exercises, min(most, len(chapter.exercises))), key=by_number):
+    handed_in = set(rng.sample([one.number for one in chapter.exercises], min(most, len(chapter.exercises))))
+    for exercise in (one for one in chapter.exercises if one.number in handed_in):
         wrong = [one.source for one in mistakes if one.exercise == exercise.number]
         if rng.random() < diligence:
             right = rng.random() < skill or not wrong
             answers[exercise.number] = exercise.reference if right else rng.choice(wrong)
     return answers
-
-
-def by_number(exercise: Exercise) -> tuple[int, ...]:
-    return tuple(map(int, exercise.number.split(".")))
 
 
 def submission(exercises: NotebookNode, chapter: Chapter, answers: dict[str, str]) -> NotebookNode:

@@ -394,21 +394,22 @@ def unpacked(message: str, answer: Answer) -> str | None:
 def not_defined_there(message: str, answer: Answer) -> str | None:
     if not re.search(r"math domain error|expected a (positive|nonnegative) input", message):
         return None
-    line = answer.line_with(r"\b(log\w*|sqrt|acos|asin)\(")
-    more = f" Look at `{line}`." if line else ""
     return (
         "A logarithm is taken of 0 or less, or a root of less than 0: can a number be rounded to 0 there, "
-        f"as a small probability is?{more}"
+        "as a small probability is?" + _look_at(answer, r"\b(log\w*|sqrt|acos|asin)\(")
     )
 
 
 def too_large(message: str, answer: Answer) -> str | None:
-    line = answer.line_with(r"\b(exp|cosh|pow)\(|\*\*")
-    more = f" Look at `{line}`." if line else ""
     return (
-        "A number is beyond what a float can hold, as exp(1000) is: take something out before it "
-        f"grows.{more}"
+        "A number is beyond what a float can hold, as exp(1000) is: take something out before it grows."
+        + _look_at(answer, r"\b(exp|cosh|pow)\(|\*\*")
     )
+
+
+def _look_at(answer: Answer, pattern: str) -> str:
+    line = answer.line_with(pattern)
+    return f" Look at `{line}`." if line else ""
 
 
 def divided(message: str, answer: Answer) -> str | None:

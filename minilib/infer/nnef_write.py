@@ -298,7 +298,7 @@ def sliced(w: Writer, node: Node, x: str, *others: str) -> Code:
     if (len(node.inputs) > 4 and set(more[-1]) != {1}) or 0 in ends:
         raise FactError("it has steps, or takes nothing")
     shape = w.shape(node.inputs[0])
-    known = [n for n in (shape[axis] for axis in axes)]
+    known = [shape[axis] for axis in axes]
     last = [0 if e >= (n if isinstance(n, int) else 2**31 - 1) else e for e, n in zip(ends, known)]
     return w.say("slice", x, axes=[n % len(shape) for n in axes], begin=starts, end=last)
 
