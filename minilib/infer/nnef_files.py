@@ -110,12 +110,13 @@ def folder(path: Path) -> Callable[[str], bytes]:
 
 def archive(path: Path) -> Callable[[str], bytes]:
     """What gives the bytes of a file in a .tar or .tgz."""
-    found = {}
+    found, total = {}, 0
     try:
         with tarfile.open(path) as files:
             for one in files:
                 if file := files.extractfile(one) if one.isfile() else None:
-                    found[str(Path(one.name)).lstrip("/")] = within(one.size, one.name, file.read)
+                    total += one.size  # of all: they are in memory together
+                    found[str(Path(one.name)).lstrip("/")] = within(total, one.name, file.read)
     except (tarfile.TarError, EOFError, zlib.error):
         raise ModelError("it is no .tar or .tgz, or not whole") from None
 
@@ -129,7 +130,7 @@ def archive(path: Path) -> Callable[[str], bytes]:
 
 def within(size: int, name: str, read: Callable[[], bytes]) -> bytes:
     if size > MOST_BYTES:
-        raise ModelError(f"{name!r} has {size:,} bytes; up to {MOST_BYTES:,} are read")
+        raise ModelError(f"with {name!r} there are {size:,} bytes; up to {MOST_BYTES:,} are read")
     return read()
 
 

@@ -324,6 +324,16 @@ def test_other_bad_files(tmp_path: Path) -> None:
     assert "there is no file 'graph.nnef' in it" in told(tmp_path / "link.tar")
 
 
+def test_an_archive_is_no_larger_than_memory_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tarfile.open(tmp_path / "many.tgz", "w:gz") as made:
+        for number in range(3):
+            (tmp_path / "one.dat").write_bytes(bytes(400))
+            made.add(tmp_path / "one.dat", f"{number}.dat")
+    monkeypatch.setattr("minilib.infer.nnef_files.MOST_BYTES", 1000)
+    with pytest.raises(tract.ModelError, match=r"with '2.dat' there are 1,200 bytes; up to 1,000"):
+        tract.nnef().load(tmp_path / "many.tgz")
+
+
 def test_mutated_files_end_in_one_line_or_run(tmp_path: Path) -> None:
     model, x = some_models()["norm"]
     tract.nnef().write_model_to_dir(model, tmp_path / "m")
