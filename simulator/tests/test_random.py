@@ -23,14 +23,14 @@ AT_ONCE = 50  # kernels in one call of g++: half of its time goes into headers
 needs_oracle = [pytest.mark.oracle, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
-FEW, SOME, MORE = 6, 2 * AT_ONCE, 4 * AT_ONCE  # in the quick tests, in those of each day, and in CI
+FEW, SOME = 6, 2 * AT_ONCE  # in the quick tests, and in those of each day
 
 
 def tier(seed: int) -> list[pytest.MarkDecorator]:
     """How long it takes until a kernel's turn comes: most are for the night."""
     if seed < SOME:
         return [pytest.mark.slow] if seed >= FEW else []
-    return [pytest.mark.thorough if seed < MORE else pytest.mark.nightly]
+    return [pytest.mark.nightly]
 
 
 def seeds(step: int = 1, *marks: pytest.MarkDecorator) -> list[ParameterSet]:

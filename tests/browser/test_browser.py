@@ -141,6 +141,9 @@ def kinds(name: str) -> set[str]:
     return found
 
 
+SHORT = "04a_threads.ipynb"  # runs within seconds, by day
+
+
 @functools.cache
 def few_with_all_kinds() -> tuple[str, ...]:
     """The chapters to run here: as few as bring every kind. nbval runs the cells of all."""
@@ -525,8 +528,8 @@ def test_the_first_ten_minutes(browser: Any, lab: Lab) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.nightly] if k else [])
-        for k, name in enumerate(few_with_all_kinds())
+        pytest.param(name, marks=[pytest.mark.nightly] if name != SHORT else [])
+        for name in sorted({SHORT, *few_with_all_kinds()})
     ],
 )
 def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, lab: Lab, name: str) -> None:
@@ -540,7 +543,7 @@ def test_a_chapter_shows_its_pictures_and_runs_without_an_error(browser: Any, la
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", sorted({*CHAPTERS} - {*few_with_all_kinds()}))
+@pytest.mark.parametrize("name", sorted({*CHAPTERS} - {SHORT, *few_with_all_kinds()}))
 def test_a_chapter_shows_its_pictures(browser: Any, lab: Lab, name: str) -> None:
     open_chapter(browser, lab, name)
     assert_pictures(browser, stored_pictures(ROOT / "chapters" / name))

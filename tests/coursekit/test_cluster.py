@@ -196,6 +196,7 @@ def test_a_restarted_scheduler_loses_nothing(field: Field) -> None:
     assert not grading.spread.costly  # nobody's fault
 
 
+@pytest.mark.nightly
 def test_a_notebook_that_kills_workers_goes_last_and_alone_and_is_given_up(field: Field) -> None:
     made = notebooks(30, sleep=0.02) | {"n00003": {"die": True}}
     for number in range(3):

@@ -351,8 +351,8 @@ def running(course: Course, tmp_path: Path) -> Iterator[Running]:
     shutil.rmtree(one.temporary)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_as_ctrl_c_does(running: Running, kind: signal.Signals) -> None:
     running.until_one_is_graded()
     assert len(running.left()) > 1

@@ -17,6 +17,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.nightly  # it compiles every kernel for every architecture
 def test_the_record_is_what_this_version_of_the_compiler_makes() -> None:
     """Another version may choose other instructions: then record and lessons are looked at."""
     kept = pictures.compiled()

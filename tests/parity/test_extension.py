@@ -70,6 +70,7 @@ def test_one_small_wheel_serves_every_python_from_3_10_on(built: Path) -> None:
     assert built.name.startswith("rowops-0.1.0-cp310-abi3-") and built.stat().st_size < BYTES
 
 
+@pytest.mark.nightly  # as 08c does in its cells
 def test_what_is_installed_passes_its_own_tests(place: Path) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(extension.PACKAGE / "tests")]
     done = python(*words, f"--rootdir={place}", path=place)
