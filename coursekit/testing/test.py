@@ -64,9 +64,12 @@ def run(course: Course, args: argparse.Namespace) -> int:
     # Short paths for the kernels' sockets, nothing of the user's own IPython settings, and one place for
     # what tests leave behind. CUDA is simulated on every machine: its numbers are those in the notebooks.
     # tests/gpu asks for a GPU itself.
+    # A thread for each worker: matrix products on all cores by all workers at once wait for one another.
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         environment = {
             "MINILIB_CUDA": "simulate",
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
             **os.environ,
             "TMPDIR": folder,
             "JUPYTER_RUNTIME_DIR": folder,
