@@ -12,6 +12,7 @@ taken back here keeps the plain ways from working, and one exercise from changin
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import json
@@ -267,7 +268,7 @@ class State:
     def restore(self) -> None:
         """Bring back the state after the set-up cells, for another exercise."""
         if tasks() > self.tasks:
-            raise RuntimeError("an answer left threads or processes behind")
+            raise RuntimeError("an answer left threads, processes or tasks behind")
         if self.guard.alarm:
             raise RuntimeError(f"an answer did what cannot be taken back: {self.guard.alarm}")
         self.take_back(self.saved)
@@ -419,11 +420,11 @@ def refill(items: Any, content: Any) -> None:
 
 
 def tasks() -> int:
-    """Threads of this process and its children: what would outlive an exercise."""
+    """Threads, children, tasks of the event loop: what would outlive an exercise."""
     try:
         threads = os.listdir("/proc/self/task")
     except OSError:
-        return threading.active_count()
+        return threading.active_count() + len(asyncio.all_tasks())
     children = 0
     for thread in threads:
         with (
@@ -431,7 +432,7 @@ def tasks() -> int:
             open(f"/proc/self/task/{thread}/children", encoding="utf-8") as file,
         ):
             children += len(file.read().split())
-    return len(threads) + children
+    return len(threads) + children + len(asyncio.all_tasks())
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
