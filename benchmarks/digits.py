@@ -5,7 +5,7 @@
 "random" is scikit-learn's stratified split with seed 0, a fifth held out; "check" holds out a fifth of the
 rest, by the same split again; "writers" holds out the last three of the forms that were filled in. Widths,
 rates and epochs were once chosen with the random fifth in view, which flatters that column a little. One
-thread, so that the seconds mean the same everywhere.
+thread, so that the seconds mean the same everywhere. They are null where the machine was busy.
 """
 
 from __future__ import annotations

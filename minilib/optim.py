@@ -337,11 +337,11 @@ def adam(
     work *= 1 - betas[1]
     square *= betas[1]
     square += work  # m and v of arXiv:1412.6980, algorithm 1
-    scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
+    root = math.sqrt(1 - betas[1] ** step)  # the corrections as two numbers, not as two arrays
     np.sqrt(square, out=work)
-    work += eps
+    work += eps * root
     np.divide(mean, work, out=work)
-    work *= scale
+    work *= lr * root / (1 - betas[0] ** step)
     x -= work
 
 

@@ -71,4 +71,4 @@ def _table(name: str, array: Array, wrong: Array | None, at: Sequence[int]) -> M
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) < 1e15 and value == round(value) else f"{value:.4g}"  # nan, inf too

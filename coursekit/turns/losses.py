@@ -42,8 +42,12 @@ def _both_ways(both_ways: Callable[..., Any]) -> str | None:
     if any(np.isclose(loss, wrong.mean()) for wrong in over_all):
         return "not yet: your exponentials are added up over all rows. Each has a sum of its own: axis=1"
     if not np.isclose(loss, losses.mean()):
-        sums = np.isclose(loss, losses.sum())
-        return f"not yet: the mean loss is {losses.mean():.4f}" + (", and yours is the sum" if sums else "")
+        yours = (
+            "the sum"
+            if np.isclose(loss, losses.sum())
+            else f"{loss:.4f}: from each row one number, [row, target]"
+        )
+        return f"not yet: the mean loss is {losses.mean():.4f}, and yours is {yours}"
     if dx.shape != x.shape:
         return f"the loss is right; its gradient has the shape of the scores, (4, 3), and yours {dx.shape}"
     want = _nudged(x, target)

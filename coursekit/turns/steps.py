@@ -92,6 +92,10 @@ def _adam(step: Callable[..., Any]) -> str | None:
         return "all right but for the sign: a step goes against the mean"
     if not np.allclose(new, want[0], atol=1e-7):
         return "both means are right. The step: corrected mean over the root of the corrected square"
+    tiny = np.full(1, 1e-6)  # the root of its square is as small, and far below that of 1e-8
+    small, _ = tried(step, np.zeros(1), np.zeros(1), np.zeros(1), tiny, 1, 0.1)
+    if small is not None and abs(small[0][0]) < 0.05:
+        return "all right but for one place: eps stands outside of the root, beside it"
     zero = np.zeros(1)
     with np.errstate(all="ignore"):
         still, _ = tried(step, zero, zero, zero, zero, 1, 0.1)

@@ -80,3 +80,7 @@ def max_pool_backward(grad, winner, taps, out):
 # %% exercise=3.37 hint="Your result becomes float64, whatever comes in. Make new arrays with the dtype of x."
 -     out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
 +     out = rows.astype(np.float64) @ weight.reshape(len(weight), -1).T
+
+# %% exercise=3.37 hint="You turn the windows twice: once for the image, which is right, and once for the weights. A weight collects from the places as they lie."
+-     return dx, dw.swapaxes(0, 1)
++     return dx, dw.swapaxes(0, 1)[:, :, ::-1, ::-1]

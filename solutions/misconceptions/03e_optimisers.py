@@ -120,15 +120,18 @@ def bias_corrected(lr, betas, eps, step):
 +     velocity += (1 - momentum) * (1 - dampening) * grad
 
 # %% exercise=3.43 hint="Both means begin at 0 and are too small at first: divide them by 1 - beta**step for the step."
--     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
-+     scale = lr
+-     work += eps * root
++     work += eps
+      np.divide(mean, work, out=work)
+-     work *= lr * root / (1 - betas[0] ** step)
++     work *= lr
 
 # %% exercise=3.43 hint="You correct what is remembered. Keep the running means as they are, and correct copies of them for the step."
--     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
+-     root = math.sqrt(1 - betas[1] ** step)  # the corrections as two numbers, not as two arrays
 -     np.sqrt(square, out=work)
--     work += eps
+-     work += eps * root
 -     np.divide(mean, work, out=work)
--     work *= scale
+-     work *= lr * root / (1 - betas[0] ** step)
 -     x -= work
 +     mean /= 1 - betas[0] ** step
 +     square /= 1 - betas[1] ** step
@@ -146,11 +149,11 @@ def bias_corrected(lr, betas, eps, step):
 +         grad += weight_decay * x
 
 # %% exercise=3.43 hint="eps stands outside of the root, beside the corrected one. Below the root a small eps becomes a large one."
--     scale, eps = bias_corrected(lr, betas, eps, step)  # two numbers instead of two corrected arrays
+-     root = math.sqrt(1 - betas[1] ** step)  # the corrections as two numbers, not as two arrays
 -     np.sqrt(square, out=work)
--     work += eps
+-     work += eps * root
 -     np.divide(mean, work, out=work)
--     work *= scale
+-     work *= lr * root / (1 - betas[0] ** step)
 -     x -= work
 +     x -= lr * mean / (1 - betas[0] ** step) / np.sqrt(square / (1 - betas[1] ** step) + eps)
 

@@ -112,3 +112,10 @@ def test_the_smallest_wrong_value_side_by_side() -> None:
     assert "&lt;b&gt;</code>, value 1 of 2" in shown and "<b>" not in shown
     assert shown.count("background") == 2 and "0.125" in shown and "from [0, 5]" in shown
     assert smallest([]) is None and side_by_side(pairs[1]).count("<td") == 16
+
+
+@pytest.mark.parametrize(("value", "shown"), [(np.inf, ">inf<"), (-np.inf, ">-inf<"), (np.nan, ">nan<")])
+def test_what_is_no_number_is_shown_too(value: float, shown: str) -> None:
+    want, have = ((Probe("loss", encode([np.array(x)])),) for x in (1.5, value))
+    (pair,) = pairs_of(CellRun("t", "1.1", "ok", want), CellRun("t", "1.1", "ok", have))
+    assert shown in side_by_side(pair)

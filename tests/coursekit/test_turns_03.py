@@ -11,6 +11,7 @@ import pytest
 
 from coursekit import turns
 from coursekit.turns import first_numbers, losses, modules, steps, training, windows
+from minilib import functional as F
 from minilib import nn
 
 
@@ -33,6 +34,7 @@ def changed(lent: Callable[..., Any], name: str, old: str, new: str) -> dict[str
         ("    rows", "    return\n    rows", "not written yet"),
         (".mean(), dx", ".sum(), dx", "yours is the sum"),
         (".mean(), dx", ", dx", "a loss for each row"),
+        ("np.log(sums[:, 0]) - shifted[rows, target]", "np.log(sums) - shifted[target]", "[row, target]"),
         (
             "np.exp(shifted).sum(axis=1, keepdims=True)",
             "np.full((len(x), 1), np.exp(shifted).sum())",
@@ -85,6 +87,7 @@ def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str])
         ("return image", "return image[1:-1, 1:-1]", "has the shape (4, 5)"),
         ("return image", "return np.pad(image[1:-1, 1:-1], 1)", "wrong at the border"),
         ("window[i, j] * grad", "2 * window[i, j] * grad", "nudge pixel"),
+        ("] += ", "] = ", "add up"),
     ],
 )
 def test_give_back(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +175,7 @@ def test_a_roll(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str
         ("x - lr", "x + lr", "all right but for the sign"),
         ("(np.sqrt(s) + options.get('eps', 1e-8))".replace("'", '"'), "np.sqrt(s)", "where does eps stand"),
         ("np.sqrt(s)", "s", "over the root of the corrected"),
+        ("np.sqrt(s) +", "np.sqrt(s + 1e-8) +", "outside of the root"),
     ],
 )
 def test_a_step_of_adam(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +205,8 @@ BACK = "        loss.backward()\n"
             "F.cross_entropy(-model(images), labels)",
             "the first loss is",
         ),
-        (STEP, STEP + STEP, "not yet"),
+        (STEP, STEP + STEP, "after each batch"),
+        (STEP + "        losses", "        losses", "no weight has moved"),
         (FORGET + LOSS + BACK + STEP, LOSS + STEP + FORGET + BACK, "changed in place"),
         ("    losses = []", "    1 / 0", "ZeroDivisionError"),
     ],
@@ -211,3 +216,18 @@ def test_epoch(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
     turns.judge_epoch(names)
     assert said in capsys.readouterr().out
     assert training._epoch(names["train_epoch"]) is None
+
+
+def test_one_step_for_all_batches_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def once(model: Any, optimizer: Any, batches: Any) -> list[float]:
+        optimizer.zero_grad()
+        losses = []
+        for images, labels in batches:
+            loss = F.cross_entropy(model(images), labels)
+            loss.backward()
+            losses.append(loss.item())
+        optimizer.step()
+        return losses
+
+    turns.judge_epoch({"train_epoch": once})
+    assert "after each batch" in capsys.readouterr().out
