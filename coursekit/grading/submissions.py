@@ -21,6 +21,7 @@ from typing import Any
 
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, adopted
+from coursekit.grading.gradescope import METADATA, submitters
 from coursekit.grading.handins import HandIn, handed_in, printable, read_file
 from coursekit.grading.handins import Refused as Refused
 from coursekit.notebooks import exercise_of, first_comments
@@ -75,14 +76,21 @@ def collect(place: Path, chapter: Chapter, names: str | None = None) -> tuple[li
 
     `place` is a folder or a platform's zip file, with notebooks, folders or zip files named after students.
     The first group of the regular expression `names` picks the student's name out of the name of a file or a
-    folder, its group `id` the platform's number for the student.
+    folder, its group `id` the platform's number for the student. Without it, Gradescope's list
+    tells, where there is one.
     """
     pattern = _pattern(names)
     files, remarks = handed_in(place)
+    listed = submitters(place) if names is None else {}
+    if listed:
+        remarks = [remark for remark in remarks if not remark.startswith(METADATA)]
     found: dict[tuple[str, str], list[HandIn]] = {}
     unmatched = []
     for one in files:
-        who = _student(one.parts, pattern)
+        known = listed.get(one.parts[0])
+        who = (known.student, known.sid) if known else _student(one.parts, pattern)
+        if known and known.when:
+            one = replace(one, modified=known.when)
         if who:
             found.setdefault(who, []).append(one)
         else:

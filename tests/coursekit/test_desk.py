@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import subprocess
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -322,6 +323,50 @@ def test_classroom_names_its_copies_after_students(chapter: Chapter, tmp_path: P
     assert students(found) == [("Ada Lovelace", "", ""), ("Zoë", "", "")]
     assert "x * 3" in found[0].answers["1.1"]  # of one time, the higher number
     assert len(remarks) == 1 and "Ada Lovelace - 01_tiny(1).ipynb" in remarks[0]
+
+
+GRADESCOPE = """---
+submission_901:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '12'
+    :email: ada@example.org
+  - :name: "Zo\u00eb: O'Neil"
+    :sid: '13'
+  :created_at: 2026-11-01 18:00:00.463867000 Z
+  :history:
+  - :id: 900
+    :created_at: 2026-10-01 18:00:00.463867000 Z
+submission_902:
+  :submitters:
+  - :name: Alan Turing
+    :sid:
+  :created_at: 2026-11-04 09:05:00.000000000 Z
+"""
+
+
+def test_gradescopes_list_names_its_folders_and_times(
+    chapter: Chapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    top, fetched = "assignment_7_export", (10, 8)
+    export = put(
+        tmp_path / "export.zip",
+        zipped(
+            (f"{top}/submission_901/01_tiny.ipynb", double("2"), fetched),
+            (f"{top}/submission_902/01_tiny.ipynb", double("3"), fetched),
+            (f"{top}/submission_metadata.yml", GRADESCOPE.encode(), fetched),
+        ),
+    )
+    found, remarks = collect(export, chapter)
+    assert students(found) == [("Ada Lovelace and Zo\u00eb: O'Neil", "12", ""), ("Alan Turing", "", "")]
+    assert [one.handed_in for one in found] == ["2026-11-01 18:00:00", "2026-11-04 09:05:00"]
+    assert [one.place for one in found] == ["submission_901", "submission_902"] and not remarks
+    with zipfile.ZipFile(export) as archive:
+        archive.extractall(tmp_path)
+    unpacked, remarks = collect(tmp_path / top, chapter)
+    assert students(unpacked) == students(found) and not remarks
 
 
 def test_nobody_gets_into_anothers_place_by_the_name_of_a_file(chapter: Chapter, tmp_path: Path) -> None:
