@@ -178,6 +178,7 @@ def _check_name(student: str) -> None:
 
 def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCell], str, str]:
     """The newest notebook of this chapter of a student, what to say of the others, and its digest."""
+    entries = _of_a_clone(entries, chapter)
     if len(entries) > MOST_NOTEBOOKS:
         raise Refused(f"{len(entries)} notebooks; keep the one to grade")
     digest = ""
@@ -205,6 +206,21 @@ def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCe
         raise Refused(next((why for elsewhere, why in refused if not elsewhere), refused[0][1]))
     graded = f"graded is the newest, {chosen[0].where} ({_when(chosen[0])}), not {', '.join(older)}"
     return *chosen, "; ".join(filter(None, [graded if older else "", newer])), digest
+
+
+def _of_a_clone(entries: list[HandIn], chapter: Chapter) -> list[HandIn]:
+    """Of a whole clone of the students' bundle, the notebook in which they write; else all of `entries`."""
+    name = f"{chapter.number}_exercises.ipynb"
+    places = {one.parts[-3:]: one for one in entries}
+    given = [
+        one for one in entries if one.parts[-2:] == ("exercises", name) and one.parts[-3:-2] != ("work",)
+    ]
+    written = places.get(("work", "exercises", name))
+    if written and given:
+        return [written]
+    if given and len(entries) > MOST_NOTEBOOKS:
+        raise Refused(f"a clone without work/exercises/{name}; was /work/ taken out of its .gitignore?")
+    return entries
 
 
 def _when(one: HandIn) -> str:

@@ -369,6 +369,20 @@ def test_gradescopes_list_names_its_folders_and_times(
     assert students(unpacked) == students(found) and not remarks
 
 
+def test_of_a_clone_of_the_bundle_what_was_written_is_graded(chapter: Chapter, tmp_path: Path) -> None:
+    for who in ("ada", "bob"):
+        clone = tmp_path / f"minilib-{who}"
+        for number in range(60):
+            put(clone / "chapters" / f"{number:02}_lesson.ipynb", written({}), hour=9)
+        put(clone / "exercises" / "01_exercises.ipynb", written({}), hour=9)
+    put(tmp_path / "minilib-ada" / "work" / "exercises" / "01_exercises.ipynb", double("3"))
+    put(tmp_path / "minilib-ada" / "work" / "exercises" / "01_exercises-Copy1.ipynb", double("4"), hour=2)
+    found, remarks = collect(tmp_path, chapter, "minilib-(.+)")
+    assert [one.student for one in found] == ["ada", "bob"] and not remarks
+    assert "x * 3" in found[0].answers["1.1"] and not found[0].note
+    assert "a clone without work/exercises/01_exercises.ipynb" in found[1].refused
+
+
 def test_nobody_gets_into_anothers_place_by_the_name_of_a_file(chapter: Chapter, tmp_path: Path) -> None:
     folder = tmp_path / "Ada_1_assignsubmission_file"
     put(folder / "Grace_2_assignsubmission_file" / "01_tiny.ipynb", written())
