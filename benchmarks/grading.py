@@ -4,11 +4,15 @@
     python -m benchmarks.grading --chapter 04a    # a chapter whose answers are CUDA C
     python -m benchmarks.grading --worst          # seconds and memory that one student can cost
     python -m benchmarks.grading --count 10000 --answers 2 --hostile 30 --cluster local:2
+    python -m benchmarks.grading --count 60 --answers 2 --machines 1 2 4
 
 Writes its part of benchmarks/results/grading.json.
 
 Each submission is drawn anew: right answers, known mistakes and exercises not done, in every mixture. The
 memory is that of the grader itself, at its highest, once a second.
+
+--machines checks a model of the cost: N hand-ins on w workers take c + s * N / w seconds, where no core is
+shared. c and s come from two runs on one worker, of N and of N/4.
 """
 
 from __future__ import annotations
@@ -16,14 +20,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psutil
 from nbformat import NotebookNode
@@ -37,6 +44,7 @@ from coursekit.grading.control import misconceptions_of
 from coursekit.grading.misconceptions import Misconception
 
 RESULTS = Path(__file__).parent / "results" / "grading.json"
+MACHINES = RESULTS.with_name("grading_machines.json")
 GOAL = 60  # submissions a minute on 2 cores
 LATE = 28  # seconds: a cell has 30
 
@@ -150,6 +158,50 @@ def grade(chapter: str, folder: Path, out: Path, options: Sequence[str]) -> tupl
     return time.monotonic() - started, most / 1e6
 
 
+def machines(chapter: str, root: Path, count: int, workers: Sequence[int], options: Sequence[str]) -> None:
+    """Fit the model on one worker, print its table for `workers` beside what they take, and record both."""
+    folders = sorted((root / "submissions").iterdir())
+    few = root / "few"
+    for folder in folders[: count // 4]:
+        shutil.copytree(folder, few / folder.name)
+
+    def took(place: Path, number: int) -> float:
+        out = root / f"{place.name}-{number}"
+        return grade(chapter, place, out, [*options, "--cluster", f"local:{number}"])[0]
+
+    short, whole, left = took(few, 1), took(root / "submissions", 1), count - count // 4
+    each = (whole - short) / left
+    check = whole - each * count
+    cores = os.cpu_count() or 1
+    rows = [
+        {
+            "workers": number,
+            "predicted": round(check + each * count / min(number, cores), 1),
+            "seconds": round(whole if number == 1 else took(root / "submissions", number), 1),
+        }
+        for number in workers
+    ]
+    found = {
+        "submissions": count,
+        "cores": cores,
+        "check_s": round(check, 2),
+        "each_s": round(each, 3),
+        "rows": rows,
+        "machine": machine(),
+        "command": " ".join(["python", "-m", "benchmarks.grading", *sys.argv[1:]]),
+    }
+    notebooks.write_text(MACHINES, json.dumps(found, indent=2) + "\n")
+    print(machines_table(found))
+
+
+def machines_table(found: Mapping[str, Any]) -> str:
+    """What docs/instructors.md shows of the model."""
+    head = f"| {found['submissions']} hand-ins on {found['cores']} cores, workers | the model | measured |\n"
+    return f"{head}|---|---|---|\n" + "".join(
+        f"| {row['workers']} | {row['predicted']:.0f} s | {row['seconds']:.0f} s |\n" for row in found["rows"]
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -161,6 +213,7 @@ def main() -> int:
         "--hostile", type=int, default=0, help="how many loop, die or fill the memory (default: 0)"
     )
     parser.add_argument("--cluster", metavar="ADDRESS", help="as for `coursekit grade`")
+    parser.add_argument("--machines", type=int, nargs="+", metavar="W", help="check the model of the cost")
     parser.add_argument("--sandbox", choices=["required", "off"], default="required")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="write submissions and grades here, and keep them"
@@ -184,6 +237,9 @@ def main() -> int:
                 answers[one] = f"# exercise: {one}\n{HOSTILE[number % len(HOSTILE)]}"
             made = submission(exercises, chapter, answers)
             notebooks.write(root / "submissions" / f"student-{number:03}" / chapter.path.name, made)
+        if args.machines:
+            machines(chapter.number, root, args.count, args.machines, ["--sandbox", args.sandbox])
+            return 0
         options = ["--sandbox", args.sandbox, *(["--cluster", args.cluster] if args.cluster else [])]
         seconds, megabytes = grade(chapter.number, root / "submissions", root / "grades", options)
         files = [path.stat().st_size for path in (root / "grades").rglob("*") if path.is_file()]

@@ -74,6 +74,12 @@ class Lost(Exception):
     """The scheduler does not answer."""
 
 
+def _advice(address: str, error: str) -> str:
+    if address.startswith("tls:") and "ssl_context" in error:
+        return "name your certificates in Dask's settings, as docs/instructors.md says"
+    return "start one with `dask scheduler`"
+
+
 class Cluster:
     """The connection to a scheduler at `address`; `local:N` starts one here, with N workers."""
 
@@ -103,7 +109,7 @@ class Cluster:
         except Lost as error:
             self.close()
             raise CourseError(
-                f"--cluster {address}: no scheduler answers there ({error}); start one with `dask scheduler`"
+                f"--cluster {address}: no scheduler answers there ({error}); {_advice(address, str(error))}"
             ) from None
 
     def _open(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -141,23 +141,26 @@ def _grade(
         _say(f"continuing the run with seed {state.seed} that was interrupted")
     workers = max(1, args.workers or cores())
     conditions = Conditions(course, state.seed, box, workers, args.timeout, public=args.solutions is None)
-    reference, measure = control(chapter, conditions, ran=partial(_controlled, conditions, state))
-    conditions = replace(conditions, budget=budget_of(chapter, reference, args.timeout))
-    remarks += [
-        f'{one.exercise}: a known mistake earns full points at this seed; mend the hidden test ("{one.hint}")'
-        for one in unnoticed(measure)
-    ]
-    try:
-        if args.cluster:
-            with opened(args.cluster) as cluster:
+    with ExitStack() as stack:
+        # before the control, which takes a while: an address that does not answer is told at once
+        cluster = stack.enter_context(opened(args.cluster)) if args.cluster else None
+        reference, measure = control(chapter, conditions, ran=partial(_controlled, conditions, state))
+        conditions = replace(conditions, budget=budget_of(chapter, reference, args.timeout))
+        remarks += [
+            f"{one.exercise}: a known mistake earns full points at this seed; "
+            f'mend the hidden test ("{one.hint}")'
+            for one in unnoticed(measure)
+        ]
+        try:
+            if cluster:
                 spread = Spread(cluster, _job(chapter, reference, conditions))
                 tested = _run_all(submissions, reference, measure, spread.run, state)
-            remarks += [*spread.remarks, *_costly(submissions, spread)]
-        else:
-            tested = _run_all(submissions, reference, measure, conditions.run, state)
-    except KeyboardInterrupt:
-        _say("\nthe same command goes on from here")
-        raise
+                remarks += [*spread.remarks, *_costly(submissions, spread)]
+            else:
+                tested = _run_all(submissions, reference, measure, conditions.run, state)
+        except KeyboardInterrupt:
+            _say("\nthe same command goes on from here")
+            raise
     results = [overrides.applied(tested[one.slug]) for one in submissions]
     remarks += [
         *_slow(results, conditions.budget),

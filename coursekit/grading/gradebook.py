@@ -1,7 +1,8 @@
 """The tables of grades: one row a student for a platform to import, one row an exercise for other programs.
 
 Canvas wants Student, ID and Section first, and asks of each later column to which assignment it belongs.
-Moodle's grading worksheet wants Identifier and Grade, its gradebook takes the columns that one maps.
+Moodle's grading worksheet wants Identifier, Grade, and when the grade was changed, which may be empty; its
+gradebook takes the columns that one maps.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from coursekit.grading.assemble import Chapter
 from coursekit.grading.results import Result, number
 
 _FORMULA = "=+-@|\uff1d\uff0b\uff0d\uff20\t\r"  # a spreadsheet would run what begins with one of these
+MOODLES = ("Identifier", "Last modified (grade)")
 
 
 def wide(chapter: Chapter, results: Sequence[Result]) -> str:
     """A row for each student. Who was not graded has no points: an import must not make them a zero."""
     numbers = [exercise.number for exercise in chapter.exercises]
-    head = ["Student", "ID", "Section", *numbers, "Grade", "Maximum Grade", "Identifier"]
+    head = ["Student", "ID", "Section", *numbers, "Grade", "Maximum Grade", *MOODLES]
     return table(head, (_row(chapter, result) for result in results))
 
 
@@ -28,7 +30,7 @@ def _row(chapter: Chapter, result: Result) -> list[str]:
     who = result.submission
     total = "" if result.refused else number(result.points)
     identifier = f"Participant {who.id}" if who.id else ""
-    return [who.student, who.id, "", *points, total, number(chapter.points), identifier]
+    return [who.student, who.id, "", *points, total, number(chapter.points), identifier, ""]
 
 
 def long(chapter: Chapter, results: Sequence[Result]) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 from coursekit.errors import CourseError
 from coursekit.grading.assemble import Chapter, adopted
+from coursekit.grading.gradescope import METADATA, submitters
 from coursekit.grading.handins import HandIn, handed_in, printable, read_file
 from coursekit.grading.handins import Refused as Refused
 from coursekit.notebooks import exercise_of, first_comments
@@ -75,14 +76,21 @@ def collect(place: Path, chapter: Chapter, names: str | None = None) -> tuple[li
 
     `place` is a folder or a platform's zip file, with notebooks, folders or zip files named after students.
     The first group of the regular expression `names` picks the student's name out of the name of a file or a
-    folder, its group `id` the platform's number for the student.
+    folder, its group `id` the platform's number for the student. Without it, Gradescope's list
+    tells, where there is one.
     """
     pattern = _pattern(names)
     files, remarks = handed_in(place)
+    listed = submitters(place) if names is None else {}
+    if listed:
+        remarks = [remark for remark in remarks if not remark.startswith(METADATA)]
     found: dict[tuple[str, str], list[HandIn]] = {}
     unmatched = []
     for one in files:
-        who = _student(one.parts, pattern)
+        known = listed.get(one.parts[0])
+        who = (known.student, known.sid) if known else _student(one.parts, pattern)
+        if known and known.when:
+            one = replace(one, modified=known.when)
         if who:
             found.setdefault(who, []).append(one)
         else:
@@ -170,6 +178,7 @@ def _check_name(student: str) -> None:
 
 def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCell], str, str]:
     """The newest notebook of this chapter of a student, what to say of the others, and its digest."""
+    entries = _of_a_clone(entries, chapter)
     if len(entries) > MOST_NOTEBOOKS:
         raise Refused(f"{len(entries)} notebooks; keep the one to grade")
     digest = ""
@@ -197,6 +206,21 @@ def _newest(entries: list[HandIn], chapter: Chapter) -> tuple[HandIn, list[RawCe
         raise Refused(next((why for elsewhere, why in refused if not elsewhere), refused[0][1]))
     graded = f"graded is the newest, {chosen[0].where} ({_when(chosen[0])}), not {', '.join(older)}"
     return *chosen, "; ".join(filter(None, [graded if older else "", newer])), digest
+
+
+def _of_a_clone(entries: list[HandIn], chapter: Chapter) -> list[HandIn]:
+    """Of a whole clone of the students' bundle, the notebook in which they write; else all of `entries`."""
+    name = f"{chapter.number}_exercises.ipynb"
+    places = {one.parts[-3:]: one for one in entries}
+    given = [
+        one for one in entries if one.parts[-2:] == ("exercises", name) and one.parts[-3:-2] != ("work",)
+    ]
+    written = places.get(("work", "exercises", name))
+    if written and given:
+        return [written]
+    if given and len(entries) > MOST_NOTEBOOKS:
+        raise Refused(f"a clone without work/exercises/{name}; was /work/ taken out of its .gitignore?")
+    return entries
 
 
 def _when(one: HandIn) -> str:

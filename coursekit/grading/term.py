@@ -12,6 +12,12 @@ Each DIR is the output folder of `grade`. A small TOML file has the rules, all o
     [due]                     # the platform's clock; without a time, the end of that day
     01 = 2026-11-02
     04a = 2026-11-30T18:00:00
+
+    [handed_in]               # the platform's list of times, beside this file: see times.py
+    01 = "worksheet.csv"
+
+    [days_late.01]            # what you say comes before either
+    "Ada Lovelace" = 0
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ import io
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from datetime import time as clock
 from pathlib import Path
@@ -36,8 +42,9 @@ from coursekit.grading.gradebook import table
 from coursekit.grading.learned import Row, of_table, tables, told
 from coursekit.grading.page import page
 from coursekit.grading.state import FOLDER
+from coursekit.grading.times import ids, read_times
 
-KEYS = {"drop", "free_days", "per_day", "weights", "due"}
+KEYS = {"drop", "free_days", "per_day", "weights", "due", "handed_in", "days_late"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Rules:
     per_day: float = 0.0
     weights: Mapping[str, float] = field(default_factory=dict)
     due: Mapping[str, datetime] = field(default_factory=dict)
+    handed_in: Mapping[str, Path] = field(default_factory=dict)
+    days_late: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,8 +100,11 @@ def run(course: Course, args: argparse.Namespace) -> int:
         if number in hand_ins:
             raise CourseError(f"{folder}: chapter {number} a second time; give each chapter's newest folder")
         hand_ins[number] = of_students(told_of)
+        if number in rules.handed_in:
+            hand_ins[number] = timed(folder, hand_ins[number], rules.handed_in[number])
         rows += of_table(told_of)
     _check_chapters(rules, hand_ins, args.rules)
+    _check_times(rules, hand_ins, args.rules)
     lines = gradebook(hand_ins, rules)
     chapters = list(hand_ins)
     texts = {name: table(*each) for name, each in tables(rows).items()}
@@ -128,6 +140,15 @@ def of_students(rows: Iterable[Mapping[str, str]]) -> dict[str, HandedIn]:
     return found
 
 
+def timed(folder: Path, hand_ins: Mapping[str, HandedIn], path: Path) -> dict[str, HandedIn]:
+    """`hand_ins` with the times of the platform's list at `path`; who is not in it keeps that of the file."""
+    times, numbers = read_times(path), ids(read_text(folder / "grades.csv"))
+    return {
+        student: replace(one, when=times.get(numbers.get(student, ""), times.get(student, one.when)))
+        for student, one in hand_ins.items()
+    }
+
+
 def gradebook(hand_ins: Mapping[str, Mapping[str, HandedIn]], rules: Rules) -> list[Line]:
     """A line for each student, by name. A chapter without a hand-in counts as nothing, and can be dropped."""
     students = sorted({student for of in hand_ins.values() for student in of})
@@ -136,7 +157,10 @@ def gradebook(hand_ins: Mapping[str, Mapping[str, HandedIn]], rules: Rules) -> l
 
 
 def _line(student: str, mine: Mapping[str, HandedIn], chapters: Iterable[str], rules: Rules) -> Line:
-    days = {number: late_days(one, rules.due.get(number)) for number, one in mine.items()}
+    days = {
+        number: rules.days_late.get(number, {}).get(student, late_days(one, rules.due.get(number)))
+        for number, one in mine.items()
+    }
     free, shares = rules.free_days, {}
     for number, one in mine.items():  # the free days go to the hand-ins in the order of the command
         used = min(free, days[number])
@@ -197,7 +221,22 @@ def read_rules(path: Path | None) -> Rules:
     if numbers["per_day"] > 1:
         raise CourseError(f"{path}: per_day is a share, from 0 to 1, not {numbers['per_day']!r}")
     due = {key: _due(path, key, value) for key, value in _table_of(path, data, "due").items()}
-    return Rules(numbers["drop"], numbers["free_days"], numbers["per_day"], data.get("weights", {}), due)
+    weights, times = data.get("weights", {}), _table_of(path, data, "handed_in")
+    for key, value in times.items():
+        if not isinstance(value, str):
+            raise CourseError(f"{path}: handed_in.{key} is the name of a file in quotes, not {value!r}")
+    lists = {key: path.parent / value for key, value in times.items()}
+    days = {key: _days(path, key, value) for key, value in _table_of(path, data, "days_late").items()}
+    return Rules(numbers["drop"], numbers["free_days"], numbers["per_day"], weights, due, lists, days)
+
+
+def _days(path: Path, chapter: str, found: object) -> dict[str, int]:
+    if not isinstance(found, dict):
+        raise CourseError(f"{path}: expected a table [days_late.{chapter}] with a line for each student")
+    for student, days in found.items():
+        if isinstance(days, bool) or not isinstance(days, int) or days < 0:
+            raise CourseError(f"{path}: days_late.{chapter}.{student} is a whole number from 0, not {days!r}")
+    return found
 
 
 def _table_of(path: Path, data: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -218,10 +257,28 @@ def _due(path: Path, key: str, value: object) -> datetime:
 
 
 def _check_chapters(rules: Rules, found: Mapping[str, object], path: Path | None) -> None:
-    unknown = sorted({*rules.weights, *rules.due} - found.keys())
+    named = {*rules.weights, *rules.due, *rules.handed_in, *rules.days_late}
+    unknown = sorted(named - found.keys())
     if unknown:
         raise CourseError(
             f"{path}: names chapter {unknown[0]}, of which there is no folder; there are: {', '.join(found)}"
         )
     if not sum(rules.weights.get(number, 1.0) for number in found):
         raise CourseError(f"{path}: all weights are 0; give one chapter more")
+
+
+def _check_times(rules: Rules, found: Mapping[str, Mapping[str, HandedIn]], path: Path | None) -> None:
+    """Two things that would cost honest students points: a name that is nobody's, and times of a download."""
+    for number, days in rules.days_late.items():
+        unknown = sorted(days.keys() - found[number].keys())
+        if unknown:
+            raise CourseError(f"{path}: names {unknown[0]}, who handed in nothing of chapter {number}")
+    for number, due in rules.due.items():
+        said = rules.days_late.get(number, {})
+        times = [one.when for student, one in found[number].items() if one.when and student not in said]
+        if number not in rules.handed_in and len(times) > 1 and min(times) > due:
+            raise CourseError(
+                f"{path}: every file of chapter {number} is newer than due.{number}: is it "
+                f"the time of the download? Name the platform's list in [handed_in], "
+                f"or leave {number} out of [due]"
+            )

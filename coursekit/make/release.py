@@ -25,6 +25,7 @@ FILES = ("Makefile", "README.md", "pyproject.toml", "LICENSE")
 EXTRAS = (
     *(".gitignore", "environment.yml", "postBuild", "benchmarks/README.md", "benchmarks/results"),
     *("simulator/README.md", "simulator/CHANGELOG.md", "simulator/docs"),
+    *(".github/images/graph.png", ".github/images/race.png"),
 )
 
 NOT_FOR_STUDENTS = "## For instructors"

@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import subprocess
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -221,7 +222,9 @@ class TestTwoHundredStudents:
 
     def test_platforms_find_their_columns(self, desk: Desk) -> None:
         head = desk.second["grades.csv"].decode().splitlines()[0]
-        assert head == '"Student","ID","Section","1.1","1.2","1.3","Grade","Maximum Grade","Identifier"'
+        moodles = "Identifier", "Last modified (grade)"  # its worksheet is refused without the second
+        columns = ["Student", "ID", "Section", "1.1", "1.2", "1.3", "Grade", "Maximum Grade", *moodles]
+        assert head == ",".join(f'"{column}"' for column in columns)
         row = desk.wide()["student011"]
         assert (row["ID"], row["Identifier"]) == ("1011", "Participant 1011")
 
@@ -320,6 +323,64 @@ def test_classroom_names_its_copies_after_students(chapter: Chapter, tmp_path: P
     assert students(found) == [("Ada Lovelace", "", ""), ("Zoë", "", "")]
     assert "x * 3" in found[0].answers["1.1"]  # of one time, the higher number
     assert len(remarks) == 1 and "Ada Lovelace - 01_tiny(1).ipynb" in remarks[0]
+
+
+GRADESCOPE = """---
+submission_901:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '12'
+    :email: ada@example.org
+  - :name: "Zo\u00eb: O'Neil"
+    :sid: '13'
+  :created_at: 2026-11-01 18:00:00.463867000 Z
+  :history:
+  - :id: 900
+    :created_at: 2026-10-01 18:00:00.463867000 Z
+submission_902:
+  :submitters:
+  - :name: Alan Turing
+    :sid:
+  :created_at: 2026-11-04 09:05:00.000000000 Z
+"""
+
+
+def test_gradescopes_list_names_its_folders_and_times(
+    chapter: Chapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    top, fetched = "assignment_7_export", (10, 8)
+    export = put(
+        tmp_path / "export.zip",
+        zipped(
+            (f"{top}/submission_901/01_tiny.ipynb", double("2"), fetched),
+            (f"{top}/submission_902/01_tiny.ipynb", double("3"), fetched),
+            (f"{top}/submission_metadata.yml", GRADESCOPE.encode(), fetched),
+        ),
+    )
+    found, remarks = collect(export, chapter)
+    assert students(found) == [("Ada Lovelace and Zo\u00eb: O'Neil", "12", ""), ("Alan Turing", "", "")]
+    assert [one.handed_in for one in found] == ["2026-11-01 18:00:00", "2026-11-04 09:05:00"]
+    assert [one.place for one in found] == ["submission_901", "submission_902"] and not remarks
+    with zipfile.ZipFile(export) as archive:
+        archive.extractall(tmp_path)
+    unpacked, remarks = collect(tmp_path / top, chapter)
+    assert students(unpacked) == students(found) and not remarks
+
+
+def test_of_a_clone_of_the_bundle_what_was_written_is_graded(chapter: Chapter, tmp_path: Path) -> None:
+    for who in ("ada", "bob"):
+        clone = tmp_path / f"minilib-{who}"
+        for number in range(60):
+            put(clone / "chapters" / f"{number:02}_lesson.ipynb", written({}), hour=9)
+        put(clone / "exercises" / "01_exercises.ipynb", written({}), hour=9)
+    put(tmp_path / "minilib-ada" / "work" / "exercises" / "01_exercises.ipynb", double("3"))
+    put(tmp_path / "minilib-ada" / "work" / "exercises" / "01_exercises-Copy1.ipynb", double("4"), hour=2)
+    found, remarks = collect(tmp_path, chapter, "minilib-(.+)")
+    assert [one.student for one in found] == ["ada", "bob"] and not remarks
+    assert "x * 3" in found[0].answers["1.1"] and not found[0].note
+    assert "a clone without work/exercises/01_exercises.ipynb" in found[1].refused
 
 
 def test_nobody_gets_into_anothers_place_by_the_name_of_a_file(chapter: Chapter, tmp_path: Path) -> None:
@@ -711,6 +772,11 @@ def test_a_term_has_weights_late_days_and_drops(tmp_path: Path) -> None:
         ("due = 3", "expected a table [due]"),
         ("[due]\n01 = 'today'", "due.01 is a date"),
         ("[weights]\n09 = 1", "names chapter 09, of which there is no folder"),
+        ("[handed_in]\n01 = 'none.csv'", "none.csv"),
+        ("[handed_in]\n01 = 3", "handed_in.01 is the name of a file"),
+        ("[days_late.01]\nbob = 1.5", "days_late.01.bob is a whole number"),
+        ("[days_late.01]\nbib = 1", "names bib, who handed in nothing of chapter 01"),
+        ("[days_late]\n09.bob = 1", "names chapter 09, of which there is no folder"),
         ("[weights]\n01 = 0\n02 = 0\n03 = 0", "all weights are 0"),
         ("drop", "is not TOML"),
     ],
@@ -718,6 +784,69 @@ def test_a_term_has_weights_late_days_and_drops(tmp_path: Path) -> None:
 def test_a_mistake_in_the_rules_is_one_line(tmp_path: Path, rules: str, message: str, capsys: Any) -> None:
     with pytest.raises(AssertionError):
         term(tmp_path, rules)
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+# The times of hand-ins, as Moodle's grading worksheet, Gradescope's grades and a list of one's own have them
+LISTS = {
+    "moodle": """\ufeffIdentifier,"Full name","Last modified (submission)",Grade
+"Participant 7",ada,"Sunday, 1 November 2026, 6:00 PM",
+"Participant 8",bob,"Wednesday, 4 November 2026, 9:05 AM",
+"Participant 9",cyd,-,
+""",
+    "gradescope": """First Name,Last Name,SID,Submission ID,Submission Time,Status
+Ada,L,,7,2026-11-01 18:00:00 -0400,Graded
+Bob,M,,8,2026-11-04 09:05:00 -0400,Graded
+""",
+    "mine": "student,handed in\nada,2026-11-01\nbob,2026-11-04 09:05\n",
+}
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_a_platforms_list_tells_when_its_files_carry_the_time_of_the_download(
+    tmp_path: Path, form: str, capsys: Any
+) -> None:
+    fetched = "2026-11-10 08:00:00"
+    one = graded_into(tmp_path / "one", "01", [("ada", 10, fetched, ""), ("bob", 10, fetched, "")])
+    ids = gradebook.table(["Student", "ID"], [["ada", "7"], ["bob", "8"]])
+    write_text(one / "grades.csv", ids)
+    write_text(tmp_path / "times.csv", LISTS[form])
+    rules = tmp_path / "rules.toml"
+    arguments = ["report", str(one), "--out", str(tmp_path / "term"), "--rules", str(rules)]
+
+    write_text(rules, "per_day = 0.1\n[due]\n01 = 2026-11-02\n")
+    assert command.main(["--course", str(ROOT), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert "the time of the download?" in said and said.count("\n") == 1
+
+    write_text(rules, "per_day = 0.1\n[due]\n01 = 2026-11-02\n[handed_in]\n01 = 'times.csv'\n")
+    assert command.main(["--course", str(ROOT), *arguments]) == 0
+    with open(tmp_path / "term" / "gradebook.csv", encoding="utf-8") as file:
+        assert [row["Days late"] for row in csv.DictReader(file)] == ["0", "2"]
+
+    with rules.open("a") as file:
+        file.write("[days_late.01]\nbob = 0  # was ill\n")
+    assert command.main(["--course", str(ROOT), *arguments]) == 0
+    with open(tmp_path / "term" / "gradebook.csv", encoding="utf-8") as file:
+        assert [row["Days late"] for row in csv.DictReader(file)] == ["0", "0"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("student,when\nada,today\n", "expected a column for the student and one for the time"),
+        ("student,handed in\nada,2026-11-01\nbob,yesterday\n", "line 3: 'yesterday' is no time"),
+    ],
+)
+def test_a_list_of_times_that_cannot_be_read_is_one_line(
+    tmp_path: Path, text: str, message: str, capsys: Any
+) -> None:
+    one = graded_into(tmp_path / "one", "01", [("ada", 10, "", "")])
+    write_text(tmp_path / "times.csv", text)
+    write_text(tmp_path / "rules.toml", "[handed_in]\n01 = 'times.csv'\n")
+    options = ["--out", str(tmp_path / "term"), "--rules", str(tmp_path / "rules.toml")]
+    assert command.main(["--course", str(ROOT), "report", str(one), *options]) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
 

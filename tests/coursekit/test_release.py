@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from made_course import MILESTONE, save, scalar_course
 from coursekit import notebooks
 from coursekit.__main__ import main
 from coursekit.course import Course
-from coursekit.make.release import for_students
+from coursekit.make.release import files, for_students
 
 REPOSITORY = Path(__file__).parents[2]
 MARKERS = (*notebooks.SOLUTION, *notebooks.HIDDEN)
@@ -115,6 +116,14 @@ def test_a_bundles_readme_speaks_to_students_alone() -> None:
     theirs = for_students(ours)
     assert "CONTRIBUTING" in ours and "docs/instructors.md" in ours
     assert "CONTRIBUTING" not in theirs and "docs/" not in theirs and "make lab" in theirs
+
+
+def test_the_readme_of_a_bundle_has_its_pictures_and_pages() -> None:
+    theirs = for_students((REPOSITORY / "README.md").read_text())
+    named = re.findall(r'(?:\]\(|src=")(?!https?:)([^)"#]+)', theirs)
+    held = list(files(Course(REPOSITORY)))
+    assert len(named) > 30
+    assert [one for one in named if not any(name == one or name.startswith(one) for name in held)] == []
 
 
 @pytest.mark.slow
