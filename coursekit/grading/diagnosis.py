@@ -19,8 +19,9 @@ import numpy as np
 
 from coursekit.grading import launches
 from coursekit.grading.model import CellRun
+from coursekit.grading.pair import Array, Inputs, Pair
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, Array, Inputs, Pair, kept, kinds, zeros
+from coursekit.grading.relations import ENOUGH, RELATIONS, kept, kinds, zeros
 
 # The pairs of a test
 

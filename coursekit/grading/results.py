@@ -16,7 +16,7 @@ from coursekit.grading.errors import explained
 from coursekit.grading.graphs import Graph, wrong_graph
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
-from coursekit.grading.relations import Inputs, Pair
+from coursekit.grading.pair import Inputs, Pair
 from coursekit.grading.submissions import Submission
 from coursekit.grading.threads import of_kernels
 from coursekit.grading.wording import messages_of
