@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ import numpy as np
 from coursekit.grading.plain import MOST
 
 A_FLOAT = 30.0  # bits of a drawn float that fits
+# How a value is named that nobody may have changed.
+AS_IT_WAS = re.compile(r"afterwards|came in|left alone|written to|^operands|^arguments$|streams begin")
 
 Array = np.ndarray[Any, Any]
 Inputs = Sequence[tuple[str, Array]]  # what the reference drew, by name where it has one

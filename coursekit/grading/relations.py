@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from coursekit.grading.pair import A_FLOAT, Array, Pair
+from coursekit.grading.pair import A_FLOAT, AS_IT_WAS, Array, Pair
 
 ENOUGH = 24.0  # bits: one wrong answer in 16 million would look so by chance
 A_FACTOR = 34.0  # bits: what a free factor costs
@@ -28,13 +27,12 @@ def zeros(p: Pair) -> str | None:
     return None
 
 
-_AS_IT_WAS = re.compile(r"afterwards|came in|left alone|written to|^operands|^arguments$|streams begin")
 KEPT_AS_IT_WAS = "it should be as it was before: your answer changes what it was given"
 
 
 def kept(p: Pair) -> str | None:
     """Of a value whose name says that nobody may have changed it."""
-    if _AS_IT_WAS.search(p.probe):
+    if AS_IT_WAS.search(p.probe):
         return KEPT_AS_IT_WAS
     return None
 
