@@ -321,6 +321,23 @@ def precision(p: Pair) -> str | None:
     return None
 
 
+def invariant(p: Pair) -> str | None:
+    """What holds of all that is expected, and not of what was got: true as it is, and the last to speak."""
+    if p.codes or p.want.shape != p.have.shape or not np.isfinite(p.want).all():
+        return None
+    if np.isnan(p.have).any():
+        return "there is a nan: is it 0 / 0, infinity minus infinity, or a logarithm of less than 0?"
+    if not np.isfinite(p.have).all():
+        return "there is an infinity: is something divided by 0, or too large for exp?"
+    if p.want.ndim and p.want.shape[-1] > 2 and (p.want != np.round(p.want)).mean() > 0.5:
+        wanted, found = p.want.sum(-1), p.have.sum(-1)
+        for total in (1.0, 0.0):
+            near = [np.abs(x - total) < max(1e-6, p.tolerance) * p.want.shape[-1] for x in (wanted, found)]
+            if near[0].all() and not near[1].any():
+                return f"its rows should add up to {total:.0f}, and do not"
+    return None
+
+
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
     sign, factor, moved, lengths, shapes, of_another, of_an_input, function, whole_factor,
     offset, by_an_input, by_rows, ordered, precision,
