@@ -292,6 +292,24 @@ def divided(message: str, answer: Answer) -> str | None:
     return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
 
 
+def no_key(message: str, answer: Answer) -> str | None:
+    key = message.strip() if len(message) < 40 else ""
+    return (
+        f"A dictionary has no {f'`{key}`' if key else 'such key'}: ask with `in` before `[...]`, or take "
+        "`.get(...)`, which gives None."
+    )
+
+
+def floating(message: str, answer: Answer) -> str | None:
+    if "overflow" in message:
+        return too_large(message, answer)
+    if "divide by zero" in message:
+        return "Something is divided by 0, or a logarithm is taken of 0: what should come out there?"
+    if "invalid value" in message:
+        return "0 / 0, infinity minus infinity, or a root or logarithm of less than 0: which numbers do that?"
+    return None
+
+
 def syntax(message: str, answer: Answer) -> str | None:
     for pattern, words in IN_PYTHON:
         line = answer.line_with(pattern)
@@ -325,7 +343,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "IndexError": (out_of_range,),
     "AxisError": (axis_gone,),
     "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there),
+    "KeyError": (no_key,),
     "OverflowError": (too_large,),
+    "FloatingPointError": (floating,),
     "ZeroDivisionError": (divided,),
     "SyntaxError": (syntax,),
     "IndentationError": (syntax,),

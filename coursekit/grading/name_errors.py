@@ -42,6 +42,7 @@ FROM_ELSEWHERE = {
     "pi": "`pi` is in a module: `math.pi`.",
     "inf": "`inf` is in a module: `math.inf`.",
     "printf": "In Python it is `print`, and an exercise returns its result.",
+    "np": "NumPy is not imported there: `import numpy as np` comes first; for one number `math` will do.",
     "torch": "PyTorch is not there: the exercise is written with NumPy or the course's own library.",
 }
 

@@ -284,6 +284,10 @@ ERRORS = [
     ),
     ("ValueError: math domain error", "loss = -math.log(p[t])", "`loss = -math.log(p[t])`"),
     ("OverflowError: math range error", "e = math.exp(x[i])", "`e = math.exp(x[i])`"),
+    ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
+    ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
+    ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
+    ("NameError: name 'np' is not defined", "y = np.exp(x)", "import numpy"),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
         "CompileError: k.cu:2:7: error: expected a '('",
