@@ -214,6 +214,11 @@ def _asks_itself(one: ast.FunctionDef, node: ast.AST) -> bool:
 
 
 def out_of_range(message: str, answer: Answer) -> str | None:
+    if found := re.search(r"index (-\d+) is out of bounds", message):
+        return (
+            f"The index {found[1]} counts from the end, and there are not so many: a number that stands for "
+            "something missing is no index. Leave such places out first."
+        )
     if "out of range" in message or "out of bounds" in message:
         line = answer.line_with(r"range\(.*\+ ?1\)|\[\w+ ?\+ ?1\]")
         more = f" Look at `{line}`." if line else ""

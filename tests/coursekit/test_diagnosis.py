@@ -284,6 +284,11 @@ ERRORS = [
     ),
     ("ValueError: math domain error", "loss = -math.log(p[t])", "`loss = -math.log(p[t])`"),
     ("OverflowError: math range error", "e = math.exp(x[i])", "`e = math.exp(x[i])`"),
+    (
+        "IndexError: index -100 is out of bounds for axis 1 with size 4",
+        "p[rows, target]",
+        "counts from the end",
+    ),
     ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
     ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
     ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),

@@ -51,6 +51,26 @@ def test_a_judge_that_tells_mistakes_apart_finds_the_hint_whatever_was_drawn() -
     assert earned([4, 3, 2, 1], judges) is None, "the judge has nothing to say of it"
 
 
+def two(value: Any, cost: Any) -> list[CellRun]:
+    return [cell(value), CellRun("t-cost", "1.1", "ok", (Probe("cost", encode(cost)),))]
+
+
+@pytest.mark.parametrize(
+    "value, cost, earns",
+    [(0.37, 9, True), (0.37, 8, True), (0.36, 9, False), (2.0, 9, True), (2.0, 8, False)],
+)
+def test_of_drawn_values_that_agree_another_cost_is_no_other_mistake(
+    value: Any, cost: Any, earns: bool
+) -> None:
+    def dear(name: str, expected: Any, got: Any) -> str | None:
+        return "too dear" if plain(got) > plain(expected) else None
+
+    of = {one: Misconception("1.1", f"{one}", "") for one in (0.37, 2.0)}
+    knowns = [Known(one, {run.grade_id: run for run in two(value, 9)}) for value, one in of.items()]
+    right = {run.grade_id: run for run in two(0.5, 1)}
+    assert hint(two(value, cost), knowns, right, {"t-cost": dear}) == (str(value) if earns else None)
+
+
 def test_any_other_judge_finds_none() -> None:
     assert earned([3, 4], {"t-hidden": judge}) is None
 
