@@ -21,7 +21,7 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = RULES.get(kind, ())
+    rules = (*RULES.get(kind, ()), names_of_the_engine)
     return next((said for rule in rules if (said := rule(message, answer))), "")
 
 
@@ -48,6 +48,35 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
     if _prints(silent):
         return f"`{silent.name}` prints its result and gives back None: `return` it instead."
     return f"`{silent.name}` has no `return`, so it gives back None."
+
+
+def names_of_the_engine(message: str, answer: Answer) -> str | None:
+    """What an operation calls its own, and the engine sets after forward: wrong whatever the error is."""
+    operations = (one for one in answer.nodes if isinstance(one, ast.ClassDef))
+    set_there = {
+        ast.unparse(one)
+        for operation in operations
+        if "Function" in map(ast.unparse, operation.bases)
+        for one in ast.walk(operation)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    }
+    for name in ("self.shape", "self.dtype", "self.inputs", "self.serial"):
+        if name in set_there:
+            return (
+                f"`{name}` is the engine's own, which sets it after `forward` to what it knows of the result: "
+                "keep yours under another name."
+            )
+    return None
+
+
+def compared_nodes(message: str, answer: Answer) -> str | None:
+    if not message.startswith("Compare, ") or "has no value" not in message:
+        return None
+    line = answer.line_with(r"^(?!.*\bfor\b).*(\bin\b|==)")
+    return (
+        "`==` of two nodes makes a third one, and `in` asks `==`: compare with `is`, as in "
+        f"`any(node is x for x in inputs)`, or keep nodes in a set.{f' Look at `{line}`.' if line else ''}"
+    )
 
 
 def caret(message: str, answer: Answer) -> str | None:
@@ -338,7 +367,8 @@ IN_PYTHON = (
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
-        caret, nothing_returned, list_for_array, arguments, value_and_number, not_callable, not_indexed,
+        caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
+        not_indexed,
     ),
     "AttributeError": (nothing_returned, rebound, not_in_class),
     "NameError": (misspelt,),

@@ -211,7 +211,7 @@ class Measure:
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         if stopped and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             said = " ".join(filter(None, (self._of_error(stopped, answer), said)))
-        return said
+        return said or explained("", answer)
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""

@@ -289,6 +289,16 @@ ERRORS = [
         "p[rows, target]",
         "counts from the end",
     ),
+    (
+        "ValueError: cannot reshape array of size 3 into shape (4,)",
+        "class Windows(Function):\n    def forward(self, x):\n        self.shape = x.shape\n        return x",
+        "`self.shape` is the engine's own",
+    ),
+    (
+        "TypeError: Compare, of shape (2, 2), has no value while the program is written: only a run ...",
+        "for node in program:\n    if node in inputs:\n        continue",
+        "`if node in inputs:`",
+    ),
     ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
     ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
     ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
