@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from coursekit.grading.answer import Answer
 from coursekit.grading.c_errors import cuda
-from coursekit.grading.name_errors import misspelt, not_in_class, rebound
+from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
 
 Rule = Callable[[str, Answer], str | None]
 
@@ -63,8 +63,8 @@ def names_of_the_engine(message: str, answer: Answer) -> str | None:
     for name in ("self.shape", "self.dtype", "self.inputs", "self.serial"):
         if name in set_there:
             return (
-                f"`{name}` is the engine's own, which sets it after `forward` to what it knows of the result: "
-                "keep yours under another name."
+                f"`{name}` is the engine's own: after `forward` it stands for what is known of the result. "
+                "Keep yours under another name."
             )
     return None
 
@@ -370,7 +370,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
         not_indexed,
     ),
-    "AttributeError": (nothing_returned, rebound, not_in_class),
+    "AttributeError": (nothing_returned, rebound, inherited, not_in_class),
     "NameError": (misspelt,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),

@@ -64,6 +64,16 @@ def rebound(message: str, answer: Answer) -> str | None:
     return None
 
 
+def inherited(message: str, answer: Answer) -> str | None:
+    found = re.match(
+        r"property '(\w+)' of '(\w+)' object has no setter|can't set attribute '?(\w*)'?", message
+    )
+    if not found:
+        return None
+    name = found[1] or found[3] or "it"
+    return f"`{name}` is a property of the class that yours is derived from: choose another name."
+
+
 def not_in_class(message: str, answer: Answer) -> str | None:
     found = re.search(r"'(\w+)' object has no attribute '(\w+)'", message)
     if not found:

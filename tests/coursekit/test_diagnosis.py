@@ -299,6 +299,7 @@ ERRORS = [
         "for node in program:\n    if node in inputs:\n        continue",
         "`if node in inputs:`",
     ),
+    ("AttributeError: property 'op' of 'Call' object has no setter", "self.op = op", "`op` is a property"),
     ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
     ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
     ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
