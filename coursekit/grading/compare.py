@@ -178,7 +178,7 @@ class _Comparison:
         if _DTYPE.fullmatch(expected) and _DTYPE.fullmatch(got):
             return f"expected dtype {expected}, got {got}"
         if self.own and got and expected:
-            return f"is {_short(got)}, and should be {_short(expected)}"
+            return _texts(got, expected)
         return "is another text than expected"
 
     def called(self, expected: Any, got: Any) -> str:
@@ -272,6 +272,16 @@ def _kind(value: Any) -> str:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:36]} ...")
+
+
+def _texts(got: str, expected: str) -> str:
+    """Two texts, of long ones what stands around the first place where they differ."""
+    differ = (k for k, (one, other) in enumerate(zip(got, expected)) if one != other)
+    same = next(differ, min(len(got), len(expected)))
+    if same <= 20 or max(len(got), len(expected)) <= 40:
+        return f"is {_short(got)}, and should be {_short(expected)}"
+    parts = (repr(f"... {text[same - 8 : same + 24]}") for text in (got, expected))
+    return "from character {} on is {}, and should be {}".format(same + 1, *parts)
 
 
 def _called(value: Any) -> str:

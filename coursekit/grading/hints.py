@@ -71,7 +71,8 @@ def hint(
 def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, judge: Judge | None) -> int:
     """How much a mistake explains of `cell`: 10 or SAME_VALUES where it shows the same, 0 for nothing.
 
-    9 where the judge says the same of both, 1 where it refuses both.
+    9 where the judge says the same of both, 8 for all up to an error that another mistake makes, 1 where the
+    judge refuses both.
     """
     if right is None or mistake is None or not _wrong(right, mistake, judge):
         return 0
@@ -79,7 +80,7 @@ def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, jud
     if _same(mistake, cell, right):
         return SAME_VALUES if ran and judge is None and _drawn(right, cell) else 10
     if not ran:
-        return 0
+        return 8 if cell.status == "error" and _so_far(mistake, cell, right) else 0
     said = words(right, cell, judge)
     if any(said) and said == words(right, mistake, judge):
         return 9
@@ -89,6 +90,13 @@ def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, jud
 def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
     """Whether the mistake shows there: what a judge refuses may be equal by comparison, and the other way."""
     return any(verdict(right, mistake, one) is not None for one in (judge, None))
+
+
+def _so_far(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
+    """Whether all values up to where an answer stopped are the mistake's, some of them wrong and drawn."""
+    until = len(cell.probes)
+    cut, shown = (replace(one, status="ok", probes=one.probes[:until]) for one in (mistake, cell))
+    return len(cut.probes) == until and _drawn(right, cell) and _same(cut, shown, right)
 
 
 def _drawn(right: CellRun, cell: CellRun) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,23 @@ def test_of_drawn_values_that_agree_another_cost_is_no_other_mistake(
     knowns = [Known(one, {run.grade_id: run for run in two(value, 9)}) for value, one in of.items()]
     right = {run.grade_id: run for run in two(0.5, 1)}
     assert hint(two(value, cost), knowns, right, {"t-cost": dear}) == (str(value) if earns else None)
+
+
+def stopped_after(*values: Any) -> CellRun:
+    probes = tuple(Probe(f"p{k}", encode(value)) for k, value in enumerate(values))
+    return CellRun("t-hidden", "1.1", "error", probes, "ValueError: another mistake")
+
+
+@pytest.mark.parametrize(
+    "values, earns", [((0.5, 0.37), True), ((0.5,), False), ((0.5, 0.36), False), ((), False)]
+)
+def test_values_up_to_an_error_name_a_mistake_if_they_are_wrong(
+    values: tuple[float, ...], earns: bool
+) -> None:
+    whole = replace(stopped_after(0.5, 0.37, 0.1), status="ok", error="")
+    right = replace(stopped_after(0.5, 0.6, 0.7), status="ok", error="")
+    knowns = [Known(Misconception("1.1", "known", ""), {"t-hidden": whole})]
+    assert hint([stopped_after(*values)], knowns, {"t-hidden": right}, {}) == ("known" if earns else None)
 
 
 def test_any_other_judge_finds_none() -> None:
