@@ -208,10 +208,17 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
         for name, some in _parts(wrong):
             if told := _related(some, alone=True):
                 return _sentence(f"in {name}: {told}", place)
-    told = told or (_agreed(map(invariant, wrong)) if all(p.numeric for p in wrong) else None)
+    told = told or _lost(wrong)
+    if told is None and own:
+        told = next((f"in {name}: {words}" for name, some in _parts(wrong) if (words := _lost(some))), None)
     if told is None:
         return _sentence(place, "") if place else None
     return _sentence(told if own else _bare(told), place)
+
+
+def _lost(wrong: Sequence[Pair]) -> str | None:
+    """The property of what is expected that all of `wrong` have lost."""
+    return _agreed(map(invariant, wrong)) if all(p.numeric for p in wrong) else None
 
 
 def in_turn(pairs: Sequence[Pair]) -> str | None:

@@ -350,6 +350,8 @@ RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
 def kinds(p: Pair) -> str | None:
     """Another kind of thing than is expected."""
     if p.have is None and p.want is not None:
+        if p.place:  # one of several, which a `return` brought
+            return "it is None, where a value is expected: was it not returned, or not handed on?"
         return "it is None: is a `return` missing, or is something printed instead of returned?"
     if p.want is None and p.have is not None:
         return "None is expected there, and something else came"

@@ -113,6 +113,11 @@ def test_truths_that_are_wrong_in_one_way_alone() -> None:
     assert "True where" not in said([("a", numbers[0])], [("a", numbers[1])])
 
 
+def test_one_none_among_values_is_no_missing_return() -> None:
+    want, have = [("told", [0.73, True, 5])] * 2, [("told", [0.73, True, None])] * 2
+    assert "not handed on" in said(want, have) and "`return`" not in said(want, have)
+
+
 def test_what_should_have_stayed_as_it_was() -> None:
     inputs = [("x", X), ("y", Y)]
     want, have = [("dx", X * Y), ("x afterwards", X)], [("dx", X * Y), ("x afterwards", Y)]
@@ -168,6 +173,8 @@ def test_a_broken_invariant_is_told() -> None:
     assert "add up to 1" in said([("p", SHARES)], [("p", SHARES + 0.01 * Y)])
     slopes = X - X.mean(1, keepdims=True)
     assert "add up to 0" in said([("dx", slopes)], [("dx", slopes + 0.1 * Y)])
+    words = said([("dx", slopes), ("dw", Y[0])], [("dx", slopes + 0.1 * Y), ("dw", Y[0] ** 2)])
+    assert words.startswith("In `dx`: its rows should add up to 0")
     assert "add up" not in said([("p", SHARES)], [("p", SHARES[:, ::-1].copy() * 1.0)])
     lost = X.copy()
     lost[1, 2] = np.nan
