@@ -269,7 +269,7 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
         return words if not wrong[0].codes or sum(map(_differences, wrong)) >= (8 if alone else 1) else None
     if not all(p.numeric for p in wrong):
         return None
-    if sum(p.have.size for p in wrong) > 2 and (words := _agreed(map(zeros, wrong))):
+    if sum(p.have.size for p in wrong) > 3 and (words := _agreed(map(zeros, wrong))):
         return words
     bits = sum(p.bits for p in wrong)
     for relation in RELATIONS:
