@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from coursekit.grading.assemble import HELPERS
 from coursekit.grading.compare import Judge, verdict, words
@@ -71,14 +72,18 @@ def hint(
 def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, judge: Judge | None) -> int:
     """How much a mistake explains of `cell`: 10 or SAME_VALUES where it shows the same, 0 for nothing.
 
-    9 where the judge says the same of both, 8 for all up to an error that another mistake makes, 1 where the
-    judge refuses both.
+    9 where the judge says the same of both, 8 for all up to an error that another mistake makes, 7 where
+    kernels leave the same wrong numbers, 1 where the judge refuses both.
     """
     if right is None or mistake is None or not _wrong(right, mistake, judge):
         return 0
     ran = mistake.status == cell.status == "ok"
     if _same(mistake, cell, right):
         return SAME_VALUES if ran and judge is None and _drawn(right, cell) else 10
+    if ran and (bare := [_uncounted(run) for run in (mistake, cell, right)]) != [mistake, cell, right]:
+        one, other, best = bare  # whatever they cost
+        if verdict(best, one) is not None and _same(one, other, best):
+            return 7
     if not ran:
         return 8 if cell.status == "error" and _so_far(mistake, cell, right) else 0
     said = words(right, cell, judge)
@@ -90,6 +95,18 @@ def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, jud
 def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
     """Whether the mistake shows there: what a judge refuses may be equal by comparison, and the other way."""
     return any(verdict(right, mistake, one) is not None for one in (judge, None))
+
+
+def _uncounted(run: CellRun) -> CellRun:
+    """What kernels left in their arrays and what was found in them, without what they cost."""
+    bare: dict[str, Any] = {"work": {}, "counts": {}}
+    values = [
+        {"kernel": {**p.value["kernel"], **bare}}
+        if isinstance(p.value, dict) and "kernel" in p.value
+        else p.value
+        for p in run.probes
+    ]
+    return replace(run, probes=tuple(replace(p, value=value) for p, value in zip(run.probes, values)))
 
 
 def _so_far(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:

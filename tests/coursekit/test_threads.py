@@ -12,6 +12,8 @@ from coursekit.box.kernels import packed
 from coursekit.box.probe import encode
 from coursekit.grading.beside import side_by_side, smallest
 from coursekit.grading.diagnosis import pairs_of
+from coursekit.grading.hints import Known, hint
+from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, Probe
 from coursekit.grading.threads import of_kernels
 
@@ -112,3 +114,18 @@ def test_the_smallest_wrong_value_side_by_side() -> None:
     assert "&lt;b&gt;</code>, value 1 of 2" in shown and "<b>" not in shown
     assert shown.count("background") == 2 and "0.125" in shown and "from [0, 5]" in shown
     assert smallest([]) is None and side_by_side(pairs[1]).count("<td") == 16
+
+
+@pytest.mark.parametrize("value, earns", [(2, "twice"), (3, "thrice"), (4, None), (1, None)])
+def test_the_same_wrong_numbers_are_the_same_mistake_whatever_they_cost(
+    value: int, earns: str | None
+) -> None:
+    def cost(reads: int) -> dict[str, Any]:
+        return {"sectors": [{"int": str(reads)}, "at most", 1.0]}
+
+    knowns = [
+        Known(Misconception("4.1", name, ""), {"t-hidden": launch(k * RIGHT, counts=cost(9))})
+        for k, name in ((1, "dear"), (2, "twice"), (3, "thrice"))
+    ]
+    right = {"t-hidden": launch(RIGHT, counts=cost(8))}
+    assert hint([launch(value * RIGHT, counts=cost(99))], knowns, right, {}) == earns
