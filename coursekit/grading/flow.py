@@ -164,11 +164,11 @@ class Flow:
     def lacks_set_up(self, error: str) -> bool:
         """Whether a visible check misses what only other rooms have: no fault of the answer."""
         found = re.match(r"NameError: name '(\w+)' is not defined", error)
+        if found is None:
+            return False
         cells = [info(cell) for cell in self.cells if "rooms" in info(cell)]
-        here = {name for cell in cells if self.room in cell["rooms"] for name in cell.get("binds", ())}
-        return (
-            bool(found) and any(found[1] in cell.get("binds", ()) for cell in cells) and found[1] not in here
-        )
+        having = [cell["rooms"] for cell in cells if found[1] in cell.get("binds", ())]
+        return bool(having) and not any(self.room in rooms for rooms in having)
 
     def load(self, exercise: str) -> Shown:
         """Bring the kernel into the state in which the hidden tests of `exercise` run."""
