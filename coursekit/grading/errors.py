@@ -38,6 +38,13 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
         return None
     silent = answer.silent()
     if silent is None:
+        gradient = (
+            answer.line_with(r"\.grad\.(data|copy|numpy|shape)\b") if "has no attribute" in message else ""
+        )
+        if gradient:
+            return (
+                f"`.grad` is None where no gradient has arrived, of what is frozen or not used: `{gradient}`"
+            )
         in_place = answer.line_with(r"=\s*[\w.]+\.(append|sort|extend|reverse|add|update|insert|fill)\(")
         if in_place:
             return (

@@ -307,6 +307,11 @@ ERRORS = [
         "`if node in inputs:`",
     ),
     ("AttributeError: property 'op' of 'Call' object has no setter", "self.op = op", "`op` is a property"),
+    (
+        "AttributeError: 'NoneType' object has no attribute 'data'",
+        "def f(ps):\n    for p in ps:\n        p.grad.data /= 2\n    return 1",
+        "`p.grad.data /= 2`",
+    ),
     ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
     ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
     ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
