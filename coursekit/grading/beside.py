@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from markupsafe import Markup, escape
 
-from coursekit.grading.relations import Array, Pair
+from coursekit.grading.pair import Array, Pair
 
 MOST = 8  # rows and columns of a table
 _CELL = "padding:1px 6px;text-align:right;border:1px solid #8886"

@@ -27,6 +27,7 @@ from typing import Any
 from coursekit.errors import CourseError
 from coursekit.grading import launches, wording
 from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_json
+from coursekit.grading.pair import AS_IT_WAS
 
 Judge = Callable[[str, Any, Any], str | None]
 
@@ -62,11 +63,16 @@ def verdict(expected: CellRun, got: CellRun, judge: Judge | None = None, *, own:
 
 
 def share(expected: CellRun, got: CellRun) -> float:
-    """The part of a test's values that is right, from 0 to 1, of a test that may have stopped early."""
+    """The part of a test's values that is right, from 0 to 1, of a test that may have stopped early.
+
+    What nobody may have changed earns nothing by itself, since doing nothing keeps it, and costs its part.
+    """
     pairs = list(zip(expected.probes, got.probes, strict=False))
     if len(got.probes) > len(pairs) or any(want.name != have.name for want, have in pairs):
         return 0.0
-    return sum(not judged(None, want, have) for want, have in pairs) / len(expected.probes)
+    right = [(not judged(None, want, have), bool(AS_IT_WAS.search(want.name))) for want, have in pairs]
+    earned = right.count((True, False)) - right.count((False, True))
+    return max(0, earned) / max(1, sum(not AS_IT_WAS.search(want.name) for want in expected.probes))
 
 
 def _stopped(run: CellRun) -> str:
@@ -172,7 +178,7 @@ class _Comparison:
         if _DTYPE.fullmatch(expected) and _DTYPE.fullmatch(got):
             return f"expected dtype {expected}, got {got}"
         if self.own and got and expected:
-            return f"is {_short(got)}, and should be {_short(expected)}"
+            return _texts(got, expected)
         return "is another text than expected"
 
     def called(self, expected: Any, got: Any) -> str:
@@ -266,6 +272,16 @@ def _kind(value: Any) -> str:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:36]} ...")
+
+
+def _texts(got: str, expected: str) -> str:
+    """Two texts, of long ones what stands around the first place where they differ."""
+    differ = (k for k, (one, other) in enumerate(zip(got, expected)) if one != other)
+    same = next(differ, min(len(got), len(expected)))
+    if same <= 20 or max(len(got), len(expected)) <= 40:
+        return f"is {_short(got)}, and should be {_short(expected)}"
+    parts = (repr(f"... {text[same - 8 : same + 24]}") for text in (got, expected))
+    return "from character {} on is {}, and should be {}".format(same + 1, *parts)
 
 
 def _called(value: Any) -> str:

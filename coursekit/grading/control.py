@@ -20,8 +20,8 @@ from coursekit.grading.flow import DEFAULT_TIMEOUT, info
 from coursekit.grading.hints import bundles, known
 from coursekit.grading.misconceptions import Misconception, load_misconceptions
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.pair import Inputs
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import Inputs
 from coursekit.grading.results import Measure
 from coursekit.grading.run import run_notebooks
 from coursekit.grading.sandbox import Box

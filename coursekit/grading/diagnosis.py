@@ -19,8 +19,9 @@ import numpy as np
 
 from coursekit.grading import launches
 from coursekit.grading.model import CellRun
+from coursekit.grading.pair import Array, Inputs, Pair
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, Array, Inputs, Pair, kept, kinds, zeros
+from coursekit.grading.relations import ENOUGH, RELATIONS, invariant, kept, kinds, zeros
 
 # The pairs of a test
 
@@ -150,9 +151,13 @@ def inside(p: Pair) -> Iterator[tuple[str, float]]:
         if mask.any() and not mask.all() and (wrong == mask).all():
             yield f"wrong only {words}", float(min(20, wrong.size))
     for name, x in p.inputs:
-        mask = x < 0
-        if name and x.shape == wrong.shape and mask.any() and not mask.all() and (wrong == mask).all():
-            yield f"wrong only where `{name}` is below 0", float(min(20, wrong.size))
+        if not name or x.shape != wrong.shape:
+            continue
+        _, which, times = np.unique(x, return_inverse=True, return_counts=True)
+        tied = (times > 1)[which].reshape(x.shape)
+        for words, mask in ((f"`{name}` is below 0", x < 0), (f"numbers of `{name}` are equal", tied)):
+            if mask.any() and not mask.all() and (wrong == mask).all():
+                yield f"wrong only where {words}", float(min(20, wrong.size))
 
 
 def _inside_all(wrong: Sequence[Pair]) -> str:
@@ -197,15 +202,49 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
     wrong = [p for p in pairs if not p.right]
     if not wrong:
         return None
-    told = _related(wrong)
+    told = in_turn(pairs) or _related(wrong)
     place = where(pairs) if own and places else ""
     if told is None and own:
         for name, some in _parts(wrong):
             if told := _related(some, alone=True):
                 return _sentence(f"in {name}: {told}", place)
+    told = told or _lost(wrong)
+    if told is None and own:
+        told = next((f"in {name}: {words}" for name, some in _parts(wrong) if (words := _lost(some))), None)
     if told is None:
         return _sentence(place, "") if place else None
     return _sentence(told if own else _bare(told), place)
+
+
+def _lost(wrong: Sequence[Pair]) -> str | None:
+    """The property of what is expected that all of `wrong` have lost."""
+    return _agreed(map(invariant, wrong)) if all(p.numeric for p in wrong) else None
+
+
+def in_turn(pairs: Sequence[Pair]) -> str | None:
+    """What is left in one case of those before it: of values that are alike in their form and place."""
+    some = [p for p in pairs if p.numeric and not p.codes]
+    if (
+        len(some) < 3
+        or len(some) < len(pairs)
+        or len({(p.place, p.want.shape, p.have.shape) for p in some}) > 1
+    ):
+        return None
+    wants, haves = ([getattr(p, name) for p in some] for name in ("want", "have"))
+    if wants[0].shape != haves[0].shape or sum(p.bits for p in some[1:]) < 2 * ENOUGH:
+        return None
+    for words, made in (
+        (
+            "each holds what came before it as well: something is not cleared between two cases",
+            np.cumsum(wants, 0),
+        ),
+        ("each is that of the case before: is an old result given back?", [haves[0], *wants[:-1]]),
+        ("each is that of the first case: something is kept from it", [wants[0]] * len(wants)),
+    ):
+        new = [p for p, one in zip(some, made) if not p.same(one, p.want)]
+        if len(new) > 1 and all(p.same(one, p.have) for p, one in zip(some, made)):
+            return words
+    return None
 
 
 def _parts(wrong: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
@@ -230,7 +269,7 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
         return words if not wrong[0].codes or sum(map(_differences, wrong)) >= (8 if alone else 1) else None
     if not all(p.numeric for p in wrong):
         return None
-    if sum(p.have.size for p in wrong) > 2 and (words := _agreed(map(zeros, wrong))):
+    if sum(p.have.size for p in wrong) > 3 and (words := _agreed(map(zeros, wrong))):
         return words
     bits = sum(p.bits for p in wrong)
     for relation in RELATIONS:

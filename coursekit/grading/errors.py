@@ -7,13 +7,12 @@ function that calls itself. They are a fixed list, filled with names and lines o
 from __future__ import annotations
 
 import ast
-import builtins
-import difflib
 import re
 from collections.abc import Callable
 
 from coursekit.grading.answer import Answer
 from coursekit.grading.c_errors import cuda
+from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
 
 Rule = Callable[[str, Answer], str | None]
 
@@ -22,7 +21,7 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = RULES.get(kind, ())
+    rules = (*RULES.get(kind, ()), names_of_the_engine)
     return next((said for rule in rules if (said := rule(message, answer))), "")
 
 
@@ -39,6 +38,13 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
         return None
     silent = answer.silent()
     if silent is None:
+        gradient = (
+            answer.line_with(r"\.grad\.(data|copy|numpy|shape)\b") if "has no attribute" in message else ""
+        )
+        if gradient:
+            return (
+                f"`.grad` is None where no gradient has arrived, of what is frozen or not used: `{gradient}`"
+            )
         in_place = answer.line_with(r"=\s*[\w.]+\.(append|sort|extend|reverse|add|update|insert|fill)\(")
         if in_place:
             return (
@@ -49,6 +55,35 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
     if _prints(silent):
         return f"`{silent.name}` prints its result and gives back None: `return` it instead."
     return f"`{silent.name}` has no `return`, so it gives back None."
+
+
+def names_of_the_engine(message: str, answer: Answer) -> str | None:
+    """What an operation calls its own, and the engine sets after forward: wrong whatever the error is."""
+    operations = (one for one in answer.nodes if isinstance(one, ast.ClassDef))
+    set_there = {
+        ast.unparse(one)
+        for operation in operations
+        if "Function" in map(ast.unparse, operation.bases)
+        for one in ast.walk(operation)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    }
+    for name in ("self.shape", "self.dtype", "self.inputs", "self.serial"):
+        if name in set_there:
+            return (
+                f"`{name}` is the engine's own: after `forward` it stands for what is known of the result. "
+                "Keep yours under another name."
+            )
+    return None
+
+
+def compared_nodes(message: str, answer: Answer) -> str | None:
+    if not message.startswith("Compare, ") or "has no value" not in message:
+        return None
+    line = answer.line_with(r"^(?!.*\bfor\b).*(\bin\b|==)")
+    return (
+        "`==` of two nodes makes a third one, and `in` asks `==`: compare with `is`, as in "
+        f"`any(node is x for x in inputs)`, or keep nodes in a set.{f' Look at `{line}`.' if line else ''}"
+    )
 
 
 def caret(message: str, answer: Answer) -> str | None:
@@ -166,129 +201,6 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
     return None
 
 
-# Names
-
-
-def misspelt(message: str, answer: Answer) -> str | None:
-    found = re.match(r"name '(\w+)' is not defined", message)
-    if not found:
-        return None
-    name = found[1]
-    if name in FROM_ELSEWHERE:
-        return FROM_ELSEWHERE[name]
-    if name in ("In", "Out") or re.search(r"^\s*(In \[|>>> )", answer.source, re.M):
-        return "The cell has a prompt (`>>>` or `In [1]:`) in it that was copied along: take it out."
-    if name in ("data", "grad", "inputs"):
-        return f"`{name}` belongs to an object: write `self.{name}`, or what it belongs to."
-    known = {n.id for n in answer.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    known |= {n.arg for n in answer.nodes if isinstance(n, ast.arg)} | {one.name for one in answer.functions}
-    near = difflib.get_close_matches(name, sorted((known | set(dir(builtins))) - {name}), 1, 0.75)
-    return f"`{name}` is nowhere defined: is `{near[0]}` meant?" if near else None
-
-
-FROM_ELSEWHERE = {
-    "true": "In Python it is `True`, with a capital letter.",
-    "false": "In Python it is `False`, with a capital letter.",
-    "null": "In Python nothing is `None`.",
-    "NULL": "In Python nothing is `None`.",
-    "nil": "In Python nothing is `None`.",
-    "this": "In Python the object itself is `self`.",
-    "sqrt": "`sqrt` is in a module: `math.sqrt` for a number, `np.sqrt` for an array.",
-    "exp": "`exp` is in a module: `math.exp` for a number, `np.exp` for an array.",
-    "log": "`log` is in a module: `math.log` for a number, `np.log` for an array.",
-    "tanh": "`tanh` is in a module: `math.tanh` for a number, `np.tanh` for an array.",
-    "expf": "`expf` is CUDA C's: in Python it is `math.exp` or `np.exp`.",
-    "pi": "`pi` is in a module: `math.pi`.",
-    "inf": "`inf` is in a module: `math.inf`.",
-    "printf": "In Python it is `print`, and an exercise returns its result.",
-    "torch": "PyTorch is not there: the exercise is written with NumPy or the course's own library.",
-}
-
-
-def rebound(message: str, answer: Answer) -> str | None:
-    """A name that was an object's, and is given to what was worked out of it."""
-    found = re.match(r"'(float|int|float64|float32|ndarray)' object has no attribute '(\w+)'", message)
-    if not found:
-        return None
-    for node in answer.nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            own = [one for one in ast.walk(node.value) if isinstance(one, ast.Attribute)]
-            if any(ast.unparse(one.value) == name for one in own):
-                return (
-                    f"`{ast.unparse(node)}` gives the name `{name}` to a number, and the object that it "
-                    f"named stays as it was. Assign to what the object holds: `{name}.data = ...`."
-                )
-    return None
-
-
-def not_in_class(message: str, answer: Answer) -> str | None:
-    found = re.search(r"'(\w+)' object has no attribute '(\w+)'", message)
-    if not found:
-        return None
-    kind, name = found.groups()
-    top = [one for one in getattr(answer.tree, "body", ()) if isinstance(one, ast.FunctionDef)]
-    own = next(
-        (one for one in top if one.name == name and one.args.args[:1] and one.args.args[0].arg == "self"),
-        None,
-    )
-    if own is not None and not own.decorator_list:
-        return (
-            f"`{name}` is a function of its own, outside of the class: `@add_to({kind})` above "
-            "it puts it there."
-        )
-    return OTHER_LANGUAGES.get((kind if kind in ("list", "str", "ndarray") else "", name)) or _kind_of(
-        kind, name
-    )
-
-
-OTHER_LANGUAGES = {
-    ("ndarray", "append"): "An array does not grow: collect in a list, and make it an array at the end.",
-    ("list", "push"): "A list grows with `append`.",
-    ("list", "length"): "The length is `len(x)`.",
-    ("list", "size"): "The length of a list is `len(x)`; `size` is an array's.",
-    ("ndarray", "length"): "The length is `len(x)`, or `x.size` for all numbers.",
-    ("str", "length"): "The length is `len(x)`.",
-}
-
-
-def _kind_of(kind: str, name: str) -> str | None:
-    if kind in ("list", "tuple") and name in [
-        "shape",
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "T",
-        "dtype",
-        "ndim",
-        "reshape",
-        "data",
-    ]:
-        return f"There is a {kind} where an array or tensor is wanted: `.{name}` is theirs."
-    numbers = ("float", "int", "float64", "float32")
-    if kind in numbers and name in ["data", "grad", "inputs", "op", "backward", "shape", "sum"]:
-        return (
-            f"A plain number came where a value with `.{name}` is wanted: wrap it first, or take "
-            "the number as it is."
-        )
-    if kind == "ndarray" and name in [
-        "backward",
-        "requires_grad",
-        "grad",
-        "detach",
-        "exp",
-        "log",
-        "tanh",
-        "sqrt",
-    ]:
-        return (
-            f"An array came where a tensor is wanted; of arrays it is `np.{name}(x)`, if there "
-            "is such a function."
-        )
-    return None
-
-
 # Loops, recursion, syntax
 
 
@@ -338,6 +250,11 @@ def _asks_itself(one: ast.FunctionDef, node: ast.AST) -> bool:
 
 
 def out_of_range(message: str, answer: Answer) -> str | None:
+    if found := re.search(r"index (-\d+) is out of bounds", message):
+        return (
+            f"The index {found[1]} counts from the end, and there are not so many: a number that stands for "
+            "something missing is no index. Leave such places out first."
+        )
     if "out of range" in message or "out of bounds" in message:
         line = answer.line_with(r"range\(.*\+ ?1\)|\[\w+ ?\+ ?1\]")
         more = f" Look at `{line}`." if line else ""
@@ -416,6 +333,24 @@ def divided(message: str, answer: Answer) -> str | None:
     return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
 
 
+def no_key(message: str, answer: Answer) -> str | None:
+    key = message.strip() if len(message) < 40 else ""
+    return (
+        f"A dictionary has no {f'`{key}`' if key else 'such key'}: ask with `in` before `[...]`, or take "
+        "`.get(...)`, which gives None."
+    )
+
+
+def floating(message: str, answer: Answer) -> str | None:
+    if "overflow" in message:
+        return too_large(message, answer)
+    if "divide by zero" in message:
+        return "Something is divided by 0, or a logarithm is taken of 0: what should come out there?"
+    if "invalid value" in message:
+        return "0 / 0, infinity minus infinity, or a root or logarithm of less than 0: which numbers do that?"
+    return None
+
+
 def syntax(message: str, answer: Answer) -> str | None:
     for pattern, words in IN_PYTHON:
         line = answer.line_with(pattern)
@@ -439,9 +374,10 @@ IN_PYTHON = (
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
-        caret, nothing_returned, list_for_array, arguments, value_and_number, not_callable, not_indexed,
+        caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
+        not_indexed,
     ),
-    "AttributeError": (nothing_returned, rebound, not_in_class),
+    "AttributeError": (nothing_returned, rebound, inherited, not_in_class),
     "NameError": (misspelt,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
@@ -449,7 +385,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "IndexError": (out_of_range,),
     "AxisError": (axis_gone,),
     "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there),
+    "KeyError": (no_key,),
     "OverflowError": (too_large,),
+    "FloatingPointError": (floating,),
     "ZeroDivisionError": (divided,),
     "SyntaxError": (syntax,),
     "IndentationError": (syntax,),

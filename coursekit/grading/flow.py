@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable
 from copy import copy
@@ -152,12 +153,22 @@ class Flow:
                 check = copy(cell)
                 check.source = source
                 shown = self.execute(check, "hidden", entropy(self.seed, exercise), about)
-                if shown.status == "error":  # another error than the test's own says something, too
+                if shown.status == "error" and not self.lacks_set_up(shown.error):
+                    # another error than the test's own says something, too
                     said = shown.error.removeprefix("AssertionError").lstrip(": ")
                 if shown.status != "ok":
                     break
         self.trouble = trouble
         return said
+
+    def lacks_set_up(self, error: str) -> bool:
+        """Whether a visible check misses what only other rooms have: no fault of the answer."""
+        found = re.match(r"NameError: name '(\w+)' is not defined", error)
+        if found is None:
+            return False
+        cells = [info(cell) for cell in self.cells if "rooms" in info(cell)]
+        having = [cell["rooms"] for cell in cells if found[1] in cell.get("binds", ())]
+        return bool(having) and not any(self.room in rooms for rooms in having)
 
     def load(self, exercise: str) -> Shown:
         """Bring the kernel into the state in which the hidden tests of `exercise` run."""

@@ -22,6 +22,7 @@ from coursekit.grading.compare import Judge, judged, load_judges
 from coursekit.grading.control import judges_of
 from coursekit.grading.live import Live
 from coursekit.grading.model import CellRun, Probe
+from coursekit.grading.pair import AS_IT_WAS
 
 SEEDS = (11, 12, 13, 14)
 OFTEN = 0.5  # of the other seeds: a constant that passes so often earns points by luck
@@ -46,8 +47,9 @@ class Guesses:
     @property
     def given_away(self) -> bool:
         """Whether points follow from constants alone."""
-        counts = [chance >= OFTEN for chance in self.chances.values()]
-        return bool(self.points) and (any(counts) if self.by_probe else all(counts))
+        counts = {name: chance >= OFTEN for name, chance in self.chances.items()}
+        earning = [sure for name, sure in counts.items() if not AS_IT_WAS.search(name)]
+        return bool(self.points) and (any(earning) if self.by_probe else all(counts.values()))
 
 
 def guesses(chapter: Chapter, course: Course, seeds: Sequence[int] = SEEDS) -> list[Guesses]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from coursekit.grading.assemble import HELPERS
 from coursekit.grading.compare import Judge, verdict, words
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
+from coursekit.grading.wording import texts_in
 
+SAME_VALUES = 11
 _NAME_ERROR = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
@@ -51,7 +54,8 @@ def hint(
     """The hint of the misconception that shows what the `failed` tests of one exercise showed.
 
     It explains all of them: one that explains some would be told to those who made another mistake. The same
-    values are preferred to the same words of a judge. `right` is the reference.
+    values are preferred to the same words of a judge. Where the values of one test are the same, it is enough
+    that a judge refuses both in another, which counts what they cost. `right` is the reference.
     """
     best, most = None, 0
     for one in knowns:
@@ -59,26 +63,64 @@ def hint(
             _likeness(right.get(cell.grade_id), one.cells.get(cell.grade_id), cell, judges.get(cell.grade_id))
             for cell in failed
         ]
-        if all(explained) and sum(explained) > most:
+        sure = min(explained, default=0) > 1 or SAME_VALUES in explained
+        if all(explained) and sure and sum(explained) > most:
             best, most = one.misconception.hint, sum(explained)
     return best
 
 
 def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, judge: Judge | None) -> int:
-    """10 where a mistake shows what `cell` shows, 9 where the judge says the same of both, else 0."""
+    """How much a mistake explains of `cell`: 10 or SAME_VALUES where it shows the same, 0 for nothing.
+
+    9 where the judge says the same of both, 8 for all up to an error that another mistake makes, 7 where
+    kernels leave the same wrong numbers, 1 where the judge refuses both.
+    """
     if right is None or mistake is None or not _wrong(right, mistake, judge):
         return 0
+    ran = mistake.status == cell.status == "ok"
     if _same(mistake, cell, right):
-        return 10
-    if mistake.status == cell.status == "ok":
-        said = words(right, cell, judge)
-        return 9 if any(said) and said == words(right, mistake, judge) else 0
-    return 0
+        return SAME_VALUES if ran and judge is None and _drawn(right, cell) else 10
+    if ran and (bare := [_uncounted(run) for run in (mistake, cell, right)]) != [mistake, cell, right]:
+        one, other, best = bare  # whatever they cost
+        if verdict(best, one) is not None and _same(one, other, best):
+            return 7
+    if not ran:
+        return 8 if cell.status == "error" and _so_far(mistake, cell, right) else 0
+    said = words(right, cell, judge)
+    if any(said) and said == words(right, mistake, judge):
+        return 9
+    return 1 if judge is not None and not any(said) else 0
 
 
 def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
     """Whether the mistake shows there: what a judge refuses may be equal by comparison, and the other way."""
     return any(verdict(right, mistake, one) is not None for one in (judge, None))
+
+
+def _uncounted(run: CellRun) -> CellRun:
+    """What kernels left in their arrays and what was found in them, without what they cost."""
+    bare: dict[str, Any] = {"work": {}, "counts": {}}
+    values = [
+        {"kernel": {**p.value["kernel"], **bare}}
+        if isinstance(p.value, dict) and "kernel" in p.value
+        else p.value
+        for p in run.probes
+    ]
+    return replace(run, probes=tuple(replace(p, value=value) for p, value in zip(run.probes, values)))
+
+
+def _so_far(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
+    """Whether all values up to where an answer stopped are the mistake's, some of them wrong and drawn."""
+    until = len(cell.probes)
+    cut, shown = (replace(one, status="ok", probes=one.probes[:until]) for one in (mistake, cell))
+    return len(cut.probes) == until and _drawn(right, cell) and _same(cut, shown, right)
+
+
+def _drawn(right: CellRun, cell: CellRun) -> bool:
+    """Whether a value that is wrong has a number in it that nobody shows by chance."""
+    wrong = [have.value for want, have in zip(right.probes, cell.probes) if want.value != have.value]
+    floats = (text for text in texts_in(wrong) if text.startswith(("0x", "-0x")))
+    return any(not float.fromhex(text).is_integer() for text in floats)
 
 
 def _same(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:

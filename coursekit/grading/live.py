@@ -38,7 +38,7 @@ from coursekit.grading.hints import Known, known
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.page import words
-from coursekit.grading.relations import Inputs
+from coursekit.grading.pair import Inputs
 from coursekit.grading.results import PLACES, ExerciseResult, Measure, number
 from coursekit.grading.run import private_folder
 from coursekit.grading.sandbox import Box, make_library

@@ -7,69 +7,15 @@ most specific. All of it is pure.
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from coursekit.grading.plain import MOST
+from coursekit.grading.pair import A_FLOAT, AS_IT_WAS, Array, Pair
 
 ENOUGH = 24.0  # bits: one wrong answer in 16 million would look so by chance
-A_FLOAT, A_FACTOR = 30.0, 34.0  # bits of a drawn float that fits, and what a free factor costs
-
-Array = np.ndarray[Any, Any]
-Inputs = Sequence[tuple[str, Array]]  # what the reference drew, by name where it has one
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One value of a probe: what was expected, what was got, and where it stands."""
-
-    probe: str
-    place: str  # "value 2 of 3", "" where it is the only one
-    want: Any
-    have: Any
-    tolerance: float = 1e-9
-    others: list[Array] = field(default_factory=list, compare=False)  # the probe's other expected values
-    inputs: Inputs = field(default=(), compare=False)
-    codes: bool = False  # the numbers stand for texts or other things: only their order means something
-
-    @property
-    def right(self) -> bool:
-        if self.numeric:
-            return self.want.shape == self.have.shape and bool(self.near(self.want, self.have).all())
-        return type(self.want) is type(self.have) and json.dumps(self.want, default=str) == json.dumps(
-            self.have, default=str
-        )
-
-    @property
-    def numeric(self) -> bool:
-        return isinstance(self.want, np.ndarray) and isinstance(self.have, np.ndarray)
-
-    def near(self, one: Any, other: Any) -> Array:
-        with np.errstate(all="ignore"):
-            near = np.isclose(other, one, rtol=self.tolerance, atol=self.tolerance, equal_nan=True)
-        return np.asarray(near)
-
-    def same(self, one: Array, other: Array) -> bool:
-        return one.shape == other.shape and one.size > 0 and bool(self.near(one, other).all())
-
-    @property
-    def bits(self) -> float:
-        """How unlikely it is that what was got fits by chance: a drawn float has many bits, 3 has few."""
-        found = (
-            np.unique(self.have[np.isfinite(self.have)]) if self.have.size < MOST else self.have.ravel()[:99]
-        )
-        known = [A_FLOAT if x != np.round(x) else min(20.0, math.log2(2 + abs(x))) for x in found[:40] if x]
-        if self.want.shape == self.have.shape and not self.codes:  # that many were cut down to whole numbers
-            known += [1.5] * int(
-                ((self.want != np.round(self.want)) & (self.have == np.round(self.have))).sum()
-            )
-        return sum(known)
+A_FACTOR = 34.0  # bits: what a free factor costs
 
 
 # Relations: (pair) -> the sentence where it holds
@@ -81,13 +27,12 @@ def zeros(p: Pair) -> str | None:
     return None
 
 
-_AS_IT_WAS = re.compile(r"afterwards|came in|left alone|written to|^operands|^arguments$|streams begin")
 KEPT_AS_IT_WAS = "it should be as it was before: your answer changes what it was given"
 
 
 def kept(p: Pair) -> str | None:
     """Of a value whose name says that nobody may have changed it."""
-    if _AS_IT_WAS.search(p.probe):
+    if AS_IT_WAS.search(p.probe):
         return KEPT_AS_IT_WAS
     return None
 
@@ -376,6 +321,23 @@ def precision(p: Pair) -> str | None:
     return None
 
 
+def invariant(p: Pair) -> str | None:
+    """What holds of all that is expected, and not of what was got: true as it is, and the last to speak."""
+    if p.codes or p.want.shape != p.have.shape or not np.isfinite(p.want).all():
+        return None
+    if np.isnan(p.have).any():
+        return "there is a nan: is it 0 / 0, infinity minus infinity, or a logarithm of less than 0?"
+    if not np.isfinite(p.have).all():
+        return "there is an infinity: is something divided by 0, or too large for exp?"
+    if p.want.ndim and p.want.shape[-1] > 2 and (p.want != np.round(p.want)).mean() > 0.5:
+        wanted, found = p.want.sum(-1), p.have.sum(-1)
+        for total in (1.0, 0.0):
+            near = [np.abs(x - total) < max(1e-6, p.tolerance) * p.want.shape[-1] for x in (wanted, found)]
+            if near[0].all() and not near[1].any():
+                return f"its rows should add up to {total:.0f}, and do not"
+    return None
+
+
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
     sign, factor, moved, lengths, shapes, of_another, of_an_input, function, whole_factor,
     offset, by_an_input, by_rows, ordered, precision,
@@ -388,6 +350,8 @@ RELATIONS: tuple[Callable[[Pair], str | None], ...] = (
 def kinds(p: Pair) -> str | None:
     """Another kind of thing than is expected."""
     if p.have is None and p.want is not None:
+        if p.place:  # one of several, which a `return` brought
+            return "it is None, where a value is expected: was it not returned, or not handed on?"
         return "it is None: is a `return` missing, or is something printed instead of returned?"
     if p.want is None and p.have is not None:
         return "None is expected there, and something else came"

@@ -16,7 +16,7 @@ from coursekit.grading.errors import explained
 from coursekit.grading.graphs import Graph, wrong_graph
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
-from coursekit.grading.relations import Inputs, Pair
+from coursekit.grading.pair import Inputs, Pair
 from coursekit.grading.submissions import Submission
 from coursekit.grading.threads import of_kernels
 from coursekit.grading.wording import messages_of
@@ -211,7 +211,7 @@ class Measure:
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         if stopped and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             said = " ".join(filter(None, (self._of_error(stopped, answer), said)))
-        return said
+        return said or explained("", answer)
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""

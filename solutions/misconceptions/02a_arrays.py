@@ -490,6 +490,18 @@ class LeakyReLU(Function):
 +             out[i : i + self.size] += row
 +         return out
 
+# %% exercise=2.9 hint="Strides count bytes, and yours count numbers: a step of 1 is one byte, in the middle of a number. x.strides says how many bytes lie between two."
+-         (step,) = x.strides
+          shape = (len(x) - self.size + 1, self.size)
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, shape, (1, 1))
+
+-         return add_at(self.inputs[0].shape, self.forward, grad)
++         out = np.zeros(self.inputs[0].shape)
++         for i, row in enumerate(grad):
++             out[i : i + self.size] += row
++         return out
+
 # %% exercise=2.9 hint="You copied the numbers. as_strided makes the same table as a view, without memory of its own."
 -         (step,) = x.strides
 -         shape = (len(x) - self.size + 1, self.size)

@@ -333,3 +333,19 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     c = betas[0] * mean + (1 - betas[0]) * grad
     x -= lr * (np.sign(c) + weight_decay * x)
     mean = betas[1] * mean + (1 - betas[1]) * grad
+
+# %% exercise=3.26 hint="The direction is worked out from the mean as it came in. You change the mean first: make c before."
+def lion(x, grad, mean, *, lr, betas, weight_decay):
+    mean *= betas[1]
+    mean += (1 - betas[1]) * grad
+    c = betas[0] * mean + (1 - betas[0]) * grad
+    x *= 1 - lr * weight_decay
+    x -= lr * np.sign(c)
+
+# %% exercise=3.26 hint="The learning rate multiplies the bracket, sign and decay together. Your decay is as large as if lr were 1."
+def lion(x, grad, mean, *, lr, betas, weight_decay):
+    c = betas[0] * mean + (1 - betas[0]) * grad
+    x *= 1 - weight_decay
+    x -= lr * np.sign(c)
+    mean *= betas[1]
+    mean += (1 - betas[1]) * grad

@@ -179,6 +179,15 @@ extern "C" __global__ void mean_var(const float* x, float* means, float* vars, i
 -     s += s2 + delta * delta * n * n2 / total;
 +     s += s2 + delta * delta * n2 / total;
 
+// %% exercise=4.19 hint="delta is the distance of the means before they merge. You change the mean first, and take the distance of what is left."
+-     float total = n + n2, delta = mean2 - mean;
++     float total = n + n2;
+
+-     mean += delta * n2 / total;
+-     s += s2 + delta * delta * n * n2 / total;
++     mean += (mean2 - mean) * n2 / total;
++     s += s2 + (mean2 - mean) * (mean2 - mean) * n * n2 / total;
+
 // %% exercise=4.19 hint="All lanes write the mean of the row, and they agree only but for the last digit: which one stays is open. Let lane 0 write."
 -     if (lane == 0) {
 -         means[row] = mean;

@@ -3,6 +3,22 @@
 // %% exercise=6.12 hint="The mean so far keeps its old scale when m grows: multiply it by exp(before - m), as merge does with the sum."
 -         for (int i = 0; i < WIDEST / TILE; i++) mean[i] *= expf(before - m);
 
+// %% exercise=6.12 hint="m grows from key to key, and the mean so far keeps its old scale: multiply it by exp(before - m) each time, as merge does with the sum."
+-         float before = m, m2 = -INFINITY, d2 = 0.0f;
+-         for (int j = 0; j < TILE; j++) merge(m2, d2, scores[ty][j], 1.0f);
+-         merge(m, sum, m2, d2);
+-         for (int i = 0; i < WIDEST / TILE; i++) mean[i] *= expf(before - m);
+-         for (int j = 0; j < TILE; j++) {
+-             float weight = expf(scores[ty][j] - m);
+-             for (int i = 0; tx + i * TILE < d; i++) mean[i] += weight * vs[j][tx + i * TILE];
+-         }
++         for (int j = 0; j < TILE; j++) {
++             if (scores[ty][j] == -INFINITY) continue;
++             merge(m, sum, scores[ty][j], 1.0f);
++             float weight = expf(scores[ty][j] - m);
++             for (int i = 0; tx + i * TILE < d; i++) mean[i] += weight * vs[j][tx + i * TILE];
++         }
+
 // %% exercise=6.12 hint="Every query sees every key: where the key's place is beyond S - T + row, the score is -INFINITY."
 -         scores[ty][tx] = start + tx <= S - T + row ? score : -INFINITY;
 +         scores[ty][tx] = start + tx < S ? score : -INFINITY;

@@ -116,6 +116,10 @@
 +         b, n, c = out.shape
 +         heads = out.numpy().reshape(b, n_head, n, c // n_head).swapaxes(1, 2)
 
+# %% exercise=8.11 hint="f.backward wants out as forward had left it, cut into heads: (B, T, n_head, C / n_head). The result that you kept is (B, T, C)."
+-         heads = out.numpy().reshape(*out.shape[:2], n_head, out.shape[2] // n_head)  # (B, T, n_head, d)
++         heads = out.numpy()
+
 # %% exercise=8.12 hint="That is the order of columns. The loop goes over rows: order=\"C\"."
 -     flat = x.numpy().ravel(order="C")
 +     flat = x.numpy().ravel(order="F")

@@ -130,6 +130,11 @@
 -         first, second = sorted((n, m), key=lambda length: (isinstance(length, str), length))
 +         first, second = (m, n) if isinstance(n, str) else (n, m)
 
+# %% exercise=9.5 hint="Beside a 1, or where an axis is missing, you give back the length as it was written: say what is known of it at the end, as of all others."
+-         return tuple(map(self.find, made))
++         both = zip((1,) * (len(y) - len(x)) + tuple(x), (1,) * (len(x) - len(y)) + tuple(y))
++         return tuple(m if n == 1 else n if m == 1 else self.find(n) for n, m in both)
+
 # %% exercise=9.5 hint="An axis on the right may teach something about one on its left, or the other way round: look at all lengths again at the end."
 -         return tuple(map(self.find, made))
 +         return tuple(made)

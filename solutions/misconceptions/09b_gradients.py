@@ -98,6 +98,14 @@ def gradients(y, xs):
 +     rows = [tf.reduce_sum(tf.gradients(g[i], [x])[0] * tf.stop_gradient(v)) for i in range(int(x.shape[0]))]
 +     return tf.stack(rows)
 
+# %% exercise=9.10 hint="grad_ys holds a gradient of y, of y's shape, and v has the shape of x: going back once makes the transposed Jacobian times a vector. Go back again, from that to the vector."
+-     u = tf.ones_like(y)
+-     (back,) = tf.gradients(y, [x], grad_ys=[u])
+-     (along,) = tf.gradients(back, [u], grad_ys=[v])
+-     return along
++     (back,) = tf.gradients(y, [x], grad_ys=[v])
++     return back
+
 # %% exercise=9.10 hint="Going back once makes the transposed Jacobian times a vector. Go back again, from that to the vector."
 -     u = tf.ones_like(y)
 -     (back,) = tf.gradients(y, [x], grad_ys=[u])

@@ -42,6 +42,10 @@
 -                     unknown += n is None
 +                     unknown = 1
 
+# %% exercise=10.8 hint="You begin to count the symbols anew at each node, so that sizes of two nodes share one. Count through the whole graph."
++         unknown = 0
+          for i, (name, fact) in enumerate(zip(node.outputs, made)):
+
 # %% exercise=10.8 hint="The value of a large constant is not carried along: only up to SMALL numbers."
 -         facts[name] = Fact(array.dtype, array.shape, array if array.size <= SMALL else None)
 +         facts[name] = Fact(array.dtype, array.shape, array)

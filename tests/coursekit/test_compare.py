@@ -90,6 +90,12 @@ DIFFERENT = [  # the third is what `check` tells, the fourth what a grade tells,
     (np.array([1, 0]), np.array([True, False]), "value 1 of 2: expected an int, got a bool"),
     (True, False, "should not be False"),
     ("a", "b", "is 'b', and should be 'a'", "is another text than expected"),
+    (
+        "x" * 30 + "=abc" + "y" * 20,
+        "x" * 30 + "=def" + "y" * 20,
+        f"from character 32 on is '... xxxxxxx=def{'y' * 20}', and should be '... xxxxxxx=abc{'y' * 20}'",
+        "is another text than expected",
+    ),
     ("float32", "float64", "expected dtype float32, got float64"),
     ("a", 1.0, "expected a str, got a float"),
     (1.0, math.nan, "expected a finite number, got nan"),
@@ -461,3 +467,17 @@ def of_three(status: str, *values: float) -> CellRun:
 )
 def test_the_share_of_values_that_are_right(got: CellRun, share: float) -> None:
     assert compare.share(of_three("ok", 1, 2, 3), got) == pytest.approx(share)
+
+
+def with_what_came_in(*values: float) -> CellRun:
+    names = ("x", "y", "what came in")
+    probes = (Probe(name, {"int": str(v)}) for name, v in zip(names, values))
+    return CellRun("a", "1.1", "ok", tuple(probes))
+
+
+@pytest.mark.parametrize(
+    ("got", "share"),
+    [((1, 2, 3), 1), ((9, 2, 3), 1 / 2), ((9, 9, 3), 0), ((1, 2, 9), 1 / 2), ((9, 2, 9), 0), ((9, 9, 9), 0)],
+)
+def test_what_nobody_changed_earns_nothing_by_itself(got: tuple[float, ...], share: float) -> None:
+    assert compare.share(with_what_came_in(1, 2, 3), with_what_came_in(*got)) == pytest.approx(share)

@@ -13,6 +13,7 @@ from coursekit.box.probe import encode
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import explained
 from coursekit.grading.model import CellRun, Probe
+from coursekit.grading.results import PLACES
 
 Values = list[tuple[str, Any]]
 
@@ -112,6 +113,11 @@ def test_truths_that_are_wrong_in_one_way_alone() -> None:
     assert "True where" not in said([("a", numbers[0])], [("a", numbers[1])])
 
 
+def test_one_none_among_values_is_no_missing_return() -> None:
+    want, have = [("told", [0.73, True, 5])] * 2, [("told", [0.73, True, None])] * 2
+    assert "not handed on" in said(want, have) and "`return`" not in said(want, have)
+
+
 def test_what_should_have_stayed_as_it_was() -> None:
     inputs = [("x", X), ("y", Y)]
     want, have = [("dx", X * Y), ("x afterwards", X)], [("dx", X * Y), ("x afterwards", Y)]
@@ -142,6 +148,47 @@ def test_a_single_number_is_off_by_another_that_was_drawn() -> None:
     assert said([("a", 1.23456)], [("a", 1.23456 - 3.0)], inputs) == ""
 
 
+SHARES = np.abs(X) / np.abs(X).sum(1, keepdims=True)
+CALLS = [drawn(k, 3) for k in range(10, 14)]
+
+
+def in_turn(values: Any) -> Values:
+    return [(f"call {k}", value) for k, value in enumerate(values)]
+
+
+def test_what_is_left_of_the_calls_before() -> None:
+    assert "not cleared" in said(in_turn(CALLS), in_turn(np.cumsum(CALLS, 0)))
+    assert "that of the case before" in said(in_turn(CALLS), in_turn([Y[0, :3], *CALLS[:-1]]))
+    assert "the first case" in said(in_turn(CALLS), in_turn([CALLS[0]] * 4))
+    numbers = [float(x[0]) for x in CALLS]
+    assert "not cleared" in said(in_turn(numbers), in_turn(np.cumsum(numbers).tolist()))
+    few = [1.0, 0.0, 1.0, 0.0]
+    assert said(in_turn(few), in_turn([1.0, 1.0, 1.0, 1.0])) in (
+        "",
+        "Right in `call 0`, `call 2`, wrong in `call 1`, `call 3`.",
+    )
+
+
+def test_a_broken_invariant_is_told() -> None:
+    assert "add up to 1" in said([("p", SHARES)], [("p", SHARES + 0.01 * Y)])
+    slopes = X - X.mean(1, keepdims=True)
+    assert "add up to 0" in said([("dx", slopes)], [("dx", slopes + 0.1 * Y)])
+    words = said([("dx", slopes), ("dw", Y[0])], [("dx", slopes + 0.1 * Y), ("dw", np.sin(9 * Y[0]))])
+    assert words.startswith("In `dx`: its rows should add up to 0")
+    assert "add up" not in said([("p", SHARES)], [("p", SHARES[:, ::-1].copy() * 1.0)])
+    lost = X.copy()
+    lost[1, 2] = np.nan
+    assert "There is a nan" in said([("a", X)], [("a", lost)])
+
+
+def test_wrong_only_where_numbers_are_equal() -> None:
+    x = np.array([[3.0, 1.0, 3.0, 2.0], [5.0, 4.0, 0.5, 4.0]])
+    ties = np.array([[True, False, True, False], [False, True, False, True]])
+    want, have = drawn(7, 2, 4), drawn(8, 2, 4)
+    words = said([("dx", want)], [("dx", np.where(ties, have, want))], [("x", x)])
+    assert "Wrong only where numbers of `x` are equal" in words
+
+
 def test_where_tests_are_private_no_name_no_place_and_no_number_is_told() -> None:
     inputs = [("secret", np.array(0.037))]
     told = {said([("hush", want)], [("hush", have)], inputs, own=False) for want, have, _ in MISTAKES}
@@ -168,10 +215,12 @@ def test_of_random_wrong_answers_none_is_told_a_reason(answers: int) -> None:
     for _ in range(answers):
         shape = tuple(rng.integers(1, 5, rng.integers(0, 3)))
         want = rng.normal(size=shape) if rng.random() < 0.7 else rng.integers(0, 20, shape).astype(float)
-        have, inputs = wrong(rng, want), [("x", rng.normal(size=shape)), ("n", np.array(rng.uniform(0, 2)))]
-        told.append(said([("a", want)], [("a", have)], inputs))
-    assert [words for words in told if words and not words.startswith(("Only", "Wrong only"))] == []
-    assert sum(map(bool, told)) < answers / 50, "places are told seldom"
+        inputs = [("x", rng.normal(size=shape)), ("n", np.array(rng.uniform(0, 2)))]
+        wants = [want, *(rng.permutation(want) if want.ndim else want + 1 for _ in range(rng.integers(0, 4)))]
+        told.append(said(in_turn(wants), in_turn([wrong(rng, one) for one in wants]), inputs))
+    assert [words for words in told if words and not words.startswith(PLACES)] == []
+    within = [words for words in told if "nly " in words]
+    assert len(within) < answers / 50, "places within a value are told seldom"
 
 
 @pytest.mark.parametrize(
@@ -242,6 +291,31 @@ ERRORS = [
     ),
     ("ValueError: math domain error", "loss = -math.log(p[t])", "`loss = -math.log(p[t])`"),
     ("OverflowError: math range error", "e = math.exp(x[i])", "`e = math.exp(x[i])`"),
+    (
+        "IndexError: index -100 is out of bounds for axis 1 with size 4",
+        "p[rows, target]",
+        "counts from the end",
+    ),
+    (
+        "ValueError: cannot reshape array of size 3 into shape (4,)",
+        "class Windows(Function):\n    def forward(self, x):\n        self.shape = x.shape\n        return x",
+        "`self.shape` is the engine's own",
+    ),
+    (
+        "TypeError: Compare, of shape (2, 2), has no value while the program is written: only a run ...",
+        "for node in program:\n    if node in inputs:\n        continue",
+        "`if node in inputs:`",
+    ),
+    ("AttributeError: property 'op' of 'Call' object has no setter", "self.op = op", "`op` is a property"),
+    (
+        "AttributeError: 'NoneType' object has no attribute 'data'",
+        "def f(ps):\n    for p in ps:\n        p.grad.data /= 2\n    return 1",
+        "`p.grad.data /= 2`",
+    ),
+    ("KeyError: 'Sin'", "kind = KINDS[node.type]", "no `'Sin'`"),
+    ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
+    ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
+    ("NameError: name 'np' is not defined", "y = np.exp(x)", "import numpy"),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
         "CompileError: k.cu:2:7: error: expected a '('",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,43 @@ def test_a_judge_that_tells_mistakes_apart_finds_the_hint_whatever_was_drawn() -
     assert earned([1, 2, 3, 4], judges) == "shuffle"
     assert earned([1, 2, 3], judges) == "not the last", "the same values count more than the same words"
     assert earned([4, 3, 2, 1], judges) is None, "the judge has nothing to say of it"
+
+
+def two(value: Any, cost: Any) -> list[CellRun]:
+    return [cell(value), CellRun("t-cost", "1.1", "ok", (Probe("cost", encode(cost)),))]
+
+
+@pytest.mark.parametrize(
+    "value, cost, earns",
+    [(0.37, 9, True), (0.37, 8, True), (0.36, 9, False), (2.0, 9, True), (2.0, 8, False)],
+)
+def test_of_drawn_values_that_agree_another_cost_is_no_other_mistake(
+    value: Any, cost: Any, earns: bool
+) -> None:
+    def dear(name: str, expected: Any, got: Any) -> str | None:
+        return "too dear" if plain(got) > plain(expected) else None
+
+    of = {one: Misconception("1.1", f"{one}", "") for one in (0.37, 2.0)}
+    knowns = [Known(one, {run.grade_id: run for run in two(value, 9)}) for value, one in of.items()]
+    right = {run.grade_id: run for run in two(0.5, 1)}
+    assert hint(two(value, cost), knowns, right, {"t-cost": dear}) == (str(value) if earns else None)
+
+
+def stopped_after(*values: Any) -> CellRun:
+    probes = tuple(Probe(f"p{k}", encode(value)) for k, value in enumerate(values))
+    return CellRun("t-hidden", "1.1", "error", probes, "ValueError: another mistake")
+
+
+@pytest.mark.parametrize(
+    "values, earns", [((0.5, 0.37), True), ((0.5,), False), ((0.5, 0.36), False), ((), False)]
+)
+def test_values_up_to_an_error_name_a_mistake_if_they_are_wrong(
+    values: tuple[float, ...], earns: bool
+) -> None:
+    whole = replace(stopped_after(0.5, 0.37, 0.1), status="ok", error="")
+    right = replace(stopped_after(0.5, 0.6, 0.7), status="ok", error="")
+    knowns = [Known(Misconception("1.1", "known", ""), {"t-hidden": whole})]
+    assert hint([stopped_after(*values)], knowns, {"t-hidden": right}, {}) == ("known" if earns else None)
 
 
 def test_any_other_judge_finds_none() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import tiny_course as tiny
 from nbclient import NotebookClient
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_notebook
 
 from coursekit import notebooks
@@ -25,6 +25,7 @@ from coursekit.box.check import IN_BOX, Unsolved
 from coursekit.course import Course
 from coursekit.grading import check, live, progress
 from coursekit.grading.assemble import load_chapter
+from coursekit.grading.flow import Flow
 from coursekit.grading.run import private_folder
 from coursekit.install import lab
 from coursekit.make.exercises import exercise
@@ -296,3 +297,12 @@ def test_a_stub_that_a_hidden_test_would_catch_is_unsolved(tmp_path: Path) -> No
     result, _ = check.examine(course, "01")
     assert [one.unsolved for one in result.exercises] == [True] * 3
     assert time.monotonic() - start < 300
+
+
+@pytest.mark.parametrize("name, lacks", [("tensor", True), ("double", False), ("np", False)])
+def test_a_check_that_misses_another_rooms_set_up_says_nothing_of_the_answer(name: str, lacks: bool) -> None:
+    flow = Flow.__new__(Flow)
+    flow.room = "own"
+    about = [{"rooms": ["own", "all"], "binds": ["np"]}, {"rooms": ["all"], "binds": ["np", "tensor"]}, {}]
+    flow.cells = [from_dict({"metadata": {"coursekit": one}}) for one in about]
+    assert flow.lacks_set_up(f"NameError: name '{name}' is not defined") == lacks

@@ -12,6 +12,8 @@ from coursekit.box.kernels import packed
 from coursekit.box.probe import encode
 from coursekit.grading.beside import side_by_side, smallest
 from coursekit.grading.diagnosis import pairs_of
+from coursekit.grading.hints import Known, hint
+from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, Probe
 from coursekit.grading.threads import of_kernels
 
@@ -119,3 +121,18 @@ def test_what_is_no_number_is_shown_too(value: float, shown: str) -> None:
     want, have = ((Probe("loss", encode([np.array(x)])),) for x in (1.5, value))
     (pair,) = pairs_of(CellRun("t", "1.1", "ok", want), CellRun("t", "1.1", "ok", have))
     assert shown in side_by_side(pair)
+
+
+@pytest.mark.parametrize("value, earns", [(2, "twice"), (3, "thrice"), (4, None), (1, None)])
+def test_the_same_wrong_numbers_are_the_same_mistake_whatever_they_cost(
+    value: int, earns: str | None
+) -> None:
+    def cost(reads: int) -> dict[str, Any]:
+        return {"sectors": [{"int": str(reads)}, "at most", 1.0]}
+
+    knowns = [
+        Known(Misconception("4.1", name, ""), {"t-hidden": launch(k * RIGHT, counts=cost(9))})
+        for k, name in ((1, "dear"), (2, "twice"), (3, "thrice"))
+    ]
+    right = {"t-hidden": launch(RIGHT, counts=cost(8))}
+    assert hint([launch(value * RIGHT, counts=cost(99))], knowns, right, {}) == earns
