@@ -331,7 +331,7 @@ def symbols_of(size: Size) -> set[str]:
     return found
 
 
-def at(size: Size, values: Mapping[str, Size]) -> Any:
+def at(size: Any, values: Mapping[str, Any]) -> Any:
     """The size with `values` in the place of those symbols that they name; what has none stays as it is."""
     if not isinstance(size, Dim):
         return size

@@ -13,7 +13,7 @@ import numpy as np
 from minilib import dims
 from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
-from minilib.infer.facts import Fact, parse_fact, substitute
+from minilib.infer.facts import Fact, parse_fact
 from minilib.infer.load import load
 from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
 from minilib.infer.plan import Plan
@@ -128,7 +128,7 @@ class SetSymbols:
                 f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}"
             )
         inputs = {
-            name: Fact(f.dtype, None if f.shape is None else tuple(substitute(n, sizes) for n in f.shape))
+            name: Fact(f.dtype, None if f.shape is None else tuple(dims.at(n, sizes) for n in f.shape))
             for name, f in graph.inputs.items()
         }
         return Graph(inputs, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)

@@ -90,11 +90,7 @@ class KnownDim:
     to_int64 = __int__
 
     def eval(self, values: dict[str, int]) -> KnownDim:
-        return KnownDim(substitute(self.size, values))
-
-
-def substitute(size: Size, values: dict[str, Any]) -> Size:
-    return dims.at(size, values) if isinstance(size, Dim) else size
+        return KnownDim(dims.at(self.size, values))
 
 
 def parse_fact(text: str | Fact) -> Fact:
