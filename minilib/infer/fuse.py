@@ -39,9 +39,7 @@ def linear(x: Array, w: Array, b: Array) -> Array:
 
 
 def _attention_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, **__: Any) -> Fact:
-    if q.shape is None or v.shape is None:
-        return Fact(q.dtype, None)
-    return Fact(q.dtype, (*(broadcast_shapes(q.shape[:-2], v.shape[:-2]) or ()), q.shape[-2], v.shape[-1]))
+    return Fact(q.dtype, (*(broadcast_shapes(q.sizes[:-2], v.sizes[:-2]) or ()), q.sizes[-2], v.sizes[-1]))
 
 
 @operator("ScaledDotProductAttention", _attention_facts, own=True)
@@ -60,7 +58,7 @@ def attention(
 
 
 def _heads_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, heads: int, **__: Any) -> Fact:
-    return Fact(q.dtype, None if q.shape is None or v.shape is None else (*q.shape[:-1], v.shape[-1]))
+    return Fact(q.dtype, (*q.sizes[:-1], v.sizes[-1]))
 
 
 @operator("MultiHeadAttention", _heads_facts, own=True)

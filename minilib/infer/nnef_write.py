@@ -11,7 +11,7 @@ import numpy as np
 
 from minilib.dims import symbols_of
 from minilib.infer.facts import Fact, FactError
-from minilib.infer.layers import paddings
+from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.nnef_read import ALIKE, BORDERS, KINDS, REDUCE, TRACT, told_shape
 
@@ -239,17 +239,13 @@ def window(w: Writer, node: Node, kernel: Sequence[int], lead: int, told: dict[s
     """Padding, stride and dilation, for `lead` axes more than the window has."""
     if told.get("ceil_mode") or told.get("storage_order"):
         raise FactError("it rounds up, or counts by columns")
-    ones = [1] * len(kernel)
-    strides, dilations = list(told.get("strides") or ones), list(told.get("dilations") or ones)
-    auto, sizes = told.get("auto_pad", "NOTSET"), w.shape(node.inputs[0])[2:]
-    pads = [tuple(pair) for pair in paddings(sizes, kernel, strides, dilations, told.get("pads"), auto)]
-    if not all(isinstance(n, int) for pair in pads for n in pair):
-        if auto != "SAME_UPPER":
+    seen, front = windows(w.shape(node.inputs[0])[2:], kernel, **told), [1] * lead
+    padding = [(0, 0)] * lead + [tuple(pair) for pair in seen.wide]
+    if not all(isinstance(n, int) for pair in padding for n in pair):
+        if told["auto_pad"] != "SAME_UPPER":
             raise FactError("its padding depends on symbols")
-        pads, lead = [], 0
-    front = [1] * lead
-    padding = [(0, 0)] * lead + pads if pads else []
-    return {"padding": padding, "stride": front + strides, "dilation": front + dilations}
+        padding, front = [], []
+    return {"padding": padding, "stride": [*front, *seen.strides], "dilation": [*front, *seen.dilations]}
 
 
 @code("Conv")

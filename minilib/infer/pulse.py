@@ -18,7 +18,7 @@ from minilib.dims import at, parse, symbol, symbols_of
 from minilib.infer.buffers import Edge, Pulses, late_window
 from minilib.infer.elementwise import UNARY, axes_of
 from minilib.infer.facts import Fact, product
-from minilib.infer.layers import paddings
+from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.state import Memory, Stream
 
@@ -250,13 +250,10 @@ class Pulsing:
         """A window over the stream: the frames before come out of a buffer, for those behind it waits."""
         told, sizes = dict(node.attributes), list(self.facts[node.inputs[0]].shape or ())[2:]
         weights = self.facts[node.inputs[1]].shape if node.op == "Conv" else None
-        kernel: list[Any] = list(weights[2:]) if weights is not None else list(told["kernel_shape"])
-        ones = [1] * len(kernel)
-        strides, dilations = told.get("strides") or ones, told.get("dilations") or ones
-        wide = paddings(sizes, kernel, strides, dilations, told.get("pads"), told.get("auto_pad", "NOTSET"))
-        (before, after), along = wide[axis - 2], axis - 2
-        stride, span = strides[along], dilations[along] * (kernel[along] - 1) + 1
-        if not all(isinstance(n, int) for pair in wide for n in pair):
+        found = windows(sizes, told["kernel_shape"] if weights is None else weights[2:], **told)
+        (before, after), along = found.wide[axis - 2], axis - 2
+        stride, span = found.strides[along], found.dilations[along] * (found.kernel[along] - 1) + 1
+        if not all(isinstance(n, int) for pair in found.wide for n in pair):
             raise ModelError(f"{node}: its padding depends on the length of the stream; write it as a number")
         if any(node.outputs[1:]):
             raise ModelError(
@@ -268,7 +265,8 @@ class Pulsing:
         )
         if open_end and node.op == "AveragePool" and not uncounted:
             raise ModelError(f"{node}: with ceil_mode and count_include_pad its last window cannot be told")
-        wide[along] = (0, 0)
+        wide = [(0, 0) if i == along else pair for i, pair in enumerate(found.wide)]
+        told |= {"kernel_shape": found.kernel, "strides": found.strides, "dilations": found.dilations}
         told |= {"pads": [a for a, _ in wide] + [b for _, b in wide], "auto_pad": "NOTSET"}
 
         name = self.called(node.inputs[0])
@@ -301,8 +299,8 @@ class Pulsing:
         there = self.new.constant(np.ones(shape), dtype)
         self.new.edges[there] = replace(edge, fact=Fact(dtype, tuple(shape)))
         alone: dict[str, Any] = {
-            key: [n if i == along else 1 for i, n in enumerate(value)]
-            for key, value in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations))
+            key: [n if i == along else 1 for i, n in enumerate(told[key])]
+            for key in ("kernel_shape", "strides", "dilations")
         }
         part = windowed(there, alone, [], "")
         mean = windowed(name, told, more, "")
