@@ -51,9 +51,10 @@ def compile(fetches: Any, feeds: Sequence[Node] = ()) -> Plan:
 class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
-    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results, and
-    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are
-    of the sizes of the last run; before the first an unknown size counts as 32.
+    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results,
+    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay, and
+    `all_bytes` the sum of all, which a session keeps. They are of the sizes of the last run; before the first
+    an unknown size counts as 32.
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
@@ -128,25 +129,10 @@ class Plan:
         wanted = set(self.wanted)
         return [looped(u, {x for x in u if x in wanted or set(readers.get(x, ())) - set(u)}) for u in units]
 
-    def _any(self) -> Bound:
-        return self.last or self.guess
-
-    @property
-    def source(self) -> str:
-        return self._any().source
-
-    @property
-    def bytes(self) -> int:
-        return self._any().bytes
-
-    @property
-    def live_bytes(self) -> int:
-        return self._any().live_bytes
-
-    @property
-    def all_bytes(self) -> int:
-        """The sum of all results: what a run takes that keeps each node's, as a session does."""
-        return self._any().all_bytes
+    source: Any = property(lambda self: (self.last or self.guess).source)
+    bytes: Any = property(lambda self: (self.last or self.guess).bytes)
+    live_bytes: Any = property(lambda self: (self.last or self.guess).live_bytes)
+    all_bytes: Any = property(lambda self: (self.last or self.guess).all_bytes)
 
 
 # Layers in small operations
@@ -357,28 +343,17 @@ class Bound:
         """Give each result that outlives its unit a place in one block of memory, for as long as it lives."""
         units, wanted = self.plan.units, set(self.plan.wanted)
         at = {node: i for i, u in enumerate(units) for node in u}
-        spans: dict[Node, tuple[int, int]] = {}
-        for node in self.plan.program:
-            root = self.root[node]
-            if not isinstance(node.f, kinds.Source) and root is node:
-                spans.setdefault(node, (at[node], at[node]))
-        for node in self.plan.program:
-            for x in read_by(node):
-                root = self.root.get(x, x)
-                if root in spans:
-                    spans[root] = spans[root][0], max(spans[root][1], at[node])
-        for node in wanted:
-            root = self.root.get(node, node)
+        own = [n for n in self.plan.program if self.root[n] is n and not isinstance(n.f, kinds.Source)]
+        spans = {node: (at[node], at[node]) for node in own}
+        reads = [(x, at[node]) for node in self.plan.program for x in read_by(node)]
+        for x, when in [*reads, *((node, len(units)) for node in wanted)]:
+            root = self.root.get(x, x)
             if root in spans:
-                spans[root] = spans[root][0], len(units)
-        inner = {
-            n
-            for n, (first, last) in spans.items()
-            if first == last and len(units[first]) > 1 and n not in wanted
-        }
-        self.sizes = {n: self.count(n) for n in spans if n not in inner and not isinstance(n.f, kinds.Effect)}
+                spans[root] = spans[root][0], max(spans[root][1], when)
+        self.inner = {n for n in own if spans[n][0] == spans[n][1] and len(units[at[n]]) > 1} - wanted
+        results = [n for n in own if not isinstance(n.f, kinds.Effect)]
+        self.sizes = {n: self.count(n) for n in results if n not in self.inner}
         self.spans = {n: spans[n] for n in self.sizes}
-        self.inner = inner
         self.spare = self._spares(at)
         self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
         heirs = self.heirs(at)
@@ -387,19 +362,16 @@ class Bound:
             live[first] = live[first][0], live.pop(node)[1]
         placed = {n: s for n, s in live.items() if self.has_place(n)}
         self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
-        own = {n: s for n, s in live.items() if n not in placed}
         self.places |= {node: self.places[first] for node, first in heirs.items()}
-        self.bytes = length + peak(own, self.sizes)
-        results = [n for n in spans if not isinstance(n.f, kinds.Effect)]
+        self.bytes = length + peak({n: s for n, s in live.items() if n not in placed}, self.sizes)
         self.all_bytes = sum(self.count(n) for n in results)
         self.live_bytes = peak(live, self.sizes)
         self.arena = np.empty(length + ALIGNED, np.uint8)
         start = -self.arena.ctypes.data % ALIGNED
         for node, offset in self.places.items():
-            part = self.arena[
-                start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
-            ]
-            self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
+            self.namespace[self.name(node)] = np.ndarray(
+                self.shape(node), node.dtype, self.arena, start + offset
+            )
 
     def heirs(self, at: Mapping[Node, int]) -> dict[Node, Node]:
         """Nodes that are written over an input of theirs, and the array that was there at first.
@@ -538,31 +510,28 @@ class Bound:
         elif isinstance(f, ops.MatMul):
             self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
         elif self.is_short_sum(node):
-            dims = ops.axes(f.dim, node.inputs[0].ndim)
-            self.lines.append(
-                f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})"
-            )
-        elif isinstance(f, ops.Reshape):
-            self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
-        elif isinstance(f, ops.Permute):
-            self.lines.append(f"    {name} = {operands[0]}.transpose({f.dims})")
-        elif isinstance(f, kinds.Identity):
-            self.lines.append(f"    {name} = {operands[0]}")
-        elif isinstance(f, kinds.Fused):
-            self.lines.append(
-                f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
-            )
-        elif isinstance(f, kinds.FusedBackward):
-            self.lines.append(
-                f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
-            )
-        elif isinstance(f, kinds.Effect | kinds.Placeholder):
-            known = self.given(dict(self.known))
-            self.lines.append(
-                f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
-            )
+            dims, keep = ops.axes(f.dim, node.inputs[0].ndim), bool(f.keepdim)
+            self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={keep}, out={name})")
         else:
-            self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
+            self.lines.append(f"    {name} = {self.made(node, f, operands)}")
+
+    def made(self, node: Node, f: Any, operands: list[str]) -> str:
+        """What makes the value of a node that has no place."""
+        match f:
+            case ops.Reshape():
+                return f"{operands[0]}.reshape({f.to})"
+            case ops.Permute():
+                return f"{operands[0]}.transpose({f.dims})"
+            case kinds.Identity():
+                return operands[0]
+            case kinds.Fused():
+                return f"{self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
+            case kinds.FusedBackward():
+                return f"{self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
+            case kinds.Effect() | kinds.Placeholder():
+                known = self.given(dict(self.known))
+                return f"compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
+        return f"{self.given(f)}.forward({', '.join(operands)})  # {f.name}"
 
     def looked_at(self, node: Node, f: Any, operand: str) -> bool:
         """Whether a view of an array that has its place is one, and no copy; then it is made now."""

@@ -120,13 +120,8 @@ class SetSymbols:
 
     def apply(self, graph: Graph) -> Graph:
         sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
-        known = set().union(
-            *(dims.symbols_of(n) for f in graph.inputs.values() for n in f.shape or () if n is not None)
-        )
-        if strange := sizes.keys() - known:
-            raise ModelError(
-                f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}"
-            )
+        for name in sorted(sizes):
+            graph.check_symbol(name)
         inputs = {
             name: Fact(f.dtype, None if f.shape is None else tuple(dims.at(n, sizes) for n in f.shape))
             for name, f in graph.inputs.items()
@@ -258,7 +253,7 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+    def profile_json(self: _Named, inputs: Sequence[Any] | None = None) -> str:
         """What each node costs, in symbols; with inputs also how long it takes."""
         arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
         return profile_json(self.graph, arrays)
@@ -274,9 +269,7 @@ class Runnable(_Named):
     def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES, memory: Memory | None = None) -> None:
         self.graph, self.plan, self.memory = graph, Plan(graph, most_bytes), memory or Memory()
 
-    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
-        """That of the model: what each node costs, and with inputs how long it takes."""
-        return Model(self.graph).profile_json(inputs)
+    profile_json = Model.profile_json
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""

@@ -88,6 +88,14 @@ class Graph:
         constants = {name: value for name, value in self.constants.items() if name in read}
         return Graph(self.inputs, self.outputs, nodes, constants, {}, self.properties)
 
+    def check_symbol(self, name: str) -> None:
+        """Raises ModelError where no input's size has that symbol."""
+        sizes = [n for fact in self.inputs.values() for n in fact.shape or () if n is not None]
+        known = set().union(*map(symbols_of, sizes))
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise ModelError(f"no input has the symbol {name!r}; there are {there}")
+
     def bind(self, arrays: list[Any]) -> dict[str, int]:
         """What the symbols are for these inputs. Raises ModelError where number, kind or shape are wrong."""
         if len(arrays) != len(self.inputs):

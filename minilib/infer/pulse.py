@@ -73,20 +73,16 @@ class Pulsing:
         return self.now.get(name, name)
 
     def pulsed(self) -> tuple[Graph, Memory]:
+        self.graph.check_symbol(self.symbol)
         for name, fact in self.graph.inputs.items():
-            axis = self.axis_of(name, "the input")
-            shape = fact.shape
-            if axis is not None and shape is not None:
-                if shape[axis] != symbol(self.symbol):
-                    raise ModelError(f"the input {name!r} is {fact}: its axis {axis} should be {self.symbol}")
-                self.new.edges[name] = Edge(fact, axis, 0, shape[axis]).of(self.pulse, 0)
-            self.new.inputs[name] = self.new.edges[name].fact if name in self.new.edges else fact
-        if not self.new.edges:
-            sizes = [n for fact in self.graph.inputs.values() for n in fact.shape or () if n is not None]
-            known = set().union(*map(symbols_of, sizes))
-            raise ModelError(
-                f"no input has the symbol {self.symbol!r}; there are {', '.join(sorted(known)) or 'none'}"
-            )
+            edge = self.edge(name, "the input", self.pulse, 0)
+            self.new.inputs[name] = fact if edge is None else edge.fact
+            if edge is not None:
+                if edge.length != symbol(self.symbol):
+                    raise ModelError(
+                        f"the input {name!r} is {fact}: its axis {edge.axis} should be {self.symbol}"
+                    )
+                self.new.edges[name] = edge
         for node in self.graph.nodes:
             self.translate(node)
         for name in self.graph.outputs:
@@ -130,6 +126,11 @@ class Pulsing:
             )
         return axes[0] if axes else None
 
+    def edge(self, name: str, what: object, pulse: int, delay: int) -> Edge | None:
+        """A name as a stream, with so many frames in a pulse and so late; None where it is no stream."""
+        fact, axis = self.facts[name], self.axis_of(name, what)
+        return None if axis is None else Edge(fact, axis, 0, fact.sizes[axis]).of(pulse, delay)
+
     def numbers(self, node: Node, i: int) -> list[Any] | None:
         """The numbers of input `i`, which are known before the run; None where there is no such input."""
         if len(node.inputs) <= i or not node.inputs[i]:
@@ -170,17 +171,13 @@ class Pulsing:
 
     def result(self, node: Node, name: str) -> None:
         """`name` is what the node's first result is called from now on."""
-        old = node.outputs[0]
-        fact = self.facts[old]
-        found = self.axis_of(old, node)
-        if found is None or fact.shape is None:
+        old, edge = node.outputs[0], self.new.edges[name]
+        found = self.edge(old, node, edge.pulse, edge.delay)
+        if found is None:
             raise ModelError(
-                f"{node}: its result is {fact}, without {self.symbol}, so it needs the whole stream"
+                f"{node}: its result {self.facts[old]} is without {self.symbol}, so it needs the whole stream"
             )
-        self.now[old] = name
-        edge = self.new.edges[name]
-        shape = (*fact.shape[:found], edge.pulse, *fact.shape[found + 1 :])
-        self.new.edges[name] = Edge(Fact(fact.dtype, shape), found, edge.delay, fact.shape[found])
+        self.now[old], self.new.edges[name] = name, found
 
     def aligned(self, node: Node, streams: list[str]) -> dict[str, str]:
         """The node's streams, all as late as the latest of them."""
@@ -216,16 +213,13 @@ class Pulsing:
             )
         self.new.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
         for name in filter(None, node.outputs):
-            fact, axis = self.facts[name], self.axis_of(name, node)
-            if (axis is None) != (edge is None):
-                raise ModelError(
-                    f"{node}: its result {name!r} is {fact}, which cannot be made pulse by pulse"
-                )
-            if axis is not None and edge is not None and fact.shape is not None:
-                if fact.shape[axis] != edge.length:
-                    raise ModelError(f"{node}: {edge.length} frames become {fact.shape[axis]}")
-                shape = (*fact.shape[:axis], edge.pulse, *fact.shape[axis + 1 :])
-                self.new.edges[name] = Edge(Fact(fact.dtype, shape), axis, edge.delay, edge.length)
+            found = self.edge(name, node, edge.pulse if edge else 0, edge.delay if edge else 0)
+            if (found is None) != (edge is None):
+                raise ModelError(f"{node}: its result {self.facts[name]} cannot be made pulse by pulse")
+            if found is not None and edge is not None:
+                if found.length != edge.length:
+                    raise ModelError(f"{node}: {edge.length} frames become {found.length}")
+                self.new.edges[name] = found
 
     def reshape(self, node: Node, axis: int) -> None:
         """The stream's axis stays one, with as many numbers before it; the new shape is of a pulse."""
