@@ -280,13 +280,11 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
 @named
 def slice(input_: Any, begin: Any, size: Any) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
-    x, begin, size = convert_to_tensor(input_), sizes(begin), sizes(size)
+    x, begin, size = convert_to_tensor(input_), list(sizes(begin)), list(sizes(size))
     for b, n, m in zip(begin, size, x.shape, strict=True):
         known = not any(isinstance(one, Dim) for one in (b, n, m))
         if known and not 0 <= b <= b + max(n, 0) <= m:
-            raise ValueError(
-                f"slice: {x.name}, of shape {x.shape}, has no {list(size)} from {list(begin)} on"
-            )
+            raise ValueError(f"slice: {x.name}, of shape {x.shape}, has no {size} from {begin} on")
     cuts = [builtins.slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)]
     return x[tuple(cuts)]
 

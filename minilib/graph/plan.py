@@ -17,7 +17,7 @@ from minilib import operations as ops
 from minilib.dag import offsets, order, peak
 from minilib.graph import kinds
 from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
-from minilib.graph.passes import optimise, prune, rewrite
+from minilib.graph.passes import is_number, optimise, prune, rewrite
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -183,10 +183,9 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
             found[node] += readers.pop(node.f.variable, [])
             readers[node.f.variable] = [node]
         for x in node.inputs:
-            if isinstance(x.f, kinds.Stored):  # behind the assignment that came before, if one did
-                found[node] += [
-                    a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node
-                ]
+            first = readers.get(x, [node])[0]
+            if isinstance(first.f, kinds.Assign) and first is not node:
+                found[node].append(first)  # the assignment that came before
     return found
 
 
@@ -448,9 +447,9 @@ class Bound:
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
-        for node in dict.fromkeys(
-            x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed
-        ):
+        for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored)):
+            if node in self.plan.fed:
+                continue
             head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
@@ -472,10 +471,8 @@ class Bound:
     def dead(self, i: int) -> list[str]:
         """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
         gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
-        names = dict.fromkeys(
-            self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names
-        )
-        return [name for name in names if name not in self.namespace]
+        looking = [n for n in self.plan.program if self.root.get(n) in gone and n in self.names]
+        return [name for name in dict.fromkeys(map(self.name, looking)) if name not in self.namespace]
 
     def result(self, node: Node) -> str:
         if isinstance(node.f, kinds.Nothing):
@@ -616,9 +613,8 @@ class Bound:
 
         for node in unit:
             operands = [read(x) for x in node.inputs]
-            done = [
-                x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node
-            ]
+            there = [x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner]
+            done = [x for x in there if last[x] is node]
             in_place = type(node.f) in UFUNCS
             for x in done if in_place else ():
                 free.setdefault(x.dtype, []).append(where[x])
@@ -653,14 +649,11 @@ class Bound:
                 return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
             case ops.Cast():
                 return [f"np.copyto({out}, {args}, casting='unsafe')"]
-            case ops.Pow() if (
-                isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1
-            ):
+            case ops.Pow() if is_number(node.inputs[1], 2):
+                return [f"np.multiply({operands[0]}, {operands[0]}, out={out})"]
+            case ops.Pow() if is_number(node.inputs[1], 3):
                 x = operands[0]
-                if node.inputs[1].f.value == 2:
-                    return [f"np.multiply({x}, {x}, out={out})"]
-                if node.inputs[1].f.value == 3:
-                    return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
+                return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
         return [f"np.copyto({out}, {self.given(f)}.forward({args}))  # {f.name}"]
 
 

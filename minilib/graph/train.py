@@ -53,9 +53,8 @@ class Optimizer:
             steps = self.prepare(pairs[0][1].dtype)
             # All gradients are older than all assignments, so each is of the values before the step.
             steps += [node for grad, v in pairs for node in self.update(v, grad)]
-            return group(
-                *steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update"
-            )
+            steps += [] if global_step is None else [assign_add(global_step, 1)]
+            return group(*steps, name="update")
 
     def prepare(self, dtype: Any) -> list[Node]:
         """What is done once in a step, before the first variable changes."""
