@@ -22,17 +22,9 @@ from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
 __all__ = [
-    "InferenceModel",
-    "Model",
-    "Nnef",
-    "Onnx",
-    "Runnable",
-    "RunnableState",
-    "SetSymbols",
-    "Tensor",
-    "nnef",
+    "InferenceModel", "Model", "Nnef", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "nnef",
     "onnx",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -317,10 +309,8 @@ def contradict(found: Fact, wanted: Fact) -> bool:
         return True
     if found.shape is None or wanted.shape is None:
         return False
-    both = zip(found.shape, wanted.shape)
-    return len(found.shape) != len(wanted.shape) or any(
-        isinstance(n, int) and isinstance(m, int) and n != m for n, m in both
-    )
+    numbers = [(n, m) for n, m in zip(found.shape, wanted.shape) if isinstance(n, int) and isinstance(m, int)]
+    return len(found.shape) != len(wanted.shape) or any(n != m for n, m in numbers)
 
 
 def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:

@@ -331,10 +331,8 @@ def heads_from_attention(view: View, node: Node) -> Patch | None:
     core = None if turned is None else view.inner(turned.inputs[0], "ScaledDotProductAttention")
     if core is None or turned is None or order_of(view, turned) != [0, 2, 1, 3]:
         return None
-    rows = [
-        rows_of(view, name, perm)
-        for name, perm in zip(core.inputs, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
-    ]
+    orders = [0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]
+    rows = [rows_of(view, name, order) for name, order in zip(core.inputs, orders)]
     heads = view.shape(core.inputs[0])[1]
     if None in rows or {view.shape(name)[1] for name in core.inputs[:3]} != {heads}:
         return None

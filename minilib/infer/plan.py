@@ -192,11 +192,9 @@ class Builder:
         array = getattr(slot.array, method)(*args)
         if not slot.name:
             return Slot(array, slot.pieces, constant=slot.constant)
-        told = (
-            f"[{index_text(args[0])}]"
-            if method == "__getitem__"
-            else f".{method}({', '.join(map(repr, args))})"
-        )
+        told = f".{method}({', '.join(map(repr, args))})"
+        if method == "__getitem__":
+            told = f"[{index_text(args[0])}]"
         made = Slot(array, slot.pieces, self.variable())
         self.lines.append((f"{made.name} = {{0}}{told}", [slot, made]))
         return made

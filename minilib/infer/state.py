@@ -101,10 +101,8 @@ class State:
         given = {**self.arrays, **dict(zip(self.seen.inputs, self.last))}
         made = dict(zip(self.graph.outputs, self.call([given[name] for name in self.graph.inputs])))
         for name, one in self.kept.items():
-            if one.output is not None:
-                self.arrays[name] = np.array(
-                    made[one.output]
-                )  # a copy: the caller may write into a view of it
+            if one.output is not None:  # a copy: the caller may write into a view of it
+                self.arrays[name] = np.array(made[one.output])
         self.turns += 1
         return [made[name] for name in self.seen.outputs]
 
