@@ -41,9 +41,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     condition = convert_to_tensor(pred)
     graph = condition.graph
     if condition.dtype != bool or condition.shape:
-        raise TypeError(
-            f"cond: the condition is one boolean, not {condition.dtype} of shape {condition.shape}"
-        )
+        raise TypeError(f"cond: needs one boolean, not {condition.dtype} of shape {condition.shape}")
     made = []
     for function in (true_fn, false_fn):
         inside: list[Node] = []

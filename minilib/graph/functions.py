@@ -162,9 +162,7 @@ def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float) -> Node:
 def where(condition: Any, x: Any = None, y: Any = None) -> Node:
     """x where the condition holds, y elsewhere. Raises ValueError without them: places are not done here."""
     if x is None or y is None:
-        raise ValueError(
-            "where: give x and y too; the places where a condition holds have no shape before a run"
-        )
+        raise ValueError("where: give x and y too: how many places there are is not known before a run")
     return XP.where(convert_to_tensor(condition), x, y)
 
 
@@ -308,6 +306,4 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, dty
 
 def while_loop(*_: Any, **__: Any) -> NoReturn:
     """Not here: a loop stands in Python, around `run`."""
-    raise NotImplementedError(
-        "while_loop: a graph here has no loops: write the loop in Python around session.run"
-    )
+    raise NotImplementedError("while_loop: graphs have no loops here: write it in Python around session.run")

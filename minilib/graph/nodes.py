@@ -611,9 +611,7 @@ def _ones(x: Node) -> Array:
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):
         if asked and not need:
-            raise RuntimeError(
-                f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
-            )
+            raise RuntimeError(f"{node.type}: traced without a gradient for {x.name}: use requires_grad_()")
     out, ran = node.f.forward(*map(_ones, node.inputs))
     f = kinds.FusedBackward(node.type)
     made = f.forward((out, ran), _ones(grad))
@@ -627,9 +625,7 @@ def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node
 def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     (whole,) = node.inputs
     if isinstance(whole.f, kinds.FusedBackward):
-        raise RuntimeError(
-            f"{whole.type}: a fused operation has no second derivative: use small ones instead"
-        )
+        raise RuntimeError(f"{whole.type}: a fused operation has no second derivative: use small ones")
     return (grad if node.f.key == 0 else None,)
 
 
@@ -775,9 +771,7 @@ class Pairs(dict[Any, Any]):
 
 
 def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(
-        f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some"
-    )
+    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere before a run")
 
 
 DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())

@@ -259,9 +259,7 @@ def window(f: Any) -> dict[str, Any]:
 def attention(e: Export, node: Node, f: Any, names: list[str]) -> str:
     """softmax(q kᵀ / sqrt(d) + future) v, in heads; 0 in a shape of Reshape keeps a length."""
     if not f.packed or len(names) > 1:
-        raise ValueError(
-            "save_onnx: attention is translated where q, k and v come in one array, without dropout"
-        )
+        raise ValueError("save_onnx: attention is translated with q, k, v in one array, and no dropout")
     t, c = node.shape[1:]
     d = c // f.n_head
     parts = []

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dag import offsets, order, peak
+from minilib.dag import consumers, offsets, order, peak
 from minilib.graph import kinds
 from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
 from minilib.graph.passes import is_number, optimise, prune, rewrite
@@ -77,9 +77,7 @@ class Plan:
         self.last: Bound | None = None
         for node in self.program:
             if node.dtype is not None and node.shape is None:
-                raise ValueError(
-                    f"compile: the axes of {node.name} are not known: give its placeholder a shape"
-                )
+                raise ValueError(f"compile: {node.name} has unknown axes: give its placeholder a shape")
         self.unfed = [x for x in self.program if isinstance(x.f, kinds.Placeholder) and x not in self.fed]
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
@@ -122,12 +120,8 @@ class Plan:
     def loops(self) -> list[Node]:
         """Each loop over several nodes as one node, `kinds.Loop`, for which a device may have a kernel."""
         units = [u for u in self.units if len(u) > 1 and all(map(is_elementwise, u))]
-        readers: dict[Node, list[Node]] = {}
-        for node in self.program:
-            for x in read_by(node):
-                readers.setdefault(x, []).append(node)
-        wanted = set(self.wanted)
-        return [looped(u, {x for x in u if x in wanted or set(readers.get(x, ())) - set(u)}) for u in units]
+        readers, wanted = consumers(self.program, read_by), set(self.wanted)
+        return [looped(u, {x for x in u if x in wanted or set(readers[x]) - set(u)}) for u in units]
 
     source: Any = property(lambda self: (self.last or self.guess).source)
     bytes: Any = property(lambda self: (self.last or self.guess).bytes)
@@ -377,10 +371,7 @@ class Bound:
 
         Nobody else may read that input then, and a NumPy function reads each number before it writes it.
         """
-        reads: dict[Node, list[Node]] = {}
-        for node in self.plan.program:
-            for x in read_by(node):
-                reads.setdefault(self.root.get(x, x), []).append(node)
+        reads = consumers(self.plan.program, lambda node: [self.root.get(x, x) for x in read_by(node)])
 
         def free(x: Node, node: Node) -> bool:
             """Whether an array has the form of a node, and has it as its last and only reader by then."""

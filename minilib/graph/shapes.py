@@ -164,9 +164,7 @@ def shape_of(f: Function, shapes: Sequence[Sizes | None], equations: Equations) 
         if isinstance(f, ops.Sum) and f.dim is None and not f.keepdim:
             return Shape(())
         if type(f) not in ELEMENTWISE:
-            raise ValueError(
-                f"{f.name}: a placeholder without a shape came here, and the axes count: give it one"
-            )
+            raise ValueError(f"{f.name}: needs axes, and a placeholder came without a shape: give it one")
         return None
     rule = RULES.get(type(f))
     known: Any = shapes

@@ -150,9 +150,7 @@ def _decide(guards: list[Node], values: dict[Node, Array], state: dict[Node, Arr
     """The truth of a node for the examples; the program checks it in each run."""
     (value,) = evaluate([node], dict(values), dict(state), {})
     if node.size != 1:
-        raise ValueError(
-            f"the truth of {node.name}, of shape {node.shape}, is not clear: use .all() or .any()"
-        )
+        raise ValueError(f"{node.name}, of shape {node.shape}, is not one truth: use .all() or .any()")
     of = f"{node.type} of {', '.join(x.name for x in node.inputs)}"
     guards.append(Node(node.graph, kinds.Guard(bool(value), of), (node,), Shape(()), node.dtype, "guard"))
     return bool(value)
@@ -206,17 +204,13 @@ def generalised(traces: Sequence[Program]) -> Program:
     first = traces[0]
     rows = [program.graph.nodes for program in traces]
     if len({len(nodes) for nodes in rows}) > 1:
-        raise ValueError(
-            f"trace: the program has {', '.join(str(len(n)) for n in rows)} nodes at {LENGTHS} rows"
-        )
+        raise ValueError(f"trace: the program has {[len(nodes) for nodes in rows]} nodes at {LENGTHS} rows")
     numbers = [{node: i for i, node in enumerate(nodes)} for nodes in rows]
     for same in zip(*rows):
         node = same[0]
         wired = {tuple(number[x] for x in n.inputs) for n, number in zip(same, numbers)}
         if len({type(n.f) for n in same}) > 1 or len(wired) > 1:
-            raise ValueError(
-                f"trace: {node.name} is another operation for another batch: the program is not one"
-            )
+            raise ValueError(f"trace: {node.name} is another operation for another batch")
         if node.known_shape is not None:
             node.known_shape = Shape(_sizes(node, [n.known_shape for n in same]))
         if isinstance(node.f, kinds.Fused) and len({frozen(vars(n.f.f)) for n in same}) > 1:

@@ -39,9 +39,7 @@ class Optimizer:
         with loss.graph.as_default():
             variables = trainable_variables() if var_list is None else list(var_list)
             if not variables:
-                raise ValueError(
-                    f"minimize: {loss.name} has no variable to change: the graph has no trainable one"
-                )
+                raise ValueError(f"minimize: the graph of {loss.name} has no trainable variable")
             return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:

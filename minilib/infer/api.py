@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import minilib
 from minilib import dims
 from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
@@ -23,7 +24,7 @@ from minilib.infer.state import Memory, State, carried
 
 __all__ = [
     "InferenceModel", "Model", "Nnef", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "nnef",
-    "onnx",
+    "onnx", "version",
 ]  # fmt: skip
 
 
@@ -45,6 +46,10 @@ class Tensor:
     def datum_type(self) -> Any:
         return self.array.dtype
 
+    def convert_to(self, datum_type: Any) -> Tensor:
+        """The same numbers of another kind, a dtype of NumPy's."""
+        return Tensor(self.array.astype(datum_type))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype, copy=copy)
 
@@ -55,6 +60,11 @@ class Onnx:
     def load(self, path: str | Path) -> InferenceModel:
         """The model in a file. Raises ModelError, in one line, where it cannot be read."""
         return InferenceModel(load(path))
+
+
+def version() -> str:
+    """This library's version, as tract names it."""
+    return minilib.__version__
 
 
 def onnx() -> Onnx:

@@ -25,9 +25,7 @@ def _matmul_facts(x: Fact, y: Fact) -> Fact:
         raise FactError(f"MatMul of {x} and {y}: a scalar is no matrix")
     a, b = x.sizes if len(x.sizes) > 1 else (1, *x.sizes), y.sizes if len(y.sizes) > 1 else (*y.sizes, 1)
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
-        raise FactError(
-            f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; is one to be transposed?"
-        )
+        raise FactError(f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; transpose one?")
     rows, columns = a[-2:-1] if len(x.sizes) > 1 else (), b[-1:] if len(y.sizes) > 1 else ()
     return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
@@ -110,13 +108,10 @@ class Windows:
 
     def over(self, x: Array, fill: Any = 0) -> Array:
         """(N, C, *sizes) -> (N, C, *windows, *kernel): a view of x, padded by `fill` as far as they reach."""
-        reach = [
-            (n - 1) * s + (k - 1) * d + 1
-            for n, s, k, d in zip(self.found, self.strides, self.kernel, self.dilations)
-        ]
+        spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
+        reach = [(n - 1) * s + span for n, s, span in zip(self.found, self.strides, spans)]
         more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
         x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
-        spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
         steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
         inner = [slice(None, None, d) for d in self.dilations]
         seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))

@@ -169,9 +169,7 @@ def attribute(message: Message, folder: Path) -> Any:
     """An attribute's value, as operators take them."""
     field = ATTRIBUTE.get(message.type)
     if field is None:
-        raise ModelError(
-            f"the attribute {message.name!r} is of kind {message.type}, which no operator here has"
-        )
+        raise ModelError(f"the attribute {message.name!r} is of kind {message.type}; no operator has such")
     value = getattr(message, field)
     try:
         if field == "s":
@@ -202,9 +200,7 @@ def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any
         raise error if isinstance(error, ModelError) else ModelError(f"{node}: {error}") from None
     check_inputs(node)
     if strange := node.attributes.keys() - OPERATORS[node.op].attributes:
-        raise ModelError(
-            f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
-        )
+        raise ModelError(f"{node} has the attribute {min(strange)!r}, which opset {opset} does not know")
     return node
 
 

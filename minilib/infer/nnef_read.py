@@ -297,10 +297,10 @@ def conv(
     return g.add("Conv", [x, filter, *more], group=groups or g.shape(x)[1], **told)
 
 
-def pooled(op: str) -> Callable[..., str]:
+def pooled(op: str, mean: bool = True) -> Callable[..., str]:
     def pool(
         g: Reader, input: Any, size: Any, border: str = "constant", padding: Any = (), stride: Any = (),
-        dilation: Any = (), normalize: bool = True,
+        dilation: Any = (), normalize: bool = mean,
     ) -> str:  # fmt: skip
         if any(n != 1 for n in (*size[:2], *stride[:2])) or any(n for pair in padding[:2] for n in pair):
             raise FactError(f"a window of {size} steps over samples or channels, which is not read")
@@ -314,10 +314,8 @@ def pooled(op: str) -> Callable[..., str]:
     return pool
 
 
-CALLS |= {"max_pool": pooled("MaxPool"), "avg_pool": pooled("AveragePool"), "box": pooled("AveragePool")}
-CALLS["box"] = lambda g, *given, normalize=False, **told: CALLS["avg_pool"](
-    g, *given, normalize=normalize, **told
-)
+CALLS |= {"max_pool": pooled("MaxPool"), "avg_pool": pooled("AveragePool")}
+CALLS["box"] = pooled("AveragePool", mean=False)
 
 
 def told_shape(new: Sequence[Any], old: Sequence[Any]) -> list[int]:
@@ -332,10 +330,8 @@ def told_shape(new: Sequence[Any], old: Sequence[Any]) -> list[int]:
 def reshape(g: Reader, input: Any, shape: Any, axis_start: int = 0, axis_count: int = -1) -> str:
     old = g.shape(input)
     end = len(old) if axis_count == -1 else axis_start + axis_count
-    inner = [
-        old[axis_start + i] if n == 0 else dims.symbol(n) if isinstance(n, Name) else n
-        for i, n in enumerate(shape)
-    ]
+    named = [dims.symbol(n) if isinstance(n, Name) else n for n in shape]
+    inner = [old[axis_start + i] if n == 0 else n for i, n in enumerate(named)]
     new = told_shape([*old[:axis_start], *inner, *old[end:]], old)
     return g.add("Reshape", [input, np.array(new, np.int64)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,8 @@ class Writer:
         """A name as NNEF may have it, which none has yet; it stands for this one from now on."""
         plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
         plain = f"_{plain}" if plain[0].isdigit() or plain in KEYWORDS else plain
-        more = next(
-            n for n in range(len(self.taken) + 1) if (f"{plain}_{n}" if n else plain) not in self.taken
-        )
-        made = Code(f"{plain}_{more}" if more else plain)
+        names = (Code(f"{plain}_{n}" if n else plain) for n in count())
+        made = next(one for one in names if one not in self.taken)
         self.taken.add(made)
         self.names[name] = made
         return made
@@ -333,16 +332,8 @@ def reduced(
 
 
 @code("BatchNormalization")
-def batch_norm(
-    w: Writer,
-    node: Node,
-    x: str,
-    *told: str,
-    epsilon: float = 1e-5,
-    momentum: float = 0.9,
-    training_mode: int = 0,
-) -> Code:
-    if training_mode or len(node.outputs) > 1:
+def batch_norm(w: Writer, node: Node, x: str, *told: str, epsilon: float = 1e-5, **more: Any) -> Code:
+    if more.get("training_mode") or len(node.outputs) > 1:
         raise FactError("it trains")
     scale, offset, mean, variance = (w.row(name) for name in node.inputs[1:])
     return w.say("batch_normalization", x, mean, variance, offset, scale, epsilon=float(epsilon))

@@ -92,9 +92,8 @@ def timed(graph: Graph, arrays: list[Any]) -> list[float]:
     return [float(np.median(one)) for one in taken]
 
 
-def profile_json(graph: Any, inputs: Sequence[Any] | None = None) -> str:
+def profile_json(graph: Graph, inputs: Sequence[Any] | None = None) -> str:
     """The same as JSON, with tract's keys: "cost" is [["FMA(F32)", "32*B"]]."""
-    graph = getattr(graph, "graph", graph)
     rows = profile(graph, inputs)
     nodes = []
     for i, (node, row) in enumerate(zip(graph.nodes, rows)):

@@ -137,9 +137,7 @@ class Pulsing:
             return None
         value = self.facts[node.inputs[i]].value
         if value is None:
-            raise ModelError(
-                f"{node}: {node.inputs[i]!r} is not known before the run, so no pulses can be cut"
-            )
+            raise ModelError(f"{node}: {node.inputs[i]!r} is not known before the run, so nothing is cut")
         return list(np.asarray(value).reshape(-1).tolist())
 
     # One node of the old graph
@@ -183,9 +181,8 @@ class Pulsing:
         """The node's streams, all as late as the latest of them."""
         edges = {name: self.new.edges[self.called(name)] for name in streams}
         if len({edge.pulse for edge in edges.values()}) > 1:
-            raise ModelError(
-                f"{node}: its inputs have different rates, {', '.join(str(e.fact) for e in edges.values())}"
-            )
+            rates = ", ".join(str(edge.fact) for edge in edges.values())
+            raise ModelError(f"{node}: its inputs have different rates, {rates}")
         latest = max((edge.delay for edge in edges.values()), default=0)
         return {
             name: self.new.delayed(self.called(name), latest - edge.delay) for name, edge in edges.items()
@@ -208,9 +205,7 @@ class Pulsing:
         inputs = [names.get(name, self.called(name)) for name in node.inputs]
         if node.op == "Squeeze" and len(inputs) == 1:  # of a pulse of 1 frame the stream's axis would go too
             shape = self.facts[node.inputs[0]].shape or ()
-            inputs.append(
-                self.new.constant([i for i, n in enumerate(shape) if isinstance(n, int) and n == 1])
-            )
+            inputs.append(self.new.constant([i for i, n in enumerate(shape) if n == 1]))
         self.new.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
         for name in filter(None, node.outputs):
             found = self.edge(name, node, edge.pulse if edge else 0, edge.delay if edge else 0)
@@ -236,9 +231,8 @@ class Pulsing:
         if wanted.count(-1) > 1:
             raise ModelError(f"{node}: {self.facts[node.outputs[0]]} has two sizes that are not known")
         inputs = [name, self.new.constant(wanted)]
-        self.result(
-            node, self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=1 if 0 in wanted else 0)
-        )
+        made = self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=int(0 in wanted))
+        self.result(node, made)
 
     def window(self, node: Node, axis: int) -> None:
         """A window over the stream: the frames before come out of a buffer, for those behind it waits."""
@@ -250,13 +244,10 @@ class Pulsing:
         if not all(isinstance(n, int) for pair in found.wide for n in pair):
             raise ModelError(f"{node}: its padding depends on the length of the stream; write it as a number")
         if any(node.outputs[1:]):
-            raise ModelError(
-                f"{node}: the places of the maxima would be counted from the start of the stream"
-            )
+            raise ModelError(f"{node}: places of maxima would be counted from the start of the stream")
         open_end = bool(told.get("ceil_mode") and stride > 1)
-        uncounted = (
-            node.op == "AveragePool" and not told.get("count_include_pad") and (before or after or open_end)
-        )
+        padded = before or after or open_end
+        uncounted = node.op == "AveragePool" and not told.get("count_include_pad") and padded
         if open_end and node.op == "AveragePool" and not uncounted:
             raise ModelError(f"{node}: with ceil_mode and count_include_pad its last window cannot be told")
         wide = [(0, 0) if i == along else pair for i, pair in enumerate(found.wide)]
