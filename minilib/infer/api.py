@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import minilib
 from minilib import dims
 from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
@@ -64,7 +64,7 @@ class Onnx:
 
 def version() -> str:
     """This library's version, as tract names it."""
-    return minilib.__version__
+    return str(sys.modules["minilib"].__version__)
 
 
 def onnx() -> Onnx:
