@@ -240,9 +240,7 @@ def _by_number(upper: Size, lower: int) -> Any:
     if not within:
         return whole
     common = math.gcd(lower, *within.values())
-    if (
-        common > 1
-    ):  # (4 S + 3) // 6 = (2 S + 1) // 3: the half that is left cannot reach the next whole number
+    if common > 1:  # (4 S + 3) // 6 = (2 S + 1) // 3: what is left cannot reach the next whole number
         within, lower, known = {m: n // common for m, n in within.items()}, lower // common, known // common
     if lower == 1:
         return whole + _made(within)
@@ -278,13 +276,11 @@ def bounds(size: Size) -> tuple[float, float]:
     """Numbers that a size is never below, and never above."""
     low = high = 0.0
     for monomial, n in _terms(size).items():
-        limits = [_limits(atom) for atom in monomial]
-        if any(least < 0 for least, _ in limits):
+        lows, highs = zip(*map(_limits, monomial)) if monomial else ((), ())
+        if any(least < 0 for least in lows):
             return -math.inf, math.inf
-        most = (
-            0 if any(most == 0 for _, most in limits) else math.prod(most for _, most in limits)
-        )  # not 0 * inf
-        ends = (n * math.prod(least for least, _ in limits), n * most)
+        most = 0 if 0 in highs else math.prod(highs)  # not 0 * inf
+        ends = n * math.prod(lows), n * most
         low, high = low + min(ends), high + max(ends)
     return low, high
 
@@ -292,14 +288,10 @@ def bounds(size: Size) -> tuple[float, float]:
 def _limits(atom: Atom) -> tuple[float, float]:
     if isinstance(atom, Symbol):
         return atom.least, math.inf
-    least, most = bounds(atom.upper)
-    below = bounds(atom.lower)[0]
+    (least, most), (below, above) = bounds(atom.upper), bounds(atom.lower)
     if below <= 0:
         return -math.inf, math.inf
-    above = bounds(atom.lower)[1]
-    return (least // above if least >= 0 else least // below), (
-        most // below if most < math.inf else math.inf
-    )
+    return least // (above if least >= 0 else below), most // below if most < math.inf else math.inf
 
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -331,7 +323,7 @@ def symbols_of(size: Size) -> set[str]:
     return found
 
 
-def at(size: Size, values: Mapping[str, Size]) -> Any:
+def at(size: Any, values: Mapping[str, Any]) -> Any:
     """The size with `values` in the place of those symbols that they name; what has none stays as it is."""
     if not isinstance(size, Dim):
         return size
@@ -429,10 +421,9 @@ def broadcast(*shapes: Sequence[Size], equations: Equations | None = None) -> tu
                 size = n if size == 1 else size if n == 1 else equations.equate(size, n)
             except ValueError:
                 shown = " and ".join(
-                    "(" + ", ".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes
+                    f"({', '.join(map(str, s))}{',' if len(s) == 1 else ''})" for s in shapes
                 )
-                raise ValueError(
-                    f"shapes {shown} do not broadcast: {size} is not {n}, and neither is 1"
-                ) from None
+                told = f"shapes {shown} do not broadcast: {size} is not {n}, and neither is 1"
+                raise ValueError(told) from None
         made.append(size)
     return tuple(equations.resolve(size) for size in made)

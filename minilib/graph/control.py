@@ -24,11 +24,9 @@ class Cond(kinds.Effect):
 
     def __init__(self, branches: tuple[Node, Node], read: Sequence[Node]) -> None:
         self.branches, self.read = branches, tuple(read)
-        names = {name for node in _inside(branches) for n in node.known_shape or () for name in symbols_of(n)}
-        names |= {name for node in read for n in node.known_shape or () for name in symbols_of(n)}
-        self.symbols: dict[str, Any] = {
-            name: symbol(name) for name in names
-        }  # numbers, when the program runs
+        shapes = [node.known_shape or () for node in (*_inside(branches), *read)]
+        names = {name for shape in shapes for n in shape for name in symbols_of(n)}
+        self.symbols: dict[str, Any] = {name: symbol(name) for name in names}  # in a run: numbers
 
     def act(self, state: dict[Any, Array], condition: Array, *arrays: Array) -> Array:
         branch = self.branches[0 if condition else 1]
@@ -43,9 +41,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     condition = convert_to_tensor(pred)
     graph = condition.graph
     if condition.dtype != bool or condition.shape:
-        raise TypeError(
-            f"cond: the condition is one boolean, not {condition.dtype} of shape {condition.shape}"
-        )
+        raise TypeError(f"cond: needs one boolean, not {condition.dtype} of shape {condition.shape}")
     made = []
     for function in (true_fn, false_fn):
         inside: list[Node] = []

@@ -162,9 +162,7 @@ def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float) -> Node:
 def where(condition: Any, x: Any = None, y: Any = None) -> Node:
     """x where the condition holds, y elsewhere. Raises ValueError without them: places are not done here."""
     if x is None or y is None:
-        raise ValueError(
-            "where: give x and y too; the places where a condition holds have no shape before a run"
-        )
+        raise ValueError("where: give x and y too: how many places there are is not known before a run")
     return XP.where(convert_to_tensor(condition), x, y)
 
 
@@ -280,13 +278,11 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
 @named
 def slice(input_: Any, begin: Any, size: Any) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
-    x, begin, size = convert_to_tensor(input_), sizes(begin), sizes(size)
+    x, begin, size = convert_to_tensor(input_), list(sizes(begin)), list(sizes(size))
     for b, n, m in zip(begin, size, x.shape, strict=True):
         known = not any(isinstance(one, Dim) for one in (b, n, m))
         if known and not 0 <= b <= b + max(n, 0) <= m:
-            raise ValueError(
-                f"slice: {x.name}, of shape {x.shape}, has no {list(size)} from {list(begin)} on"
-            )
+            raise ValueError(f"slice: {x.name}, of shape {x.shape}, has no {size} from {begin} on")
     cuts = [builtins.slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)]
     return x[tuple(cuts)]
 
@@ -310,6 +306,4 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, dty
 
 def while_loop(*_: Any, **__: Any) -> NoReturn:
     """Not here: a loop stands in Python, around `run`."""
-    raise NotImplementedError(
-        "while_loop: a graph here has no loops: write the loop in Python around session.run"
-    )
+    raise NotImplementedError("while_loop: graphs have no loops here: write it in Python around session.run")

@@ -66,9 +66,7 @@ def seed(y: Node, grad: Any) -> Node:
         return XP.ones_like(y)
     grad = grad if isinstance(grad, Node) else constant(as_array(grad, y.dtype))
     if grad.shape is not None and y.shape is not None and grad.shape != y.shape:
-        raise ValueError(
-            f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}: they must agree"
-        )
+        raise ValueError(f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}")
     return grad
 
 

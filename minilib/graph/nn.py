@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minilib import operations as ops
-from minilib.graph.functions import exp, log, one_hot, reduce_max, reduce_sum, stop_gradient
+from minilib.graph.functions import exp, log, one_hot, reduce_max, reduce_sum, sigmoid, stop_gradient, tanh
 from minilib.graph.nodes import Node, make
 
 __all__ = [
@@ -17,14 +17,6 @@ __all__ = [
 
 def relu(features: Any, name: str | None = None) -> Node:
     return make(ops.ReLU(), features, name=name)
-
-
-def tanh(x: Any, name: str | None = None) -> Node:
-    return make(ops.Tanh(), x, name=name)
-
-
-def sigmoid(x: Any, name: str | None = None) -> Node:
-    return make(ops.Sigmoid(), x, name=name)
 
 
 def log_softmax(logits: Any, axis: int = -1, name: str | None = None) -> Node:

@@ -524,9 +524,8 @@ def sizes(shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, Node):
         if isinstance(shape.f, kinds.ShapeOf):
             return tuple(shape.inputs[0].shape)
-        shape = (
-            shape.f.value if isinstance(shape.f, kinds.Constant) else [shape[i] for i in range(len(shape))]
-        )
+        known = isinstance(shape.f, kinds.Constant)
+        shape = shape.f.value if known else [shape[i] for i in range(len(shape))]
     return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
 
 
@@ -535,14 +534,11 @@ def _as_size(n: Any) -> Size:
         return n
     if not isinstance(n, Node):
         return n.__index__()
-    if (
-        isinstance(n.f, ops.Slice)
-        and isinstance(n.inputs[0].f, kinds.ShapeOf)
-        and isinstance(n.f.index[0], int)
-    ):
-        return n.inputs[0].inputs[0].shape[n.f.index[0]]
-    if isinstance(n.f, kinds.Constant):
-        return int(n.f.value)
+    match n.f, n.inputs:
+        case ops.Slice(index=(int(i),)), (of,) if isinstance(of.f, kinds.ShapeOf):
+            return of.inputs[0].shape[i]
+        case kinds.Constant(value=value), ():
+            return int(value)
     raise TypeError(f"{n.name} is no size that is known while the program is written: use tf.shape(x)[i]")
 
 
@@ -592,11 +588,9 @@ def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = 
     out, ran = whole.forward(*ones)
     kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
     whole.saved_bytes = sum(x.nbytes for x in kept)
-    whole.keeps = tuple(
-        i
-        for i, one in enumerate(ones)
-        if any(np.may_share_memory(x, one) for x in ran.saved if type(x) is np.ndarray)
-    )
+    saved = [x for x in ran.saved if type(x) is np.ndarray]
+    shares = [any(np.may_share_memory(x, one) for x in saved) for one in ones]
+    whole.keeps = tuple(i for i, it_does in enumerate(shares) if it_does)
     node = Node(inputs[0].graph, whole, inputs, Shape(out.shape), out.dtype, whole.name)
     for name, array in vars(ran).items():  # what it tells besides, as the mean of a batch norm
         if type(array) is np.ndarray:
@@ -617,9 +611,7 @@ def _ones(x: Node) -> Array:
 def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     for x, need, asked in zip(node.inputs, node.f.needs_grad, needs):
         if asked and not need:
-            raise RuntimeError(
-                f"{node.type}: was traced without a gradient for {x.name}: ask with requires_grad_()"
-            )
+            raise RuntimeError(f"{node.type}: traced without a gradient for {x.name}: use requires_grad_()")
     out, ran = node.f.forward(*map(_ones, node.inputs))
     f = kinds.FusedBackward(node.type)
     made = f.forward((out, ran), _ones(grad))
@@ -633,9 +625,7 @@ def _fused_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node
 def _part_backward(node: Node, grad: Node, needs: Sequence[bool]) -> tuple[Node | None, ...]:
     (whole,) = node.inputs
     if isinstance(whole.f, kinds.FusedBackward):
-        raise RuntimeError(
-            f"{whole.type}: a fused operation has no second derivative: use small ones instead"
-        )
+        raise RuntimeError(f"{whole.type}: a fused operation has no second derivative: use small ones")
     return (grad if node.f.key == 0 else None,)
 
 
@@ -781,9 +771,7 @@ class Pairs(dict[Any, Any]):
 
 
 def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(
-        f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere: only a run gives it some"
-    )
+    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere before a run")
 
 
 DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())

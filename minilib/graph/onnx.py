@@ -19,16 +19,8 @@ from minilib.wire import Message, write
 __all__ = ["save_onnx"]
 
 OPSET, IR = 17, 8
-DTYPES = {
-    "float32": 1,
-    "uint8": 2,
-    "int8": 3,
-    "int32": 6,
-    "int64": 7,
-    "bool": 9,
-    "float16": 10,
-    "float64": 11,
-}
+_NUMBERS = "float32 1, uint8 2, int8 3, int32 6, int64 7, bool 9, float16 10, float64 11"
+DTYPES = {name: int(number) for name, number in map(str.split, _NUMBERS.split(","))}
 SAME: dict[type, str] = {
     ops.Add: "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Neg: "Neg", ops.Pow: "Pow",
     ops.Sqrt: "Sqrt",
@@ -37,15 +29,8 @@ SAME: dict[type, str] = {
     ops.Invert: "Not",
     ops.MatMul: "MatMul", ops.Clone: "Identity", kinds.Identity: "Identity", kinds.Stop: "Identity",
 }  # fmt: skip
-COMPARED = {
-    "==": "Equal",
-    "<": "Less",
-    "<=": "LessOrEqual",
-    ">": "Greater",
-    ">=": "GreaterOrEqual",
-    "&": "And",
-    "|": "Or",
-}
+_SIGNS = "== Equal, < Less, <= LessOrEqual, > Greater, >= GreaterOrEqual, & And, | Or"
+COMPARED = dict(map(str.split, _SIGNS.split(",")))
 
 
 def save_onnx(
@@ -74,29 +59,25 @@ class Export:
         for node in prune(self.outputs, self.inputs):
             if node not in self.names and not isinstance(node.f, kinds.Fused):
                 self.names[node] = self.translated(node)
-        ends = [
-            self.op("Identity", [self.names[node]], output=f"output_{i}")
-            for i, node in enumerate(self.outputs)
-        ]
+        last = [self.names[node] for node in self.outputs]
+        ends = [self.op("Identity", [name], output=f"output_{i}") for i, name in enumerate(last)]
         graph = Message(
             "GraphProto", name="minilib", node=self.nodes, initializer=self.initializers,
             input=[_value(self.names[node], node) for node in self.inputs],
             output=[_value(name, node) for name, node in zip(ends, self.outputs)],
         )  # fmt: skip
-        opset = Message("OperatorSetIdProto", domain="", version=OPSET)
-        return Message(
-            "ModelProto", ir_version=IR, producer_name="minilib", opset_import=[opset], graph=graph
-        )
+        opsets = [Message("OperatorSetIdProto", domain="", version=OPSET)]
+        told = {"ir_version": IR, "producer_name": "minilib", "opset_import": opsets}
+        return Message("ModelProto", graph=graph, **told)
 
     # Messages
 
     def op(self, kind: str, inputs: Sequence[str], output: str | None = None, **attributes: Any) -> str:
         """Add a node with one output, whose name this returns."""
         name = output or f"v{len(self.nodes)}"
-        listed = [_attribute(key, value) for key, value in attributes.items()]
-        self.nodes.append(
-            Message("NodeProto", op_type=kind, input=list(inputs), output=[name], name=name, attribute=listed)
-        )
+        told = [_attribute(key, value) for key, value in attributes.items()]
+        ends = {"input": list(inputs), "output": [name], "name": name}
+        self.nodes.append(Message("NodeProto", op_type=kind, attribute=told, **ends))
         return name
 
     def array(self, value: Any, dtype: Any = None) -> str:
@@ -117,10 +98,10 @@ class Export:
             return self.array([size], np.int64)
         for node in self.inputs:
             for axis, n in enumerate(node.shape):
-                if isinstance(n, Dim) and len(symbols_of(n)) == 1 and symbols_of(n) == symbols_of(size):
-                    (name,) = symbols_of(n)
-                    slope, start = (at(size, {name: 1}) - at(size, {name: 0})), at(size, {name: 0})
-                    if n == Dim({next(iter(n.terms)): 1}) and size == n * slope + start:
+                if {str(n)} == symbols_of(size):
+                    start = at(size, {str(n): 0})
+                    slope = at(size, {str(n): 1}) - start
+                    if size == n * slope + start:
                         shape = self.op("Shape", [self.names[node]])
                         length = self.op("Gather", [shape, self.array([axis], np.int64)], axis=0)
                         scaled = self.op("Mul", [length, self.array([slope], np.int64)])
@@ -167,10 +148,11 @@ class Export:
                 axes = self.array(ops.axes(dim, node.inputs[0].ndim), np.int64)
                 return self.op("ReduceSum", [*inputs, axes], keepdims=int(keep))
             case ops.Extreme(dim=dim, keepdim=keep, largest=largest):
-                along = list(ops.axes(dim, node.inputs[0].ndim))
-                return self.op(
-                    "ReduceMax" if largest else "ReduceMin", inputs, axes=along, keepdims=int(keep)
+                name, along = (
+                    "ReduceMax" if largest else "ReduceMin",
+                    list(ops.axes(dim, node.inputs[0].ndim)),
                 )
+                return self.op(name, inputs, axes=along, keepdims=int(keep))
             case ops.ArgExtreme(dim=int(dim), keepdim=keep, largest=largest):
                 return self.op("ArgMax" if largest else "ArgMin", inputs, axis=dim, keepdims=int(keep))
             case ops.Slice(index=index):
@@ -197,18 +179,11 @@ class Export:
                 cuts.append((axis, part, part + 1 if part != -1 else 2**62, 1))
                 gone.append(axis)
             elif part != slice(None):
-                cuts.append(
-                    (axis, part.start or 0, 2**62 if part.stop is None else part.stop, part.step or 1)
-                )
+                end = 2**62 if part.stop is None else part.stop
+                cuts.append((axis, part.start or 0, end, part.step or 1))
         if cuts:
-            at, starts, ends, steps = zip(*cuts)
-            listed = [
-                self.shape(starts),
-                self.shape(ends),
-                self.array(at, np.int64),
-                self.array(steps, np.int64),
-            ]
-            name = self.op("Slice", [name, *listed])
+            at, starts, ends, steps = map(self.shape, zip(*cuts))
+            name = self.op("Slice", [name, starts, ends, at, steps])
         if gone:
             name = self.op("Squeeze", [name, self.array(gone, np.int64)])
         new = [i for i, p in enumerate(p for p in index if not isinstance(p, int)) if p is None]
@@ -270,29 +245,21 @@ def rms_norm(e: Export, node: Node, f: Any, names: list[str]) -> str:
 
 
 def conv(e: Export, node: Node, f: Any, names: list[str]) -> str:
-    return e.op(
-        "Conv",
-        names,
-        strides=list(f.stride),
-        pads=[*f.padding, *f.padding],
-        dilations=list(f.dilation),
-        group=f.groups,
-    )
+    return e.op("Conv", names, group=f.groups, **window(f))
 
 
 def max_pool(e: Export, node: Node, f: Any, names: list[str]) -> str:
-    return e.op(
-        "MaxPool", names, kernel_shape=list(f.kernel), strides=list(f.stride), pads=[*f.padding, *f.padding],
-        dilations=list(f.dilation),
-    )  # fmt: skip
+    return e.op("MaxPool", names, kernel_shape=list(f.kernel), **window(f))
+
+
+def window(f: Any) -> dict[str, Any]:
+    return {"strides": list(f.stride), "pads": [*f.padding] * 2, "dilations": list(f.dilation)}
 
 
 def attention(e: Export, node: Node, f: Any, names: list[str]) -> str:
     """softmax(q kᵀ / sqrt(d) + future) v, in heads; 0 in a shape of Reshape keeps a length."""
     if not f.packed or len(names) > 1:
-        raise ValueError(
-            "save_onnx: attention is translated where q, k and v come in one array, without dropout"
-        )
+        raise ValueError("save_onnx: attention is translated with q, k, v in one array, and no dropout")
     t, c = node.shape[1:]
     d = c // f.n_head
     parts = []

@@ -178,9 +178,8 @@ def frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes() if value.nbytes <= SMALL else id(value)
     if isinstance(value, dict):
-        return tuple(
-            sorted((k, frozen(v)) for k, v in value.items() if k not in ("inputs", "hooks", "xp", "serial"))
-        )
+        told = value.keys() - {"inputs", "hooks", "xp", "serial"}
+        return tuple((name, frozen(value[name])) for name in sorted(told))
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))
     if isinstance(value, slice):

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dag import offsets, order, peak
+from minilib.dag import consumers, offsets, order, peak
 from minilib.graph import kinds
 from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
-from minilib.graph.passes import optimise, prune, rewrite
+from minilib.graph.passes import is_number, optimise, prune, rewrite
 from minilib.graph.session import Session, compute, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -51,9 +51,10 @@ def compile(fetches: Any, feeds: Sequence[Node] = ()) -> Plan:
 class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
-    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results, and
-    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay. They are
-    of the sizes of the last run; before the first an unknown size counts as 32.
+    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results,
+    `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay, and
+    `all_bytes` the sum of all, which a session keeps. They are of the sizes of the last run; before the first
+    an unknown size counts as 32.
     """
 
     def __init__(self, fetches: Any, feeds: Sequence[Node]) -> None:
@@ -76,9 +77,7 @@ class Plan:
         self.last: Bound | None = None
         for node in self.program:
             if node.dtype is not None and node.shape is None:
-                raise ValueError(
-                    f"compile: the axes of {node.name} are not known: give its placeholder a shape"
-                )
+                raise ValueError(f"compile: {node.name} has unknown axes: give its placeholder a shape")
         self.unfed = [x for x in self.program if isinstance(x.f, kinds.Placeholder) and x not in self.fed]
         self.quick: dict[Any, Bound] = {}  # by shapes and dtypes of arrays that were checked before
 
@@ -121,32 +120,13 @@ class Plan:
     def loops(self) -> list[Node]:
         """Each loop over several nodes as one node, `kinds.Loop`, for which a device may have a kernel."""
         units = [u for u in self.units if len(u) > 1 and all(map(is_elementwise, u))]
-        readers: dict[Node, list[Node]] = {}
-        for node in self.program:
-            for x in read_by(node):
-                readers.setdefault(x, []).append(node)
-        wanted = set(self.wanted)
-        return [looped(u, {x for x in u if x in wanted or set(readers.get(x, ())) - set(u)}) for u in units]
+        readers, wanted = consumers(self.program, read_by), set(self.wanted)
+        return [looped(u, {x for x in u if x in wanted or set(readers[x]) - set(u)}) for u in units]
 
-    def _any(self) -> Bound:
-        return self.last or self.guess
-
-    @property
-    def source(self) -> str:
-        return self._any().source
-
-    @property
-    def bytes(self) -> int:
-        return self._any().bytes
-
-    @property
-    def live_bytes(self) -> int:
-        return self._any().live_bytes
-
-    @property
-    def all_bytes(self) -> int:
-        """The sum of all results: what a run takes that keeps each node's, as a session does."""
-        return self._any().all_bytes
+    source: Any = property(lambda self: (self.last or self.guess).source)
+    bytes: Any = property(lambda self: (self.last or self.guess).bytes)
+    live_bytes: Any = property(lambda self: (self.last or self.guess).live_bytes)
+    all_bytes: Any = property(lambda self: (self.last or self.guess).all_bytes)
 
 
 # Layers in small operations
@@ -197,10 +177,9 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
             found[node] += readers.pop(node.f.variable, [])
             readers[node.f.variable] = [node]
         for x in node.inputs:
-            if isinstance(x.f, kinds.Stored):  # behind the assignment that came before, if one did
-                found[node] += [
-                    a for a in readers.get(x, [])[:1] if isinstance(a.f, kinds.Assign) and a is not node
-                ]
+            first = readers.get(x, [node])[0]
+            if isinstance(first.f, kinds.Assign) and first is not node:
+                found[node].append(first)  # the assignment that came before
     return found
 
 
@@ -357,28 +336,17 @@ class Bound:
         """Give each result that outlives its unit a place in one block of memory, for as long as it lives."""
         units, wanted = self.plan.units, set(self.plan.wanted)
         at = {node: i for i, u in enumerate(units) for node in u}
-        spans: dict[Node, tuple[int, int]] = {}
-        for node in self.plan.program:
-            root = self.root[node]
-            if not isinstance(node.f, kinds.Source) and root is node:
-                spans.setdefault(node, (at[node], at[node]))
-        for node in self.plan.program:
-            for x in read_by(node):
-                root = self.root.get(x, x)
-                if root in spans:
-                    spans[root] = spans[root][0], max(spans[root][1], at[node])
-        for node in wanted:
-            root = self.root.get(node, node)
+        own = [n for n in self.plan.program if self.root[n] is n and not isinstance(n.f, kinds.Source)]
+        spans = {node: (at[node], at[node]) for node in own}
+        reads = [(x, at[node]) for node in self.plan.program for x in read_by(node)]
+        for x, when in [*reads, *((node, len(units)) for node in wanted)]:
+            root = self.root.get(x, x)
             if root in spans:
-                spans[root] = spans[root][0], len(units)
-        inner = {
-            n
-            for n, (first, last) in spans.items()
-            if first == last and len(units[first]) > 1 and n not in wanted
-        }
-        self.sizes = {n: self.count(n) for n in spans if n not in inner and not isinstance(n.f, kinds.Effect)}
+                spans[root] = spans[root][0], max(spans[root][1], when)
+        self.inner = {n for n in own if spans[n][0] == spans[n][1] and len(units[at[n]]) > 1} - wanted
+        results = [n for n in own if not isinstance(n.f, kinds.Effect)]
+        self.sizes = {n: self.count(n) for n in results if n not in self.inner}
         self.spans = {n: spans[n] for n in self.sizes}
-        self.inner = inner
         self.spare = self._spares(at)
         self.fresh = {n for n in wanted if n in self.sizes and is_elementwise(n) and n not in self.spare}
         heirs = self.heirs(at)
@@ -387,29 +355,23 @@ class Bound:
             live[first] = live[first][0], live.pop(node)[1]
         placed = {n: s for n, s in live.items() if self.has_place(n)}
         self.places, length = offsets(placed, {n: self.sizes[n] for n in placed})
-        own = {n: s for n, s in live.items() if n not in placed}
         self.places |= {node: self.places[first] for node, first in heirs.items()}
-        self.bytes = length + peak(own, self.sizes)
-        results = [n for n in spans if not isinstance(n.f, kinds.Effect)]
+        self.bytes = length + peak({n: s for n, s in live.items() if n not in placed}, self.sizes)
         self.all_bytes = sum(self.count(n) for n in results)
         self.live_bytes = peak(live, self.sizes)
         self.arena = np.empty(length + ALIGNED, np.uint8)
         start = -self.arena.ctypes.data % ALIGNED
         for node, offset in self.places.items():
-            part = self.arena[
-                start + offset : start + offset + math.prod(self.shape(node)) * node.dtype.itemsize
-            ]
-            self.namespace[self.name(node)] = part.view(node.dtype).reshape(self.shape(node))
+            self.namespace[self.name(node)] = np.ndarray(
+                self.shape(node), node.dtype, self.arena, start + offset
+            )
 
     def heirs(self, at: Mapping[Node, int]) -> dict[Node, Node]:
         """Nodes that are written over an input of theirs, and the array that was there at first.
 
         Nobody else may read that input then, and a NumPy function reads each number before it writes it.
         """
-        reads: dict[Node, list[Node]] = {}
-        for node in self.plan.program:
-            for x in read_by(node):
-                reads.setdefault(self.root.get(x, x), []).append(node)
+        reads = consumers(self.plan.program, lambda node: [self.root.get(x, x) for x in read_by(node)])
 
         def free(x: Node, node: Node) -> bool:
             """Whether an array has the form of a node, and has it as its last and only reader by then."""
@@ -476,9 +438,9 @@ class Bound:
         for i, node in enumerate(self.plan.feeds):
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
-        for node in dict.fromkeys(
-            x for x in reads if isinstance(x.f, kinds.Stored) and x not in self.plan.fed
-        ):
+        for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored)):
+            if node in self.plan.fed:
+                continue
             head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
@@ -500,10 +462,8 @@ class Bound:
     def dead(self, i: int) -> list[str]:
         """The names of arrays that nobody reads after unit `i`, but for those that have a place."""
         gone = {n for n, (_, last) in self.spans.items() if last == i and not self.has_place(n)}
-        names = dict.fromkeys(
-            self.name(n) for n in self.plan.program if self.root.get(n) in gone and n in self.names
-        )
-        return [name for name in names if name not in self.namespace]
+        looking = [n for n in self.plan.program if self.root.get(n) in gone and n in self.names]
+        return [name for name in dict.fromkeys(map(self.name, looking)) if name not in self.namespace]
 
     def result(self, node: Node) -> str:
         if isinstance(node.f, kinds.Nothing):
@@ -538,31 +498,28 @@ class Bound:
         elif isinstance(f, ops.MatMul):
             self.lines.append(f"    np.matmul({', '.join(operands)}, out={name})")
         elif self.is_short_sum(node):
-            dims = ops.axes(f.dim, node.inputs[0].ndim)
-            self.lines.append(
-                f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={bool(f.keepdim)}, out={name})"
-            )
-        elif isinstance(f, ops.Reshape):
-            self.lines.append(f"    {name} = {operands[0]}.reshape({f.to})")
-        elif isinstance(f, ops.Permute):
-            self.lines.append(f"    {name} = {operands[0]}.transpose({f.dims})")
-        elif isinstance(f, kinds.Identity):
-            self.lines.append(f"    {name} = {operands[0]}")
-        elif isinstance(f, kinds.Fused):
-            self.lines.append(
-                f"    {name} = {self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
-            )
-        elif isinstance(f, kinds.FusedBackward):
-            self.lines.append(
-                f"    {name} = {self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
-            )
-        elif isinstance(f, kinds.Effect | kinds.Placeholder):
-            known = self.given(dict(self.known))
-            self.lines.append(
-                f"    {name} = compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
-            )
+            dims, keep = ops.axes(f.dim, node.inputs[0].ndim), bool(f.keepdim)
+            self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={keep}, out={name})")
         else:
-            self.lines.append(f"    {name} = {self.given(f)}.forward({', '.join(operands)})  # {f.name}")
+            self.lines.append(f"    {name} = {self.made(node, f, operands)}")
+
+    def made(self, node: Node, f: Any, operands: list[str]) -> str:
+        """What makes the value of a node that has no place."""
+        match f:
+            case ops.Reshape():
+                return f"{operands[0]}.reshape({f.to})"
+            case ops.Permute():
+                return f"{operands[0]}.transpose({f.dims})"
+            case kinds.Identity():
+                return operands[0]
+            case kinds.Fused():
+                return f"{self.operation(node)}.forward({', '.join(operands)})  # {f.name}"
+            case kinds.FusedBackward():
+                return f"{self.operation(node.inputs[0])}.backward({operands[1]})  # {f.name}"
+            case kinds.Effect() | kinds.Placeholder():
+                known = self.given(dict(self.known))
+                return f"compute({self.given(node)}, [{', '.join(operands)}], state, {known})"
+        return f"{self.given(f)}.forward({', '.join(operands)})  # {f.name}"
 
     def looked_at(self, node: Node, f: Any, operand: str) -> bool:
         """Whether a view of an array that has its place is one, and no copy; then it is made now."""
@@ -647,9 +604,8 @@ class Bound:
 
         for node in unit:
             operands = [read(x) for x in node.inputs]
-            done = [
-                x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner and last[x] is node
-            ]
+            there = [x for x in dict.fromkeys(node.inputs) if x in where and x in self.inner]
+            done = [x for x in there if last[x] is node]
             in_place = type(node.f) in UFUNCS
             for x in done if in_place else ():
                 free.setdefault(x.dtype, []).append(where[x])
@@ -684,14 +640,11 @@ class Bound:
                 return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
             case ops.Cast():
                 return [f"np.copyto({out}, {args}, casting='unsafe')"]
-            case ops.Pow() if (
-                isinstance(node.inputs[1].f, kinds.Constant) and node.inputs[1].f.value.size == 1
-            ):
+            case ops.Pow() if is_number(node.inputs[1], 2):
+                return [f"np.multiply({operands[0]}, {operands[0]}, out={out})"]
+            case ops.Pow() if is_number(node.inputs[1], 3):
                 x = operands[0]
-                if node.inputs[1].f.value == 2:
-                    return [f"np.multiply({x}, {x}, out={out})"]
-                if node.inputs[1].f.value == 3:
-                    return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
+                return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
         return [f"np.copyto({out}, {self.given(f)}.forward({args}))  # {f.name}"]
 
 

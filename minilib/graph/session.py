@@ -78,14 +78,11 @@ class Session:
         """
         if self.closed:
             raise RuntimeError("this session is closed: open another with tf.Session()")
-        wanted: list[Node] = []
-        for one in leaves(fetches):
-            wanted.append(self.checked(one, "fetch"))
+        wanted = [self.checked(one, "fetch") for one in leaves(fetches)]
         values, sizes = self.fed(feed_dict or {})
         # Copies: what the caller does to a value must not reach a constant or a variable.
-        found = iter(
-            [None if v is None else np.array(v) for v in evaluate(wanted, values, self.state, sizes)]
-        )
+        made = evaluate(wanted, values, self.state, sizes)
+        found = iter([None if v is None else np.array(v) for v in made])
         return structured(fetches, lambda _: next(found))
 
     def checked(self, node: Any, role: str) -> Node:

@@ -102,15 +102,11 @@ def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
 
 def reshaped(shape: Sequence[Any], old: Sizes) -> Sizes:
     """`full_shape`; where unknown sizes may fit, as N numbers into (-1, 2), it is the run that finds out."""
-    try:
-        return full_shape(shape, old)
-    except ValueError:
-        total, known = math.prod(old), math.prod(n for n in shape if n != -1)
-        full = tuple(total // known if n == -1 else n for n in shape)
-        apart = total - math.prod(full)
-        if isinstance(apart, Dim) and len({n > 0 for n in apart.terms.values()}) > 1:
-            return full
-        raise
+    total, known = math.prod(old), math.prod(n for n in shape if n != -1)
+    full = tuple(total // known if n == -1 else n for n in shape)
+    apart = total - math.prod(full)
+    may_fit = isinstance(apart, Dim) and len({n > 0 for n in apart.terms.values()}) > 1
+    return full if may_fit else full_shape(shape, old)
 
 
 def concatenated(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
@@ -147,12 +143,8 @@ KEEP_DTYPE = (
     ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
     kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity,
 )  # fmt: skip
-ANY_RANK = (
-    kinds.SumLike,
-    kinds.ExpandLike,
-    kinds.CountOf,
-    kinds.SumTo,
-)  # also of inputs whose axes nobody knows
+# Also of inputs whose axes nobody knows.
+ANY_RANK = (kinds.SumLike, kinds.ExpandLike, kinds.CountOf, kinds.SumTo)
 ELEMENTWISE = (
     ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Expm1, ops.Log1p,
     ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.ReLU, ops.Abs, ops.Clip, ops.Maximum, ops.Minimum, ops.Round,
@@ -172,9 +164,7 @@ def shape_of(f: Function, shapes: Sequence[Sizes | None], equations: Equations) 
         if isinstance(f, ops.Sum) and f.dim is None and not f.keepdim:
             return Shape(())
         if type(f) not in ELEMENTWISE:
-            raise ValueError(
-                f"{f.name}: a placeholder without a shape came here, and the axes count: give it one"
-            )
+            raise ValueError(f"{f.name}: needs axes, and a placeholder came without a shape: give it one")
         return None
     rule = RULES.get(type(f))
     known: Any = shapes

@@ -112,9 +112,8 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         variables = {name: Variable(array, name=name) for name, (array, _) in kept.items()}
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
-        graph.decide = partial(
-            _decide, guards, dict(zip(inputs, arrays)), {variables[n]: kept[n][0] for n in kept}
-        )
+        values: dict[Node, Array] = {variables[name]: array for name, (array, _) in kept.items()}
+        graph.decide = partial(_decide, guards, dict(zip(inputs, arrays)), values)
         try:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
@@ -151,9 +150,7 @@ def _decide(guards: list[Node], values: dict[Node, Array], state: dict[Node, Arr
     """The truth of a node for the examples; the program checks it in each run."""
     (value,) = evaluate([node], dict(values), dict(state), {})
     if node.size != 1:
-        raise ValueError(
-            f"the truth of {node.name}, of shape {node.shape}, is not clear: use .all() or .any()"
-        )
+        raise ValueError(f"{node.name}, of shape {node.shape}, is not one truth: use .all() or .any()")
     of = f"{node.type} of {', '.join(x.name for x in node.inputs)}"
     guards.append(Node(node.graph, kinds.Guard(bool(value), of), (node,), Shape(()), node.dtype, "guard"))
     return bool(value)
@@ -207,32 +204,24 @@ def generalised(traces: Sequence[Program]) -> Program:
     first = traces[0]
     rows = [program.graph.nodes for program in traces]
     if len({len(nodes) for nodes in rows}) > 1:
-        raise ValueError(
-            f"trace: the program has {', '.join(str(len(n)) for n in rows)} nodes at {LENGTHS} rows"
-        )
+        raise ValueError(f"trace: the program has {[len(nodes) for nodes in rows]} nodes at {LENGTHS} rows")
     numbers = [{node: i for i, node in enumerate(nodes)} for nodes in rows]
     for same in zip(*rows):
         node = same[0]
         wired = {tuple(number[x] for x in n.inputs) for n, number in zip(same, numbers)}
         if len({type(n.f) for n in same}) > 1 or len(wired) > 1:
-            raise ValueError(
-                f"trace: {node.name} is another operation for another batch: the program is not one"
-            )
-        node.known_shape = (
-            None if node.known_shape is None else Shape(_sizes(node, [n.known_shape for n in same]))
-        )
+            raise ValueError(f"trace: {node.name} is another operation for another batch")
+        if node.known_shape is not None:
+            node.known_shape = Shape(_sizes(node, [n.known_shape for n in same]))
         if isinstance(node.f, kinds.Fused) and len({frozen(vars(n.f.f)) for n in same}) > 1:
             raise ValueError(f"trace: {node.name} differs from trace to trace: {DRAWN}")
         if isinstance(node.f, kinds.Constant):
             _generalise_constant(node, [n.f.value for n in same])
         else:
             for name, value in vars(node.f).items():
-                if isinstance(value, int | tuple | list | slice) and not isinstance(value, bool):
-                    vars(node.f)[name] = (
-                        value
-                        if name in ("inputs", "saved", "keeps", "needs_grad")
-                        else _sizes(node, [vars(n.f)[name] for n in same])
-                    )
+                own = isinstance(value, bool) or name in ("inputs", "saved", "keeps", "needs_grad")
+                if isinstance(value, int | tuple | list | slice) and not own:
+                    vars(node.f)[name] = _sizes(node, [vars(n.f)[name] for n in same])
         node.sized = node.check_sizes()
     return first
 

@@ -39,9 +39,7 @@ class Optimizer:
         with loss.graph.as_default():
             variables = trainable_variables() if var_list is None else list(var_list)
             if not variables:
-                raise ValueError(
-                    f"minimize: {loss.name} has no variable to change: the graph has no trainable one"
-                )
+                raise ValueError(f"minimize: the graph of {loss.name} has no trainable variable")
             return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
@@ -53,9 +51,8 @@ class Optimizer:
             steps = self.prepare(pairs[0][1].dtype)
             # All gradients are older than all assignments, so each is of the values before the step.
             steps += [node for grad, v in pairs for node in self.update(v, grad)]
-            return group(
-                *steps, *([] if global_step is None else [assign_add(global_step, 1)]), name="update"
-            )
+            steps += [] if global_step is None else [assign_add(global_step, 1)]
+            return group(*steps, name="update")
 
     def prepare(self, dtype: Any) -> list[Node]:
         """What is done once in a step, before the first variable changes."""

@@ -9,35 +9,11 @@ runnable = model.into_model().into_runnable()
 logits.to_numpy()
 """
 
-from minilib.infer.api import (
-    InferenceModel,
-    Model,
-    Nnef,
-    Onnx,
-    Runnable,
-    RunnableState,
-    SetSymbols,
-    Tensor,
-    nnef,
-    onnx,
-)
+from minilib.infer import api
+from minilib.infer.api import *  # noqa: F403
 from minilib.infer.facts import Fact, FactError
 from minilib.infer.model import ModelError
 from minilib.infer.pulse import Pulse
 
-__all__ = [
-    "Fact",
-    "FactError",
-    "InferenceModel",
-    "Model",
-    "ModelError",
-    "Nnef",
-    "Onnx",
-    "Pulse",
-    "Runnable",
-    "RunnableState",
-    "SetSymbols",
-    "Tensor",
-    "nnef",
-    "onnx",
-]
+__all__ = ["Fact", "FactError", "ModelError", "Pulse"]
+__all__ += api.__all__

@@ -56,68 +56,60 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--symbol", default="S", help="the length of the stream (S)")
     commands = made.add_subparsers(dest="command", required=True)
     shown = commands.add_parser("dump", help="nodes and facts")
-    for name, told in (
-        ("cost", "multiplications of each node"),
-        ("profile", "time of each node"),
-        ("json", "as JSON"),
-    ):
-        shown.add_argument(f"--{name}", action="store_true", help=told)
-    others = {"run": "outputs for inputs", "bench": "time of a run", "compare": "differences"}
-    added = {name: commands.add_parser(name, help=told) for name, told in others.items()}
-    for name, one in {"dump": shown, **added}.items():
+    shown.add_argument("--cost", action="store_true", help="multiplications of each node")
+    shown.add_argument("--profile", action="store_true", help="time of each node")
+    shown.add_argument("--json", action="store_true", help="as JSON")
+    running = commands.add_parser("run", help="outputs for inputs")
+    running.add_argument("--output", metavar="FILE.npz", help="where to write the outputs")
+    compared = commands.add_parser("compare", help="differences")
+    compared.add_argument("--with", dest="other", required=True, metavar="FILE.npz|onnxruntime")
+    for one in (shown, running, compared, commands.add_parser("bench", help="time of a run")):
         one.add_argument("--input", metavar="FILE.npz", help="arrays by the inputs' names; drawn without it")
-        if name == "run":
-            one.add_argument("--output", metavar="FILE.npz", help="where to write the outputs")
-        if name == "compare":
-            one.add_argument("--with", dest="other", required=True, metavar="FILE.npz|onnxruntime")
     return made
 
 
 # What the commands work on
 
 
-def loaded(options: argparse.Namespace) -> InferenceModel | Model:
-    """The model, as far as --pass says."""
-    if options.pulse and options.stage in ("load", "analyse"):
-        raise ModelError(f"pulses are cut after declutter, and --pass {options.stage} stops before")
+def loaded(options: argparse.Namespace, stage: str) -> InferenceModel | Model:
+    """The model, as far as this stage."""
+    if options.pulse and stage in ("load", "analyse"):
+        raise ModelError(f"pulses are cut after declutter, and --pass {stage} stops before")
     if os.path.isdir(options.model) or options.model.endswith((".tar", ".tgz", ".tar.gz")):
-        return nnef_model(options)
-    model = onnx().load(options.model)
-    for i, fact in enumerate(options.input_fact):
-        model.set_input_fact(i, fact)
-    if options.stage == "load":
-        return model
-    model.analyse()
-    if options.stage == "analyse":
-        return model
-    typed = model.into_model()
+        if options.input_fact:
+            raise ModelError(f"{options.model} is NNEF, which says itself what its inputs are: leave -i out")
+        typed = nnef().load(options.model)
+    else:
+        model = onnx().load(options.model)
+        for i, fact in enumerate(options.input_fact):
+            model.set_input_fact(i, fact)
+        if stage != "load":
+            model.analyse()
+        if stage in ("load", "analyse"):
+            return model
+        typed = model.into_model()
     if options.pulse:
         typed.transform(Pulse(options.pulse, options.symbol))
     return typed
 
 
-def nnef_model(options: argparse.Namespace) -> Model:
-    """The model of a folder or an archive, which says itself what its inputs are."""
-    if options.input_fact:
-        raise ModelError(f"{options.model} is NNEF, which says itself what its inputs are: leave -i out")
-    model = nnef().load(options.model)
-    if options.pulse:
-        model.transform(Pulse(options.pulse, options.symbol))
-    return model
-
-
 def runnable(options: argparse.Namespace) -> Runnable:
-    model = loaded(argparse.Namespace(**{**vars(options), "stage": "declutter"}))
+    model = loaded(options, "declutter")
     assert isinstance(model, Model)
     return model.into_runnable()
 
 
-def arrays(model: Any, path: str | None) -> dict[str, Any]:
-    """An array for each input: those of the file, by name, or drawn ones."""
+def arrays(model: Any, path: str | None, kept: bool = False) -> dict[str, Any]:
+    """An array for each input, from the file by name, or drawn; with `kept` also for those of a state."""
     names = [model.input_name(i) for i in range(model.input_count())]
-    if path is None:
-        rng = np.random.default_rng(0)
-        return {name: drawn(name, model.input_fact(i), rng) for i, name in enumerate(names)}
+    given = {} if path is None else picked(path, names)
+    rng = np.random.default_rng(0)
+    facts = model.graph.inputs if kept else {name: model.graph.inputs[name] for name in names}
+    return {name: given[name] if name in given else drawn(name, fact, rng) for name, fact in facts.items()}
+
+
+def picked(path: str, names: Sequence[str]) -> dict[str, Any]:
+    """The arrays of a file that are called so."""
     given = opened(path)
     if missing := [name for name in names if name not in given]:
         raise ModelError(f"{path} has no array {missing[0]!r}, only {', '.join(given) or 'none'}")
@@ -149,15 +141,17 @@ def drawn(name: str, fact: Fact, rng: np.random.Generator) -> Any:
 
 
 def dump(options: argparse.Namespace) -> int:
-    model = loaded(options)
+    model = loaded(options, options.stage)
     graph, rows, source = model.graph, list[dict[str, Any]](), ""
     if options.cost or options.profile:
         if not graph.facts:
             raise ModelError("costs are told of a model that is analysed: --pass analyse, or further")
-        rows = profile(graph, every(model, options.input) if options.profile else None)
+        rows = profile(
+            graph, list(arrays(model, options.input, kept=True).values()) if options.profile else None
+        )
     if options.stage == "optimise":
         plan = Plan(graph)
-        plan.run(every(model, options.input))
+        plan.run(list(arrays(model, options.input, kept=True).values()))
         source = plan.program.source
     if options.json:
         print(json.dumps(described(model, rows, source), indent=1))
@@ -182,13 +176,6 @@ def dump(options: argparse.Namespace) -> int:
 def cost_text(row: Mapping[str, Any]) -> str:
     seconds = f"{row['seconds'] * 1e6:10.1f} us" if "seconds" in row else ""
     return f"{size_text(row['cost']):>12} FMA{seconds}"
-
-
-def every(model: Any, path: str | None) -> list[Any]:
-    """Arrays for all inputs in order, those that a state keeps among them."""
-    given, rng = arrays(model, path), np.random.default_rng(0)
-    facts = model.graph.inputs.items()
-    return [given[name] if name in given else drawn(name, fact, rng) for name, fact in facts]
 
 
 def described(model: Any, rows: Sequence[Mapping[str, Any]], source: str) -> dict[str, Any]:
@@ -244,23 +231,10 @@ def bench(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     model = runnable(options)
-    path = options.input or (None if options.other == "onnxruntime" else options.other)
-    given = arrays(model, path)
+    by_runtime = options.other == "onnxruntime"
+    given = arrays(model, options.input or (None if by_runtime else options.other))
     names = [model.output_name(i) for i in range(model.output_count())]
-    if options.other == "onnxruntime":
-        try:
-            runtime = import_module("onnxruntime")
-        except ImportError:
-            raise ModelError("onnxruntime is not installed: pip install onnxruntime") from None
-        try:
-            session = runtime.InferenceSession(options.model)
-            wanted = dict(zip(names, session.run(names, given)))
-        except Exception as error:  # it has a class of its own for each kind of failure
-            raise ModelError(f"onnxruntime refuses it: {' '.join(str(error).split())}") from None
-    else:
-        wanted = dict(opened(options.other))
-        if missing := [name for name in names if name not in wanted]:
-            raise ModelError(f"{options.other} has no array {missing[0]!r}, only {', '.join(wanted)}")
+    wanted = answered(options.model, names, given) if by_runtime else picked(options.other, names)
     alike = True
     for name, one in zip(names, model.run(list(given.values()))):
         found, expected = one.to_numpy(), np.asarray(wanted[name])
@@ -275,6 +249,17 @@ def compare(options: argparse.Namespace) -> int:
         print(f"{name}: {'equal' if same else 'DIFFERENT'}, at most {away:.3g} apart")
         alike &= bool(same)
     return 0 if alike else 1
+
+
+def answered(path: str, names: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
+    """What onnxruntime makes of a model's inputs."""
+    try:
+        session = import_module("onnxruntime").InferenceSession(path)
+        return dict(zip(names, session.run(names, given)))
+    except ImportError:
+        raise ModelError("onnxruntime is not installed: pip install onnxruntime") from None
+    except Exception as error:  # it has a class of its own for each kind of failure
+        raise ModelError(f"onnxruntime refuses it: {' '.join(str(error).split())}") from None
 
 
 if __name__ == "__main__":

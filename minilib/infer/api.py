@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from minilib import dims
 from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
-from minilib.infer.facts import Fact, parse_fact, substitute
+from minilib.infer.facts import Fact, parse_fact
 from minilib.infer.load import load
 from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
 from minilib.infer.plan import Plan
@@ -22,17 +23,9 @@ from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
 __all__ = [
-    "InferenceModel",
-    "Model",
-    "Nnef",
-    "Onnx",
-    "Runnable",
-    "RunnableState",
-    "SetSymbols",
-    "Tensor",
-    "nnef",
-    "onnx",
-]
+    "InferenceModel", "Model", "Nnef", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "nnef",
+    "onnx", "version",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +46,10 @@ class Tensor:
     def datum_type(self) -> Any:
         return self.array.dtype
 
+    def convert_to(self, datum_type: Any) -> Tensor:
+        """The same numbers of another kind, a dtype of NumPy's."""
+        return Tensor(self.array.astype(datum_type))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype, copy=copy)
 
@@ -63,6 +60,11 @@ class Onnx:
     def load(self, path: str | Path) -> InferenceModel:
         """The model in a file. Raises ModelError, in one line, where it cannot be read."""
         return InferenceModel(load(path))
+
+
+def version() -> str:
+    """This library's version, as tract names it."""
+    return str(sys.modules["minilib"].__version__)
 
 
 def onnx() -> Onnx:
@@ -120,15 +122,10 @@ class SetSymbols:
 
     def apply(self, graph: Graph) -> Graph:
         sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
-        known = set().union(
-            *(dims.symbols_of(n) for f in graph.inputs.values() for n in f.shape or () if n is not None)
-        )
-        if strange := sizes.keys() - known:
-            raise ModelError(
-                f"no input has the symbol {min(strange)!r}; there are {', '.join(sorted(known)) or 'none'}"
-            )
+        for name in sorted(sizes):
+            graph.check_symbol(name)
         inputs = {
-            name: Fact(f.dtype, None if f.shape is None else tuple(substitute(n, sizes) for n in f.shape))
+            name: Fact(f.dtype, None if f.shape is None else tuple(dims.at(n, sizes) for n in f.shape))
             for name, f in graph.inputs.items()
         }
         return Graph(inputs, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
@@ -258,7 +255,7 @@ class Model(_Named):
         changed.facts = analyse(changed)
         self.graph = declutter(changed)
 
-    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
+    def profile_json(self: _Named, inputs: Sequence[Any] | None = None) -> str:
         """What each node costs, in symbols; with inputs also how long it takes."""
         arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
         return profile_json(self.graph, arrays)
@@ -274,9 +271,7 @@ class Runnable(_Named):
     def __init__(self, graph: Graph, most_bytes: int = MOST_BYTES, memory: Memory | None = None) -> None:
         self.graph, self.plan, self.memory = graph, Plan(graph, most_bytes), memory or Memory()
 
-    def profile_json(self, inputs: Sequence[Any] | None = None) -> str:
-        """That of the model: what each node costs, and with inputs how long it takes."""
-        return Model(self.graph).profile_json(inputs)
+    profile_json = Model.profile_json
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for arrays, one for each input. Raises ModelError where they do not fit."""
@@ -324,10 +319,8 @@ def contradict(found: Fact, wanted: Fact) -> bool:
         return True
     if found.shape is None or wanted.shape is None:
         return False
-    both = zip(found.shape, wanted.shape)
-    return len(found.shape) != len(wanted.shape) or any(
-        isinstance(n, int) and isinstance(m, int) and n != m for n, m in both
-    )
+    numbers = [(n, m) for n, m in zip(found.shape, wanted.shape) if isinstance(n, int) and isinstance(m, int)]
+    return len(found.shape) != len(wanted.shape) or any(n != m for n, m in numbers)
 
 
 def arrays_of(graph: Graph, inputs: Sequence[Any]) -> list[Any]:

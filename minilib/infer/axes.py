@@ -6,40 +6,27 @@ Most give NumPy views, and run on sizes with symbols in them too (arrays of dtyp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minilib.dims import Dim
 from minilib.infer.elementwise import axes_of
-from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, ceil_div, flat_axes, product
+from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, ceil_div, flat_axes, ints, product
 from minilib.infer.operators import broadcast, define, operator
 
-__all__ = ["INT64", "ints", "unknown"]
+__all__ = ["INT64"]
 
 Array = Any
 INT64 = np.dtype(np.int64)
 
 
-def unknown(x: Fact, rank: int | None = None) -> Fact:
-    """Of the kind of x, and of a shape that cannot be told."""
-    return Fact(x.dtype, None if rank is None else (None,) * rank)
-
-
-def unsized(x: Fact) -> Fact:
-    """Of the kind of x and with as many axes, whose sizes cannot be told."""
-    return unknown(x, None if x.shape is None else len(x.shape))
-
-
-def all_known(*facts: Fact | None) -> bool:
-    """Whether the numbers of all these inputs are known, as far as they are there."""
-    return all(fact is None or fact.value is not None for fact in facts)
-
-
-def ints(value: Any) -> list[Any]:
-    """An input's numbers, as a list of whole numbers or symbols."""
-    flat = np.asarray(value).reshape(-1).tolist()
-    return [n if isinstance(n, Dim) else int(n) for n in flat]
+def with_sizes(x: Fact, sizes: Callable[..., Any], *told: Fact | None) -> Fact:
+    """Of the kind of x, as large as `sizes` says of the numbers told; without them of as many axes."""
+    if any(one is not None and one.value is None for one in told):
+        return Fact(x.dtype, (None,) * len(x.sizes))
+    return Fact(x.dtype, tuple(sizes(x.sizes, *(one and one.value for one in told))))
 
 
 # Shapes
@@ -55,7 +42,8 @@ define("Size", lambda x: np.array(x.size, np.int64), lambda x: Fact(INT64, ()))
 
 def _reshape_facts(x: Fact, shape: Fact, *, allowzero: int = 0) -> Fact:
     if shape.value is None:
-        return unknown(x, shape.shape[0] if shape.shape and isinstance(shape.shape[0], int) else None)
+        rank = shape.shape[0] if shape.shape else None
+        return Fact(x.dtype, (None,) * rank if isinstance(rank, int) else None)
     return Fact(x.dtype, reshaped(x.shape, ints(shape.value), allowzero))
 
 
@@ -68,17 +56,17 @@ def reshaped(old: Shape, new: list[Any], allowzero: int = 0) -> tuple[Any, ...]:
             raise FactError(f"Reshape to {new}: 0 copies a size that an array of {len(old)} axes has not")
         new = [(None if old is None else old[i]) if n == 0 else n for i, n in enumerate(new)]
     total = None if old is None else product(old)
-    rest = product([n for n in new if not (isinstance(n, int) and n == -1)])
-    if -1 not in [n for n in new if isinstance(n, int)]:
+    rest = product([n for n in new if n != -1])
+    if -1 not in new:
         if isinstance(total, int) and isinstance(rest, int) and total != rest:
             raise FactError(f"Reshape of {total} numbers to {new}, which has {rest}")
         return tuple(new)
     if total is None or rest is None:
-        return tuple(None if isinstance(n, int) and n == -1 else n for n in new)
+        return tuple(None if n == -1 else n for n in new)
     if isinstance(total, int) and isinstance(rest, int) and (total % rest if rest else total):
         raise FactError(f"Reshape of {total} numbers to {new}: {rest} does not divide them")
     left = total // rest if rest != 0 else 0
-    return tuple(left if isinstance(n, int) and n == -1 else n for n in new)
+    return tuple(left if n == -1 else n for n in new)
 
 
 @operator("Reshape", _reshape_facts)
@@ -86,11 +74,11 @@ def reshape(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     return x.reshape(reshaped(x.shape, ints(shape), allowzero))
 
 
-def _flatten_facts(x: Fact, *, axis: int = 1) -> Fact:
-    return unknown(x, 2) if x.shape is None else Fact(x.dtype, flat_axes(x.shape, axis))
-
-
-define("Flatten", lambda x, *, axis=1: x.reshape(flat_axes(x.shape, axis)), _flatten_facts)
+define(
+    "Flatten",
+    lambda x, *, axis=1: x.reshape(flat_axes(x.shape, axis)),
+    lambda x, *, axis=1: Fact(x.dtype, flat_axes(x.sizes, axis)),
+)
 
 
 def _squeezed(shape: Any, axes: Any) -> list[int]:
@@ -104,9 +92,7 @@ def _squeezed(shape: Any, axes: Any) -> list[int]:
 
 
 def _squeeze_facts(x: Fact, axes: Fact | None = None) -> Fact:
-    if x.shape is None or not all_known(axes):
-        return unknown(x)
-    return Fact(x.dtype, tuple(x.shape[i] for i in _squeezed(x.shape, axes and axes.value)))
+    return Fact(x.dtype, tuple(x.sizes[i] for i in _squeezed(x.sizes, axes and axes.numbers)))
 
 
 @operator("Squeeze", _squeeze_facts)
@@ -122,45 +108,33 @@ def _unsqueezed(shape: Any, axes: Any) -> list[Any]:
     return [1 if i in new else next(old) for i in range(len(shape) + len(new))]
 
 
-def _unsqueeze_facts(x: Fact, axes: Fact) -> Fact:
-    if x.shape is None or axes.value is None:
-        return unknown(x)
-    return Fact(x.dtype, tuple(_unsqueezed(x.shape, axes.value)))
-
-
-define("Unsqueeze", lambda x, axes: x.reshape(_unsqueezed(x.shape, axes)), _unsqueeze_facts)
+define(
+    "Unsqueeze",
+    lambda x, axes: x.reshape(_unsqueezed(x.shape, axes)),
+    lambda x, axes: Fact(x.dtype, tuple(_unsqueezed(x.sizes, axes.numbers))),
+)
 
 
 def _transpose_facts(x: Fact, *, perm: Any = None) -> Fact:
-    if x.shape is None:
-        return unknown(x, perm and len(perm))
-    order = list(range(len(x.shape)))[::-1] if perm is None else list(perm)
-    if sorted(order) != list(range(len(x.shape))):
-        raise FactError(f"Transpose by {order} of an array of {len(x.shape)} axes")
-    return Fact(x.dtype, tuple(x.shape[i] for i in order))
+    order = list(range(len(x.sizes)))[::-1] if perm is None else list(perm)
+    if sorted(order) != list(range(len(x.sizes))):
+        raise FactError(f"Transpose by {order} of an array of {len(x.sizes)} axes")
+    return Fact(x.dtype, tuple(x.sizes[i] for i in order))
 
 
 define("Transpose", lambda x, *, perm=None: x.transpose(perm), _transpose_facts)
 
 
-def _expand_facts(x: Fact, shape: Fact) -> Fact:
-    if shape.value is None:
-        return unknown(x)
-    return Fact(x.dtype, broadcast_shapes(x.shape, tuple(ints(shape.value))))
-
-
-@operator("Expand", _expand_facts)
+@operator("Expand", lambda x, shape: Fact(x.dtype, broadcast_shapes(x.shape, tuple(shape.numbers))))
 def expand(x: Array, shape: Array) -> Array:
     return np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(ints(shape))))
 
 
-def _tile_facts(x: Fact, repeats: Fact) -> Fact:
-    if x.shape is None or repeats.value is None:
-        return unsized(x)
-    return Fact(x.dtype, tuple(None if n is None else n * k for n, k in zip(x.shape, ints(repeats.value))))
+def _tiled(shape: Any, repeats: Any) -> list[Any]:
+    return [None if n is None else n * k for n, k in zip(shape, ints(repeats))]
 
 
-define("Tile", lambda x, repeats: np.tile(x, ints(repeats)), _tile_facts)
+define("Tile", lambda x, repeats: np.tile(x, ints(repeats)), lambda x, n: with_sizes(x, _tiled, n))
 
 
 def _filled_facts(shape: Fact, *, value: Any = None) -> Fact:
@@ -195,9 +169,7 @@ def arange(start: Array, limit: Array, delta: Array) -> Array:
 
 
 def concat_facts(*xs: Fact, axis: int) -> Fact:
-    if any(x.shape is None for x in xs):
-        return unknown(xs[0])
-    shapes: list[Any] = [x.shape for x in xs]
+    shapes = [x.sizes for x in xs]
     if len({len(one) for one in shapes}) > 1:
         raise FactError(f"Concat of arrays with different numbers of axes: {' and '.join(map(str, xs))}")
     (axis,) = axes_of([axis], len(shapes[0]))
@@ -226,8 +198,8 @@ def _split_sizes(n: Any, split: Any, num_outputs: int | None) -> list[Any]:
 
 
 def _split_facts(x: Fact, split: Fact | None = None, *, axis: int = 0, num_outputs: int | None = None) -> Any:
-    if x.shape is None or not all_known(split):
-        return (unknown(x),) * (num_outputs or 1)
+    if x.shape is None or (split is not None and split.value is None):
+        return (Fact(x.dtype),) * (num_outputs or 1)
     (axis,) = axes_of([axis], len(x.shape))
     sizes = _split_sizes(x.shape[axis], split and split.value, num_outputs)
     if isinstance(total := x.shape[axis], int) and isinstance(sum(sizes), int) and sum(sizes) != total:
@@ -271,16 +243,12 @@ def _sliced(n: Any, one: slice) -> Any:
     return ceil_div(end - start, step)
 
 
-def _slice_facts(
-    x: Fact, starts: Fact, ends: Fact, axes: Fact | None = None, steps: Fact | None = None
-) -> Fact:
-    if x.shape is None or not all_known(starts, ends, axes, steps):
-        return unsized(x)
-    cuts = _slices(x.shape, starts.value, ends.value, axes and axes.value, steps and steps.value)
-    return Fact(x.dtype, tuple(_sliced(n, cuts[i]) if i in cuts else n for i, n in enumerate(x.shape)))
+def _left(shape: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> list[Any]:
+    cuts = _slices(shape, starts, ends, axes, steps)
+    return [_sliced(n, cuts[i]) if i in cuts else n for i, n in enumerate(shape)]
 
 
-@operator("Slice", _slice_facts)
+@operator("Slice", lambda x, *told: with_sizes(x, _left, *told))
 def slice_(
     x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
 ) -> Array:
@@ -295,16 +263,12 @@ def _pad_widths(rank: int, pads: Any, axes: Any) -> list[tuple[Any, Any]]:
     return [widths.get(i, (0, 0)) for i in range(rank)]
 
 
-def _pad_facts(
-    x: Fact, pads: Fact, value: Fact | None = None, axes: Fact | None = None, *, mode: str = ""
-) -> Fact:
-    if x.shape is None or not all_known(pads, axes):
-        return unsized(x)
-    widths = _pad_widths(len(x.shape), pads.value, axes and axes.value)
-    return Fact(x.dtype, tuple(None if n is None else n + a + b for n, (a, b) in zip(x.shape, widths)))
+def _padded(shape: Any, pads: Any, axes: Any = None) -> list[Any]:
+    widths = _pad_widths(len(shape), pads, axes)
+    return [None if n is None else n + a + b for n, (a, b) in zip(shape, widths)]
 
 
-@operator("Pad", _pad_facts)
+@operator("Pad", lambda x, pads, value=None, axes=None, *, mode="": with_sizes(x, _padded, pads, axes))
 def pad(x: Array, pads: Array, value: Any = None, axes: Any = None, *, mode: str = "constant") -> Array:
     widths = _pad_widths(x.ndim, pads, axes)
     x = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths))]  # negative: cut
@@ -320,13 +284,10 @@ def trilu(x: Array, k: Array | None = None, *, upper: int = 1) -> Array:
 
 
 def _blocks(x: Fact, wider: bool, blocksize: int) -> Fact:
-    if x.shape is None:
-        return unknown(x, 4)
-    n, c, h, w = x.shape
-    square = blocksize * blocksize
+    (n, c, h, w), square = x.sizes, blocksize * blocksize
     if wider:
-        return Fact(x.dtype, (n, c // square, h * blocksize, w * blocksize))  # type: ignore[operator]
-    return Fact(x.dtype, (n, c * square, h // blocksize, w // blocksize))  # type: ignore[operator]
+        return Fact(x.dtype, (n, c // square, h * blocksize, w * blocksize))
+    return Fact(x.dtype, (n, c * square, h // blocksize, w // blocksize))
 
 
 @operator("DepthToSpace", lambda x, *, blocksize, mode="DCR": _blocks(x, True, blocksize))

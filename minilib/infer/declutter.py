@@ -36,6 +36,11 @@ class Patch:
         return {name for node in self.nodes for name in node.outputs if name} | self.same.keys()
 
 
+def instead(node: Node, op: str, inputs: list[str], told: Any = None, constants: Any = None) -> Patch:
+    """One node in the place of another."""
+    return Patch([Node(op, inputs, node.outputs, told or {}, node.name)], constants or {})
+
+
 class View:
     """A graph as rules look at it: who makes a name, how often it is read, what is known of it."""
 
@@ -185,15 +190,9 @@ def passed(view: View, node: Node) -> str | None:
         return first
     if node.op == "Transpose":
         return first if list(order_of(view, node)) == list(range(len(before.shape or ()))) else None
-    if node.op == "Slice":
-        starts, steps = (view.constant(name) for name in (node.inputs[1], (node.inputs + [""] * 4)[4]))
-        still = (
-            starts is not None and not starts.any() and (not (node.inputs + [""] * 4)[4] or steps is not None)
-        )
-        return first if still and (steps is None or (steps == 1).all()) else None
-    if node.op == "Pad":
-        pads = view.constant(node.inputs[1])
-        return first if pads is not None and not pads.any() else None
+    if node.op in ("Slice", "Pad"):  # from 0 on, by 0
+        told = view.constant(node.inputs[1])
+        return first if told is not None and not told.any() else None
     return None
 
 
@@ -233,23 +232,24 @@ def key_of(view: View, node: Node) -> Any:
 
 @rule("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 def known_shape(view: View, node: Node) -> Patch | None:
-    """A shape that a program computes is written down: 0 copies a size, -1 takes what is left."""
-    before, after = view.shape(node.inputs[0]), view.shape(node.outputs[0])
-    if before is None or after is None:
+    """A shape that a program computes is written down, and of two reshapes the last one counts."""
+    inner = view.maker(node.inputs[0], "Reshape")
+    source = node.inputs[0] if inner is None else inner.inputs[0]
+    before, after = view.shape(source), view.shape(node.outputs[0])
+    if inner is None and node.op == "Reshape" and view.constant(node.inputs[1]) is not None:
         return None
-    if node.op == "Reshape" and view.constant(node.inputs[1]) is not None:
+    ahead = view.readers.get(node.outputs[0], [])
+    if inner is None and node.op != "Reshape" and not any(one.op == "Reshape" for one in ahead):
         return None
-    to = written(before, after)
-    if to is None or (node.op != "Reshape" and not reshapes(view, node)):
+    to = None if before is None or after is None else written(before, after)
+    if to is None:
         return None
     name = f"{node.outputs[0]}.shape"
-    return Patch(
-        [Node("Reshape", [node.inputs[0], name], node.outputs, {}, node.name)], {name: np.array(to, np.int64)}
-    )
+    return instead(node, "Reshape", [source, name], {}, {name: np.array(to, np.int64)})
 
 
 def written(before: Any, after: Any) -> list[int] | None:
-    """`after` in whole numbers, from the shape `before`; None where that would lose a size."""
+    """`after` in whole numbers: 0 copies a size of `before`, -1 is what is left; None where one is lost."""
     if any(n == 0 for n in after):
         return None
     to = [0 if i < len(before) and n == before[i] and isinstance(n, Dim) else n for i, n in enumerate(after)]
@@ -257,26 +257,6 @@ def written(before: Any, after: Any) -> list[int] | None:
     if len(left) > 1 or (left and 0 in to):  # beside a copied size, which may be 0, -1 could not be told
         return None
     return [-1 if i in left else n for i, n in enumerate(to)]
-
-
-def reshapes(view: View, node: Node) -> bool:
-    """Whether a reshape stands before or behind, with which this node can become one."""
-    ahead = view.readers.get(node.outputs[0], [])
-    return view.maker(node.inputs[0], "Reshape") is not None or any(one.op == "Reshape" for one in ahead)
-
-
-@rule("Reshape")
-def reshape_twice(view: View, node: Node) -> Patch | None:
-    """Of two reshapes the last one counts."""
-    inner = view.maker(node.inputs[0], "Reshape")
-    if inner is None or view.shape(inner.inputs[0]) is None or view.shape(node.outputs[0]) is None:
-        return None
-    to = written(view.shape(inner.inputs[0]), view.shape(node.outputs[0]))
-    if to is None:
-        return None
-    name = f"{node.outputs[0]}.shape"
-    made = Node("Reshape", [inner.inputs[0], name], node.outputs, {}, node.name)
-    return Patch([made], {name: np.array(to, np.int64)})
 
 
 def order_of(view: View, node: Node) -> list[int]:

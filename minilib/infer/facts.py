@@ -16,7 +16,10 @@ import numpy as np
 from minilib import dims
 from minilib.dims import Dim
 
-__all__ = ["DTYPES", "Fact", "FactError", "Shape", "broadcast_shapes", "ceil_div", "flat_axes", "parse_fact"]
+__all__ = [
+    "DTYPES", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div", "flat_axes", "ints",
+    "parse_fact",
+]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"
 Shape: TypeAlias = "tuple[Size, ...] | None"  # None: not even the number of axes is known
@@ -36,6 +39,10 @@ class FactError(ValueError):
     """Facts that contradict each other."""
 
 
+class Unknown(Exception):
+    """A rule asks for more than is known; then nothing is told of the shape of its result."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """What is known of an array. `value` holds its numbers, which for sizes may be symbols (dtype object)."""
@@ -48,6 +55,20 @@ class Fact:
     def of(value: Any) -> Fact:
         """All that there is to know of an array."""
         return Fact(np.dtype(np.int64) if value.dtype == object else value.dtype, value.shape, value)
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """The shape. Raises Unknown where it is not known."""
+        if self.shape is None:
+            raise Unknown
+        return self.shape
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The whole numbers, or sizes in symbols, that it holds. Raises Unknown where they are not known."""
+        if self.value is None:
+            raise Unknown
+        return ints(self.value)
 
     def __str__(self) -> str:
         name = "?" if self.dtype is None else _NAME_OF.get(self.dtype, str(self.dtype))
@@ -90,11 +111,7 @@ class KnownDim:
     to_int64 = __int__
 
     def eval(self, values: dict[str, int]) -> KnownDim:
-        return KnownDim(substitute(self.size, values))
-
-
-def substitute(size: Size, values: dict[str, Any]) -> Size:
-    return dims.at(size, values) if isinstance(size, Dim) else size
+        return KnownDim(dims.at(self.size, values))
 
 
 def parse_fact(text: str | Fact) -> Fact:
@@ -122,6 +139,11 @@ def parse_fact(text: str | Fact) -> Fact:
     if wrong := [n for n in shape if isinstance(n, int) and n < 0]:
         raise FactError(f"the fact {text!r} has the size {wrong[0]}; sizes are 0 or more")
     return Fact(dtype, shape)
+
+
+def ints(value: Any) -> list[Any]:
+    """An array's numbers, as a list of whole numbers or symbols."""
+    return [n if isinstance(n, Dim) else int(n) for n in np.reshape(value, -1).tolist()]
 
 
 # Arithmetic of shapes

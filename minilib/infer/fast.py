@@ -6,6 +6,8 @@ Importing this module fills `plan.EMITTERS`. What has no line here runs as the t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from minilib.infer.model import Node
 from minilib.infer.operators import OPERATORS
 from minilib.infer.plan import Builder, Slot, emitter
 
-__all__ = ["VIEWS", "Maybe", "shifted"]
+__all__ = ["SHIFTED", "VIEWS", "Maybe", "written"]
 
 Maybe = Slot | None
 
@@ -134,25 +136,6 @@ def clip(b: Builder, node: Node, x: Slot, low: Maybe = None, high: Maybe = None)
     return out
 
 
-@emitter("Pow")
-def power(b: Builder, node: Node, x: Slot, y: Slot) -> Maybe:
-    if x.dtype.kind != "f" or b.fact().shape != x.shape:
-        return None
-    exponent = float(y.array.reshape(-1)[0]) if y.constant and y.array.size == 1 else None
-    out = b.result(like=x)
-    if exponent in (2, 3):
-        b.call(np.multiply, x, x, out=out)
-        if exponent == 3:
-            b.call(np.multiply, out, x, out=out)
-    elif exponent == 0.5:
-        b.call(np.sqrt, x, out=out)
-    elif x.dtype == y.dtype:
-        b.call(np.power, x, y, out=out)
-    else:
-        return None
-    return out
-
-
 def erf_of(x: str) -> str:
     """out = erf(x) = tanh(x q(x²)), as steps."""
     inner = "".join(f"out = add out {c}; out = multiply out square; " for c in ERF[-2:0:-1])
@@ -164,6 +147,8 @@ def erf_of(x: str) -> str:
 
 _BENT = -2 * math.sqrt(2 / math.pi)
 GATE = "out = exp out; out = add out 1; "  # what x is divided by, to be x * sigmoid(-out)
+SPREAD = "row = multiply row 1/n; row = add row epsilon; row = sqrt row; "
+SHIFTED = "row = maximum.reduce x; out = subtract x row; out = exp out; row = add.reduce out"
 STEPS = {
     "Relu": "out = maximum x 0",
     "Sigmoid": f"out = negative x; {GATE} out = reciprocal out",
@@ -178,115 +163,96 @@ STEPS = {
     # x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x³)
     "Gelu tanh": f"out = multiply x x; out = multiply out {0.044715 * _BENT}; out = add out {_BENT}; "
     f"out = multiply out x; {GATE} out = divide x out",
+    "Pow 2": "out = multiply x x",
+    "Pow 3": "out = multiply x x; out = multiply out x",
+    "Pow 0.5": "out = sqrt x",
+    "Softmax": f"{SHIFTED}; out = divide out row",
+    # (x - mean) / sqrt(mean((x - mean)²) + epsilon), and the same without the mean
+    "LayerNormalization": "row = add.reduce x; row = multiply row 1/n; out = subtract x row; "
+    f"row = vecdot out out; {SPREAD} out = divide out row; out = multiply out scale; out = add out shift",
+    "RMSNormalization": f"row = vecdot x x; {SPREAD} out = divide x row; out = multiply out scale",
 }
 
 
 @emitter("Relu", "Sigmoid", "Swish", "Softplus", "Erf", "Gelu")
 def stepwise(b: Builder, node: Node, x: Slot) -> Maybe:
-    """Calls as STEPS has them, "target = function arguments": names are arrays like x, others are numbers."""
-    told = node.attributes
-    name = "Gelu tanh" if told.get("approximate", "none") == "tanh" else node.op
+    name = "Gelu tanh" if node.attributes.get("approximate", "none") == "tanh" else node.op
     if x.dtype.kind != "f" or (name in ("Erf", "Gelu") and x.dtype != np.float32):
         return None
-    steps = [step.split() for step in STEPS[name].split(";")]
-    again = any("x" in words for words in steps[1:])
-    known = {"x": x, "out": b.result(like=x, over=[] if again else [x])}
-    known["-alpha"] = b.number(-told.get("alpha", 1.0), x.dtype)
-    for target, _, function, *words in steps:
-        if target not in known:
-            known[target] = b.piece(x.shape, x.dtype)
-        arguments = [known[word] if word in known else b.number(float(word), x.dtype) for word in words]
-        b.call(getattr(np, function), *arguments, out=known[target])
-    return known["out"]
+    return written(b, STEPS[name], x, {"-alpha": -node.attributes.get("alpha", 1.0)})
+
+
+@emitter("Pow")
+def power(b: Builder, node: Node, x: Slot, y: Slot) -> Maybe:
+    exponent = f"Pow {y.array.reshape(-1)[0]:g}" if y.constant and y.array.size == 1 else ""
+    if x.dtype.kind != "f" or b.fact().shape != x.shape or (x.dtype != y.dtype and exponent not in STEPS):
+        return None
+    return written(b, STEPS.get(exponent, "out = power x y"), x, {"y": y})
+
+
+@emitter("Softmax", "LayerNormalization", "RMSNormalization")
+def rows(b: Builder, node: Node, x: Slot, scale: Maybe = None, shift: Maybe = None) -> Maybe:
+    axis = node.attributes.get("axis", -1) % max(x.ndim, 1)
+    if x.dtype.kind != "f" or not x.array.size or x.ndim == 0 or node.attributes.get("flat"):
+        return None
+    if node.op != "Softmax" and axis != x.ndim - 1:
+        return None
+    numbers = {"1/n": 1 / x.shape[axis], "epsilon": node.attributes.get("epsilon", 1e-5)}
+    return written(b, STEPS[node.op], x, {**numbers, "scale": scale, "shift": shift}, axis)
+
+
+def written(b: Builder, steps: str, x: Slot, known: Mapping[str, Any], axis: int = -1) -> Slot:
+    """Calls as STEPS has them, "target = function arguments", on x along an axis; returns `out`.
+
+    Arguments are numbers, `known` ones, or arrays like x; of a `row` one number is left along the axis. A
+    step that reads what is absent is left out.
+    """
+    todo = [step.split() for step in steps.split(";")]
+    first = next(i for i, (target, *_) in enumerate(todo) if target == "out")
+    slots = {"x": x, **{name: one for name, one in known.items() if isinstance(one, Slot)}}
+    if "out" not in slots:
+        again = any("x" in words for words in todo[first + 1 :])
+        looked_at = any(one.pieces & x.pieces for name, one in slots.items() if name != "x")
+        slots["out"] = b.result(like=x, over=[] if again or looked_at else [x])
+
+    def slot(word: str) -> Slot:
+        return slots[word] if word in slots else b.number(float(known.get(word, word)), x.dtype)
+
+    for target, _, function, *words in todo:
+        if any(known.get(word, word) is None for word in words):
+            continue
+        if target not in slots:
+            shape = list(x.shape)
+            if target == "row":
+                shape[axis] = 1
+            slots[target] = b.piece(shape, x.dtype)
+        along: dict[str, Any] = {"axis": axis, "keepdims": True} if function.endswith(".reduce") else {}
+        along |= {"keepdims": True} if function == "vecdot" else {}
+        b.call(attrgetter(function)(np), *map(slot, words), **along, out=slots[target])
+    return slots["out"]
 
 
 # Along axes
 
-
-def rows_like(x: Slot) -> tuple[int, ...]:
-    return (*x.shape[:-1], 1)
-
-
-@emitter("Softmax")
-def softmax(b: Builder, node: Node, x: Slot) -> Maybe:
-    axis = node.attributes.get("axis", -1) % max(x.ndim, 1)
-    if node.attributes.get("flat") or not x.array.size or x.ndim == 0:
-        return None
-    out = b.result(like=x, over=[x])
-    some = b.piece([1 if i == axis else n for i, n in enumerate(x.shape)], x.dtype)
-    shifted(b, x, some, out, axis)
-    b.call(np.divide, out, some, out=out)
-    return out
-
-
-def shifted(b: Builder, x: Slot, some: Slot, out: Slot, axis: int) -> None:
-    """out = exp(x - max), and some = its sum, along the axis."""
-    b.call(np.maximum.reduce, x, axis=axis, keepdims=True, out=some)
-    b.call(np.subtract, x, some, out=out)
-    b.call(np.exp, out, out=out)
-    b.call(np.add.reduce, out, axis=axis, keepdims=True, out=some)
-
-
 REDUCED: dict[str, Any] = {
     "ReduceSum": np.add, "ReduceMean": np.add, "ReduceMax": np.maximum, "ReduceMin": np.minimum,
-    "ReduceProd": np.multiply,
+    "ReduceProd": np.multiply, "GlobalAveragePool": np.add,
 }  # fmt: skip
 
 
 @emitter(*REDUCED)
 def reduction(b: Builder, node: Node, x: Slot, axes: Maybe = None) -> Maybe:
-    noop = node.attributes.get("noop_with_empty_axes", 0)
+    told = node.attributes
     if x.dtype.kind != "f" or not x.array.size or (axes is not None and not axes.constant):
         return None
-    if axes is None or not axes.array.size:
-        if noop:
-            return None
-        gone = tuple(range(x.ndim))
-    else:
+    if axes is not None and axes.array.size:
         gone = axes_of(axes.array, x.ndim)
-    out, keep = b.result(), bool(node.attributes.get("keepdims", 1))
-    b.call(REDUCED[node.op].reduce, x, axis=gone, keepdims=keep, out=out)
-    if node.op == "ReduceMean":
-        count = math.prod(x.shape[i] for i in gone)
-        b.call(np.divide, out, b.number(count, x.dtype), out=out)
-    return out
-
-
-def scaled_rows(b: Builder, x: Slot, away: Slot, epsilon: float, out: Slot) -> None:
-    """out = away / sqrt(mean(away²) + epsilon), a row at a time"""
-    spread = b.piece(rows_like(x), x.dtype)
-    b.call(np.vecdot, away, away, keepdims=True, out=spread)
-    b.call(np.multiply, spread, b.number(1 / x.shape[-1], x.dtype), out=spread)
-    b.call(np.add, spread, b.number(epsilon, x.dtype), out=spread)
-    b.call(np.sqrt, spread, out=spread)
-    b.call(np.divide, away, spread, out=out)
-
-
-@emitter("LayerNormalization")
-def layer_norm(b: Builder, node: Node, x: Slot, scale: Slot, shift: Maybe = None) -> Maybe:
-    if not last_axis(node, x):
+    elif told.get("noop_with_empty_axes"):
         return None
-    out, mean = b.result(like=x), b.piece(rows_like(x), x.dtype)
-    b.call(np.add.reduce, x, axis=-1, keepdims=True, out=mean)
-    b.call(np.multiply, mean, b.number(1 / x.shape[-1], x.dtype), out=mean)
-    b.call(np.subtract, x, mean, out=out)
-    scaled_rows(b, x, out, node.attributes.get("epsilon", 1e-5), out)
-    b.call(np.multiply, out, scale, out=out)
-    if shift is not None:
-        b.call(np.add, out, shift, out=out)
+    else:
+        gone = tuple(range(2 if node.op == "GlobalAveragePool" else 0, x.ndim))
+    out = b.result()
+    b.call(REDUCED[node.op].reduce, x, axis=gone, keepdims=bool(told.get("keepdims", 1)), out=out)
+    if node.op in ("ReduceMean", "GlobalAveragePool"):
+        b.call(np.divide, out, b.number(math.prod(x.shape[i] for i in gone), x.dtype), out=out)
     return out
-
-
-@emitter("RMSNormalization")
-def rms_norm(b: Builder, node: Node, x: Slot, scale: Slot) -> Maybe:
-    if not last_axis(node, x):
-        return None
-    out = b.result(like=x)
-    scaled_rows(b, x, x, node.attributes.get("epsilon", 1e-5), out)
-    b.call(np.multiply, out, scale, out=out)
-    return out
-
-
-def last_axis(node: Node, x: Slot) -> bool:
-    axis = node.attributes.get("axis", -1)
-    return x.dtype.kind == "f" and x.ndim > 0 and axis % x.ndim == x.ndim - 1 and bool(x.array.size)

@@ -11,7 +11,7 @@ from itertools import product as grid
 
 import numpy as np
 
-from minilib.infer.fast import Maybe, shifted
+from minilib.infer.fast import SHIFTED, Maybe, written
 from minilib.infer.layers import Windows, windows
 from minilib.infer.model import Node
 from minilib.infer.plan import Builder, Slot, emitter
@@ -123,10 +123,10 @@ def attended(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe, dro
         b.call(np.add, scores, more, out=scores)
     if drop is not None:
         b.call(np.copyto, scores, b.number(node.attributes.get("fill", -math.inf), q.dtype), where=drop)
-    some = b.piece((*scores_of[:-1], 1), q.dtype)
-    shifted(b, scores, some, scores, -1)
+    row = b.piece((*scores_of[:-1], 1), q.dtype)
+    written(b, SHIFTED, scores, {"out": scores, "row": row})
     b.call(np.matmul, scores, for_blas(b, v), out=out)
-    b.call(np.divide, out, some, out=out)
+    b.call(np.divide, out, row, out=out)
 
 
 # Windows: channels first and the batch last, so that each tap of a window is one long run of memory
@@ -218,14 +218,4 @@ def pool(b: Builder, node: Node, x: Slot) -> Maybe:
     if not largest:
         counts = seen.counts(x.array, told.get("count_include_pad", 0))
         b.call(np.divide, made, b.number(counts.reshape(1, *seen.found, 1), x.dtype), out=made)
-    return out
-
-
-@emitter("GlobalAveragePool")
-def global_average(b: Builder, node: Node, x: Slot) -> Maybe:
-    if x.dtype.kind != "f" or not x.array.size:
-        return None
-    out = b.result()
-    b.call(np.add.reduce, x, axis=tuple(range(2, x.ndim)), keepdims=True, out=out)
-    b.call(np.divide, out, b.number(math.prod(x.shape[2:]), x.dtype), out=out)
     return out

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.declutter import Patch, View, alike, order_of, rule
+from minilib.infer.declutter import Patch, View, alike, instead, order_of, rule
 from minilib.infer.elementwise import softmax_rows
 from minilib.infer.facts import Fact, broadcast_shapes
 from minilib.infer.layers import matmul
@@ -39,9 +39,7 @@ def linear(x: Array, w: Array, b: Array) -> Array:
 
 
 def _attention_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, **__: Any) -> Fact:
-    if q.shape is None or v.shape is None:
-        return Fact(q.dtype, None)
-    return Fact(q.dtype, (*(broadcast_shapes(q.shape[:-2], v.shape[:-2]) or ()), q.shape[-2], v.shape[-1]))
+    return Fact(q.dtype, (*(broadcast_shapes(q.sizes[:-2], v.sizes[:-2]) or ()), q.sizes[-2], v.sizes[-1]))
 
 
 @operator("ScaledDotProductAttention", _attention_facts, own=True)
@@ -60,7 +58,7 @@ def attention(
 
 
 def _heads_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, heads: int, **__: Any) -> Fact:
-    return Fact(q.dtype, None if q.shape is None or v.shape is None else (*q.shape[:-1], v.shape[-1]))
+    return Fact(q.dtype, (*q.sizes[:-1], v.sizes[-1]))
 
 
 @operator("MultiHeadAttention", _heads_facts, own=True)
@@ -110,9 +108,7 @@ def pad_into_conv(view: View, node: Node) -> Patch | None:
     if outer.any() or not inner.size:
         return None
     pads = np.add(told.get("pads", [0] * inner.size), inner.reshape(-1)).tolist()
-    return Patch(
-        [Node("Conv", [pad.inputs[0], *node.inputs[1:]], node.outputs, {**told, "pads": pads}, node.name)]
-    )
+    return instead(node, "Conv", [pad.inputs[0], *node.inputs[1:]], {**told, "pads": pads})
 
 
 @rule("Add")
@@ -141,8 +137,7 @@ def linear_from_gemm(view: View, node: Node) -> Patch | None:
         return None
     whole = np.ascontiguousarray(np.broadcast_to(b.reshape(-1), w.shape[1:]))
     names = [f"{node.outputs[0]}.weight", f"{node.outputs[0]}.bias"]
-    made = Node("Linear", [node.inputs[0], *names], node.outputs, {}, node.name)
-    return Patch([made], dict(zip(names, (w, whole))))
+    return instead(node, "Linear", [node.inputs[0], *names], {}, dict(zip(names, (w, whole))))
 
 
 # Products, taken apart
@@ -201,10 +196,10 @@ def gates(view: View, node: Node) -> Patch | None:
         if near(number, 1) and (sigmoid := view.inner(gate, "Sigmoid")):
             alpha, inner, under = factors(view, sigmoid.inputs[0])
             if inner == [x] and not under:
-                return Patch([Node("Swish", [x], node.outputs, {"alpha": alpha}, node.name)])
+                return instead(node, "Swish", [x], {"alpha": alpha})
         for one, bent in plus(view, gate) if near(number, 0.5) else ():
             if view.scalar(one) == 1 and (kind := gelu_of(view, bent, x)):
-                return Patch([Node("Gelu", [x], node.outputs, {"approximate": kind}, node.name)])
+                return instead(node, "Gelu", [x], {"approximate": kind})
     return None
 
 
@@ -274,10 +269,8 @@ def norm(view: View, node: Node) -> Patch | None:
         away = view.maker(x, "Sub")
         told = {"axis": -1, "epsilon": epsilon}
         if away is not None and mean_of(view, away.inputs[1]) == away.inputs[0]:
-            made = Node("LayerNormalization", [away.inputs[0], name], node.outputs, told, node.name)
-        else:
-            made = Node("RMSNormalization", [x, name], node.outputs, told, node.name)
-        return Patch([made], constants)
+            return instead(node, "LayerNormalization", [away.inputs[0], name], told, constants)
+        return instead(node, "RMSNormalization", [x, name], told, constants)
     return None
 
 
@@ -289,9 +282,7 @@ def norm_with_bias(view: View, node: Node) -> Patch | None:
         if inner is None or b is None or any(inner.inputs[2:]):
             continue
         if b.shape == view.shape(inner.inputs[1]):
-            return Patch(
-                [Node(inner.op, [*inner.inputs[:2], row], node.outputs, inner.attributes, inner.name)]
-            )
+            return instead(node, inner.op, [*inner.inputs[:2], row], inner.attributes)
     return None
 
 
@@ -322,8 +313,7 @@ def attention_from_products(view: View, node: Node) -> Patch | None:
     inputs = [*product.inputs, node.inputs[1], more, drop]
     while not inputs[-1]:
         inputs.pop()
-    made = Node("ScaledDotProductAttention", inputs, node.outputs, {"scale": scale, **told}, node.name)
-    return Patch([made])
+    return instead(node, "ScaledDotProductAttention", inputs, {"scale": scale, **told})
 
 
 def scaled(view: View, name: str) -> tuple[float, Node] | None:
@@ -341,10 +331,8 @@ def heads_from_attention(view: View, node: Node) -> Patch | None:
     core = None if turned is None else view.inner(turned.inputs[0], "ScaledDotProductAttention")
     if core is None or turned is None or order_of(view, turned) != [0, 2, 1, 3]:
         return None
-    rows = [
-        rows_of(view, name, perm)
-        for name, perm in zip(core.inputs, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
-    ]
+    orders = [0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]
+    rows = [rows_of(view, name, order) for name, order in zip(core.inputs, orders)]
     heads = view.shape(core.inputs[0])[1]
     if None in rows or {view.shape(name)[1] for name in core.inputs[:3]} != {heads}:
         return None
@@ -352,8 +340,7 @@ def heads_from_attention(view: View, node: Node) -> Patch | None:
     if not isinstance(heads, int) or after != (q[0], q[2], heads * v[3]):
         return None
     inputs = [str(name) for name in rows] + core.inputs[3:]
-    told = {**core.attributes, "heads": heads}
-    return Patch([Node("MultiHeadAttention", inputs, node.outputs, told, core.name)])
+    return instead(node, "MultiHeadAttention", inputs, {**core.attributes, "heads": heads})
 
 
 def rows_of(view: View, name: str, perm: list[int]) -> str | None:

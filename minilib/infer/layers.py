@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from minilib.infer.axes import unknown
+import minilib.infer.axes  # noqa: F401 (who has layers has number by number and axes in the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
 from minilib.infer.operators import define, operator, same
 
@@ -22,16 +22,12 @@ Pairs = list[tuple[Any, Any]]
 
 
 def _matmul_facts(x: Fact, y: Fact) -> Fact:
-    if x.shape is None or y.shape is None:
-        return unknown(x)
-    if not x.shape or not y.shape:
+    if not x.sizes or not y.sizes:
         raise FactError(f"MatMul of {x} and {y}: a scalar is no matrix")
-    a, b = x.shape if len(x.shape) > 1 else (1, *x.shape), y.shape if len(y.shape) > 1 else (*y.shape, 1)
+    a, b = x.sizes if len(x.sizes) > 1 else (1, *x.sizes), y.sizes if len(y.sizes) > 1 else (*y.sizes, 1)
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
-        raise FactError(
-            f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; is one to be transposed?"
-        )
-    rows, columns = a[-2:-1] if len(x.shape) > 1 else (), b[-1:] if len(y.shape) > 1 else ()
+        raise FactError(f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; transpose one?")
+    rows, columns = a[-2:-1] if len(x.sizes) > 1 else (), b[-1:] if len(y.sizes) > 1 else ()
     return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
 
@@ -45,11 +41,9 @@ def matmul(x: Array, y: Array) -> Array:
 def _gemm_facts(
     a: Fact, b: Fact, c: Fact | None = None, *, transA: int = 0, transB: int = 0, **_: Any
 ) -> Fact:
-    if a.shape is None or b.shape is None:
-        return unknown(a, 2)
-    if len(a.shape) != 2 or len(b.shape) != 2:
+    if len(a.sizes) != 2 or len(b.sizes) != 2:
         raise FactError(f"Gemm of {a} and {b}: both have to be matrices")
-    (m, k), (inner, n) = a.shape[:: -1 if transA else 1], b.shape[:: -1 if transB else 1]
+    (m, k), (inner, n) = a.sizes[:: -1 if transA else 1], b.sizes[:: -1 if transB else 1]
     if isinstance(k, int) and isinstance(inner, int) and k != inner:
         raise FactError(f"Gemm of {a} and {b}: inner sizes {k} and {inner} differ; see transA and transB")
     if c is not None:
@@ -81,12 +75,10 @@ def _equation(text: str, ranks: Sequence[int]) -> tuple[list[str], str]:
 
 
 def _einsum_facts(*xs: Fact, equation: str) -> Fact:
-    if any(x.shape is None for x in xs):
-        return unknown(xs[0])
-    parts, result = _equation(equation, [len(x.shape or ()) for x in xs])
+    parts, result = _equation(equation, [len(x.sizes) for x in xs])
     sizes: dict[str, Any] = {}
     for part, x in zip(parts, xs):
-        for letter, n in zip(part, x.shape or ()):
+        for letter, n in zip(part, x.sizes):
             try:
                 (sizes[letter],) = broadcast_shapes((sizes.get(letter, 1),), (n,)) or (None,)
             except FactError as error:
@@ -117,13 +109,10 @@ class Windows:
 
     def over(self, x: Array, fill: Any = 0) -> Array:
         """(N, C, *sizes) -> (N, C, *windows, *kernel): a view of x, padded by `fill` as far as they reach."""
-        reach = [
-            (n - 1) * s + (k - 1) * d + 1
-            for n, s, k, d in zip(self.found, self.strides, self.kernel, self.dilations)
-        ]
+        spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
+        reach = [(n - 1) * s + span for n, s, span in zip(self.found, self.strides, spans)]
         more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
         x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
-        spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
         steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
         inner = [slice(None, None, d) for d in self.dilations]
         seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))
@@ -143,8 +132,7 @@ def windows(
     pads: Any = None, auto_pad: str = "NOTSET", ceil_mode: int = 0, **_: Any,
 ) -> Windows:  # fmt: skip
     """The windows of a node with these attributes. Raises FactError where none fits."""
-    ones = [1] * len(kernel)
-    strides, dilations = strides or ones, dilations or ones
+    strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
     if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
         raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
@@ -193,14 +181,12 @@ def halved(totals: Sequence[Any], upper: bool) -> Pairs:
 
 def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     """(N, C, *sizes) with weights (M, C/group, *kernel) -> (N, M, *windows)"""
-    if x.shape is None or w.shape is None:
-        return unknown(x)
-    if len(x.shape) != len(w.shape):
+    (n, channels, *sizes), (many, inner, *kernel) = x.sizes, w.sizes
+    if len(sizes) != len(kernel):
         raise FactError(f"Conv of {x} with weights {w}: numbers of axes differ")
-    channels, inner = x.shape[1], w.shape[1]
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    return Fact(x.dtype, (x.shape[0], w.shape[0], *windows(x.shape[2:], w.shape[2:], **told).found))
+    return Fact(x.dtype, (n, many, *windows(sizes, kernel, **told).found))
 
 
 @operator("Conv", conv_facts, WINDOW)
@@ -219,8 +205,7 @@ def _unpooled(
     auto_pad: str = "NOTSET", output_padding: Any = None, output_shape: Any = None, **_: Any,
 ) -> Windows:  # fmt: skip
     """Those of a ConvTranspose: `wide` is what is cut off, and `found` what is left of each axis."""
-    ones = [1] * len(kernel)
-    strides, dilations = strides or ones, dilations or ones
+    strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     whole: list[Any] = [
         None if n is None else s * (n - 1) + extra + (k - 1) * d + 1
         for n, k, s, d, extra in zip(sizes, kernel, strides, dilations, output_padding or [0] * len(kernel))
@@ -235,10 +220,8 @@ def _unpooled(
 
 
 def _conv_transpose_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
-    if x.shape is None or w.shape is None:
-        return unknown(x)
-    found = _unpooled(x.shape[2:], w.shape[2:], **told).found
-    return Fact(x.dtype, (x.shape[0], None if w.shape[1] is None else w.shape[1] * group, *found))
+    (n, _, *sizes), (_, each, *kernel) = x.sizes, w.sizes
+    return Fact(x.dtype, (n, None if each is None else each * group, *_unpooled(sizes, kernel, **told).found))
 
 
 @operator("ConvTranspose", _conv_transpose_facts, (*WINDOW, "output_padding", "output_shape"))
@@ -261,16 +244,14 @@ def conv_transpose(x: Array, w: Array, b: Array | None = None, *, group: int = 1
 
 
 def _pool_facts(x: Fact, *, kernel_shape: Any, **told: Any) -> Any:
-    if x.shape is None:
-        return unknown(x)
-    n_axes = len(kernel_shape)
-    if len(x.shape) != n_axes + 2:
-        raise FactError(f"a window of {n_axes} axes over {x}, which has {len(x.shape) - 2} and two")
-    return Fact(x.dtype, (*x.shape[:2], *windows(x.shape[2:], kernel_shape, **told).found))
+    n, channels, *sizes = x.sizes
+    if len(sizes) != len(kernel_shape):
+        raise FactError(f"a window of {len(kernel_shape)} axes over {x}, which has {len(sizes)} and two")
+    return Fact(x.dtype, (n, channels, *windows(sizes, kernel_shape, **told).found))
 
 
 def _max_pool_facts(x: Fact, **told: Any) -> tuple[Fact, Fact]:
-    found = _pool_facts(x, **told)
+    found = Fact(x.dtype) if x.shape is None else _pool_facts(x, **told)
     return found, Fact(np.dtype(np.int64), found.shape)
 
 
@@ -296,7 +277,7 @@ def average_pool(x: Array, *, kernel_shape: Any, count_include_pad: int = 0, **t
 
 
 def _global_facts(x: Fact) -> Fact:
-    return Fact(x.dtype, None if x.shape is None else (*x.shape[:2], *[1] * (len(x.shape) - 2)))
+    return Fact(x.dtype, (*x.sizes[:2], *[1] * len(x.sizes[2:])))
 
 
 define("GlobalAveragePool", lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True), _global_facts)

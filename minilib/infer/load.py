@@ -57,21 +57,16 @@ def graph_of(model: Message, folder: Path) -> Graph:
     if model.graph.sparse_initializer:
         raise ModelError("it has sparse constants, which are not read; write them as dense ones")
     inputs = {one.name: fact_of(one) for one in model.graph.input if one.name not in constants}
-    made = Counter(
-        [*inputs, *constants, *(name for node in model.graph.node for name in node.output if name)]
-    )
+    results = [name for node in model.graph.node for name in node.output if name]
+    made = Counter([*inputs, *constants, *results])
     if twice := [name for name, times in made.items() if times > 1]:
         raise ModelError(f"two nodes, inputs or constants make {twice[0]!r}; names must be different")
-    nodes = []
-    for message in model.graph.node:
-        if node := node_of(message, opset, folder, constants):
-            nodes.append(node)
+    nodes = [node for one in model.graph.node if (node := node_of(one, opset, folder, constants))]
     outputs = [one.name for one in model.graph.output]
     if not outputs:
         raise ModelError("its graph has no output")
-    return Graph(
-        inputs, outputs, nodes, constants, {}, {"onnx.ir_version": np.array(model.ir_version)}
-    ).sorted()
+    properties = {"onnx.ir_version": np.array(model.ir_version)}
+    return Graph(inputs, outputs, nodes, constants, {}, properties).sorted()
 
 
 def check_operators(nodes: Any) -> None:
@@ -156,20 +151,16 @@ def outside(message: Message, folder: Path) -> bytes:
     place = (folder / where).resolve()  # follows links
     if not where or not place.is_relative_to(folder.resolve()):
         raise ModelError(f"the constant {message.name!r} lies in {where!r}, outside of the model's folder")
+    wanted = math.prod(message.dims) * DTYPES[message.data_type].itemsize
     try:
-        start, length = int(told.get("offset", 0)), int(told.get("length", -1))
-        size = place.stat().st_size
-        if start < 0 or length < -1 or start + max(length, 0) > size:
-            raise ModelError(f"the constant {message.name!r}: {where!r} has only {size} bytes")
+        start, length = int(told.get("offset", 0)), int(told.get("length", wanted))
+        most = min(wanted, place.stat().st_size)  # what a file says may be more than memory has
         with place.open("rb") as file:
             file.seek(start)
-            data = file.read(length)
-    except (OSError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
+            data = file.read(most)
+    except (OSError, ValueError, OverflowError):
         raise ModelError(f"the constant {message.name!r}: {where!r} cannot be read") from None
-    wanted = math.prod(message.dims) * DTYPES[message.data_type].itemsize
-    if len(data) != wanted:
+    if len(data) != wanted or length != wanted:
         raise ModelError(f"the constant {message.name!r} has {len(data)} bytes in {where!r}, not {wanted}")
     return data
 
@@ -178,9 +169,7 @@ def attribute(message: Message, folder: Path) -> Any:
     """An attribute's value, as operators take them."""
     field = ATTRIBUTE.get(message.type)
     if field is None:
-        raise ModelError(
-            f"the attribute {message.name!r} is of kind {message.type}, which no operator here has"
-        )
+        raise ModelError(f"the attribute {message.name!r} is of kind {message.type}; no operator has such")
     value = getattr(message, field)
     try:
         if field == "s":
@@ -211,9 +200,7 @@ def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any
         raise error if isinstance(error, ModelError) else ModelError(f"{node}: {error}") from None
     check_inputs(node)
     if strange := node.attributes.keys() - OPERATORS[node.op].attributes:
-        raise ModelError(
-            f"{node} has the attribute {min(strange)!r}; {node.op} of opset {opset} knows none of it"
-        )
+        raise ModelError(f"{node} has the attribute {min(strange)!r}, which opset {opset} does not know")
     return node
 
 
@@ -229,16 +216,11 @@ def check_inputs(node: Node) -> None:
 
 
 def constant(node: Node) -> Any:
-    kinds = {
-        "value": None,
-        "value_float": np.float32,
-        "value_floats": np.float32,
-        "value_int": np.int64,
-        "value_ints": np.int64,
-    }
     for name, value in node.attributes.items():
-        if name in kinds:
-            return value if name == "value" else np.array(value, kinds[name])
+        if name == "value":
+            return value
+        if name.rstrip("s") in ("value_float", "value_int"):
+            return np.array(value, np.float32 if "float" in name else np.int64)
     raise ModelError(f"{node} has no value that is an array of numbers")
 
 

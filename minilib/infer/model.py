@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from minilib import dag
-from minilib.dims import Dim, symbol, symbols_of
-from minilib.infer.facts import Fact, FactError, product, substitute
+from minilib.dims import Dim, at, symbol, symbols_of
+from minilib.infer.facts import Fact, FactError, product
 from minilib.infer.operators import FAILURES, OPERATORS
 
 __all__ = ["Graph", "ModelError", "Node", "analyse", "evaluate", "fold"]
@@ -56,7 +56,6 @@ class Graph:
     constants: dict[str, Any]  # name -> array
     facts: dict[str, Fact] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
-    checked: dict[Any, frozenset[Node]] = field(default_factory=dict)  # see `unsure_nodes`
 
     def makers(self) -> dict[str, Node]:
         """Who makes each name."""
@@ -89,6 +88,14 @@ class Graph:
         constants = {name: value for name, value in self.constants.items() if name in read}
         return Graph(self.inputs, self.outputs, nodes, constants, {}, self.properties)
 
+    def check_symbol(self, name: str) -> None:
+        """Raises ModelError where no input's size has that symbol."""
+        sizes = [n for fact in self.inputs.values() for n in fact.shape or () if n is not None]
+        known = set().union(*map(symbols_of, sizes))
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise ModelError(f"no input has the symbol {name!r}; there are {there}")
+
     def bind(self, arrays: list[Any]) -> dict[str, int]:
         """What the symbols are for these inputs. Raises ModelError where number, kind or shape are wrong."""
         if len(arrays) != len(self.inputs):
@@ -111,7 +118,7 @@ class Graph:
                         raise ModelError(
                             f"the symbol {n} is {known[str(n)]}, and in the input {name!r} {length}"
                         )
-                elif isinstance(n := substitute(n, known), int) and n != length:
+                elif isinstance(n := at(n, known), int) and n != length:
                     raise ModelError(f"the input {name!r} is {given}, and should be {fact}")
         return known
 
@@ -145,63 +152,50 @@ def run_node(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
 # What would take too much memory is refused before
 
 
-def careful(graph: Graph, arrays: list[Any], most_bytes: int) -> Callable[..., Any]:
-    """What runs the nodes for these inputs: it asks before each whose result may be too large.
+def sized(graph: Graph, arrays: list[Any], most_bytes: int) -> tuple[Graph, Callable[..., Any]]:
+    """The graph for inputs of these sizes, and what runs its nodes: it asks before those of unknown results.
 
     Raises ModelError for inputs that do not fit, and for results that would take more than `most_bytes`.
     """
-    unsure = unsure_nodes(graph, graph.bind(arrays), most_bytes)
-    if not unsure:
-        return run_node
-
-    def run(node: Node, given: list[Any]) -> tuple[Any, ...]:
-        if node in unsure:
-            check_result(node, given, most_bytes)
-        return run_node(node, given)
-
-    return run
-
-
-def bytes_of(fact: Fact, known: dict[str, int]) -> int | None:
-    """How long the array of a fact is; None where the symbols that are known do not tell."""
-    shape = (
-        None if fact.shape is None else tuple(n if n is None else substitute(n, known) for n in fact.shape)
-    )
-    count = count_of(Fact(None, shape))
-    return None if count is None else count * (1 if fact.dtype is None else fact.dtype.itemsize)
-
-
-def unsure_nodes(graph: Graph, known: dict[str, int], most_bytes: int) -> frozenset[Node]:
-    """Which nodes make results of unknown size. Raises ModelError where the others take too much."""
-    key = (most_bytes, *known.items())
-    if key in graph.checked:
-        return graph.checked[key]
+    graph.bind(arrays)
+    inputs = {name: Fact(one.dtype, one.shape) for name, one in zip(graph.inputs, arrays)}
+    graph = Graph(inputs, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
+    graph.facts = analyse(graph)
     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
     alive: dict[str, int] = {}
     unsure = set()
     for i, node in enumerate(graph.nodes):
         for name in filter(None, node.outputs):
-            size = bytes_of(graph.facts.get(name, Fact()), known)
+            size = bytes_of(graph.facts[name])
             unsure |= {node} if size is None else set()
             alive[name] = size or 0
         refuse_more(node, sum(alive.values()), most_bytes)
         for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
             if last.get(name, i) == i:
                 alive.pop(name, None)
-    if len(graph.checked) > 1000:  # of a stream whose lengths are always new
-        graph.checked.clear()
-    graph.checked[key] = frozenset(unsure)
-    return graph.checked[key]
+
+    def run(node: Node, arrays: list[Any]) -> tuple[Any, ...]:
+        if node in unsure:
+            known = [None if a is None else fact_of(a) for a in arrays]
+            try:
+                made = OPERATORS[node.op].infer(*known, **node.attributes)
+            except FactError:
+                made = ()  # running it says what is wrong
+            refuse_more(node, sum(bytes_of(fact) or 0 for fact in made), most_bytes)
+        return run_node(node, arrays)
+
+    return graph, run
 
 
-def check_result(node: Node, arrays: list[Any], most_bytes: int) -> None:
-    """Raises ModelError where what the node makes of these arrays would be too large."""
-    facts = [None if a is None else Fact(a.dtype, a.shape, a if a.size <= SMALL else None) for a in arrays]
-    try:
-        made = OPERATORS[node.op].infer(*facts, **node.attributes)
-    except FactError:
-        return  # running it says what is wrong
-    refuse_more(node, sum(bytes_of(fact, {}) or 0 for fact in made), most_bytes)
+def fact_of(array: Any) -> Fact:
+    """What is carried along of an array: its numbers too, if they are few."""
+    return Fact(array.dtype, array.shape, array if array.size <= SMALL else None)
+
+
+def bytes_of(fact: Fact) -> int | None:
+    """How long the array of a fact is; None where that depends on symbols."""
+    count = count_of(fact)
+    return None if count is None else count * (1 if fact.dtype is None else fact.dtype.itemsize)
 
 
 def refuse_more(node: Node, size: int, most_bytes: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from minilib import dims
 from minilib.dims import Dim
-from minilib.infer.facts import Fact, FactError
+from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact, FactError
 from minilib.infer.layers import paddings
 from minilib.infer.model import MOST_BYTES, Graph, ModelError, Node
 from minilib.infer.operators import FAILURES, OPERATORS
@@ -21,11 +21,8 @@ from minilib.infer.operators import FAILURES, OPERATORS
 __all__ = ["ALIKE", "BORDERS", "REDUCE", "TRACT", "Reader", "told_shape"]
 
 KINDS = {"scalar": "float32", "integer": "int64", "logical": "bool"}
-_KINDS = "F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 Bool"  # tract's names; NumPy's begin the same way
-TRACT = {
-    one: {"F": "float", "I": "int", "U": "uint", "B": "bool"}[one[0]] + one[1:].strip("ol")
-    for one in _KINDS.split()
-}
+# tract's names: those of facts, with a capital letter.
+TRACT = {name.capitalize(): DTYPES[number].name for number, name in DTYPE_NAMES.items()}
 BORDERS = {"constant": "constant", "replicate": "edge", "reflect": "reflect"}
 
 # Operations that are an operator of ONNX under another name: those of arrays alone, and those along axes.
@@ -85,10 +82,10 @@ class Reader:
         for line, one in lines:
             try:
                 self.assign(value_of(one.targets[0]), self.made(one.value))
+            except ModelError:
+                raise
             except FAILURES as error:
-                raise (
-                    error if isinstance(error, ModelError) else ModelError(f"line {line}: {error}")
-                ) from None
+                raise ModelError(f"line {line}: {error}") from None
         if missing := [name for name in outputs if name not in self.names]:
             raise ModelError(f"the output {missing[0]!r} is made by no node")
         if set(inputs) != self.inputs.keys():
@@ -98,9 +95,8 @@ class Reader:
         own = {made: name for name, made in reversed(self.names.items())}  # as the file has it, where it does
         own.update((self.names[name], name) for name in outputs if self.names[name] not in self.inputs)
         for node in self.nodes:
-            node.inputs, node.outputs = (
-                [own.get(name, name) for name in n] for n in (node.inputs, node.outputs)
-            )
+            node.inputs = [own.get(name, name) for name in node.inputs]
+            node.outputs = [own.get(name, name) for name in node.outputs]
         copies = [Node("Identity", [own[self.names[n]]], [n]) for n in outputs if own[self.names[n]] != n]
         constants = {own.get(name, name): array for name, array in self.constants.items()}
         found = Graph({n: self.inputs[n] for n in inputs}, outputs, [*self.nodes, *copies], constants)
@@ -301,10 +297,10 @@ def conv(
     return g.add("Conv", [x, filter, *more], group=groups or g.shape(x)[1], **told)
 
 
-def pooled(op: str) -> Callable[..., str]:
+def pooled(op: str, mean: bool = True) -> Callable[..., str]:
     def pool(
         g: Reader, input: Any, size: Any, border: str = "constant", padding: Any = (), stride: Any = (),
-        dilation: Any = (), normalize: bool = True,
+        dilation: Any = (), normalize: bool = mean,
     ) -> str:  # fmt: skip
         if any(n != 1 for n in (*size[:2], *stride[:2])) or any(n for pair in padding[:2] for n in pair):
             raise FactError(f"a window of {size} steps over samples or channels, which is not read")
@@ -318,10 +314,8 @@ def pooled(op: str) -> Callable[..., str]:
     return pool
 
 
-CALLS |= {"max_pool": pooled("MaxPool"), "avg_pool": pooled("AveragePool"), "box": pooled("AveragePool")}
-CALLS["box"] = lambda g, *given, normalize=False, **told: CALLS["avg_pool"](
-    g, *given, normalize=normalize, **told
-)
+CALLS |= {"max_pool": pooled("MaxPool"), "avg_pool": pooled("AveragePool")}
+CALLS["box"] = pooled("AveragePool", mean=False)
 
 
 def told_shape(new: Sequence[Any], old: Sequence[Any]) -> list[int]:
@@ -336,10 +330,8 @@ def told_shape(new: Sequence[Any], old: Sequence[Any]) -> list[int]:
 def reshape(g: Reader, input: Any, shape: Any, axis_start: int = 0, axis_count: int = -1) -> str:
     old = g.shape(input)
     end = len(old) if axis_count == -1 else axis_start + axis_count
-    inner = [
-        old[axis_start + i] if n == 0 else dims.symbol(n) if isinstance(n, Name) else n
-        for i, n in enumerate(shape)
-    ]
+    named = [dims.symbol(n) if isinstance(n, Name) else n for n in shape]
+    inner = [old[axis_start + i] if n == 0 else n for i, n in enumerate(named)]
     new = told_shape([*old[:axis_start], *inner, *old[end:]], old)
     return g.add("Reshape", [input, np.array(new, np.int64)])
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from minilib.dims import symbols_of
 from minilib.infer.facts import Fact, FactError
-from minilib.infer.layers import paddings
+from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.nnef_read import ALIKE, BORDERS, KINDS, REDUCE, TRACT, told_shape
 
@@ -96,10 +97,8 @@ class Writer:
         """A name as NNEF may have it, which none has yet; it stands for this one from now on."""
         plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
         plain = f"_{plain}" if plain[0].isdigit() or plain in KEYWORDS else plain
-        more = next(
-            n for n in range(len(self.taken) + 1) if (f"{plain}_{n}" if n else plain) not in self.taken
-        )
-        made = Code(f"{plain}_{more}" if more else plain)
+        names = (Code(f"{plain}_{n}" if n else plain) for n in count())
+        made = next(one for one in names if one not in self.taken)
         self.taken.add(made)
         self.names[name] = made
         return made
@@ -239,17 +238,13 @@ def window(w: Writer, node: Node, kernel: Sequence[int], lead: int, told: dict[s
     """Padding, stride and dilation, for `lead` axes more than the window has."""
     if told.get("ceil_mode") or told.get("storage_order"):
         raise FactError("it rounds up, or counts by columns")
-    ones = [1] * len(kernel)
-    strides, dilations = list(told.get("strides") or ones), list(told.get("dilations") or ones)
-    auto, sizes = told.get("auto_pad", "NOTSET"), w.shape(node.inputs[0])[2:]
-    pads = [tuple(pair) for pair in paddings(sizes, kernel, strides, dilations, told.get("pads"), auto)]
-    if not all(isinstance(n, int) for pair in pads for n in pair):
-        if auto != "SAME_UPPER":
+    seen, front = windows(w.shape(node.inputs[0])[2:], kernel, **told), [1] * lead
+    padding = [(0, 0)] * lead + [tuple(pair) for pair in seen.wide]
+    if not all(isinstance(n, int) for pair in padding for n in pair):
+        if told["auto_pad"] != "SAME_UPPER":
             raise FactError("its padding depends on symbols")
-        pads, lead = [], 0
-    front = [1] * lead
-    padding = [(0, 0)] * lead + pads if pads else []
-    return {"padding": padding, "stride": front + strides, "dilation": front + dilations}
+        padding, front = [], []
+    return {"padding": padding, "stride": [*front, *seen.strides], "dilation": [*front, *seen.dilations]}
 
 
 @code("Conv")
@@ -337,16 +332,8 @@ def reduced(
 
 
 @code("BatchNormalization")
-def batch_norm(
-    w: Writer,
-    node: Node,
-    x: str,
-    *told: str,
-    epsilon: float = 1e-5,
-    momentum: float = 0.9,
-    training_mode: int = 0,
-) -> Code:
-    if training_mode or len(node.outputs) > 1:
+def batch_norm(w: Writer, node: Node, x: str, *told: str, epsilon: float = 1e-5, **more: Any) -> Code:
+    if more.get("training_mode") or len(node.outputs) > 1:
         raise FactError("it trains")
     scale, offset, mean, variance = (w.row(name) for name in node.inputs[1:])
     return w.say("batch_normalization", x, mean, variance, offset, scale, epsilon=float(epsilon))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.facts import Fact, FactError, broadcast_shapes
+from minilib.infer.facts import Fact, FactError, Unknown, broadcast_shapes
 
 __all__ = ["FAILURES", "OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
 
@@ -46,6 +46,8 @@ class Operator:
         """The facts of the results. Raises FactError where those of the inputs cannot be."""
         try:
             made = self.facts(*facts, **attributes)
+        except Unknown:
+            made = Fact(facts[0].dtype if facts[0] is not None else None)
         except FAILURES as error:
             raise error if isinstance(error, FactError) else FactError(str(error)) from None
         return made if isinstance(made, tuple) else (made,)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.axes import INT64, ints, unknown
+from minilib.infer.axes import INT64
 from minilib.infer.elementwise import axes_of
-from minilib.infer.facts import Fact
+from minilib.infer.facts import Fact, Unknown, ints
 from minilib.infer.operators import define, operator, same
 
 __all__: list[str] = []  # they are in the table
@@ -17,10 +17,8 @@ Array = Any
 
 
 def _gather_facts(x: Fact, indices: Fact, *, axis: int = 0) -> Fact:
-    if x.shape is None or indices.shape is None:
-        return unknown(x)
-    (axis,) = axes_of([axis], len(x.shape))
-    return Fact(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    (axis,) = axes_of([axis], len(x.sizes))
+    return Fact(x.dtype, (*x.sizes[:axis], *indices.sizes, *x.sizes[axis + 1 :]))
 
 
 # Negative indices count from the end; past the end it raises.
@@ -34,9 +32,10 @@ def gather_elements(x: Array, indices: Array, *, axis: int = 0) -> Array:
 
 
 def _gather_nd_facts(x: Fact, indices: Fact, *, batch_dims: int = 0) -> Fact:
-    if x.shape is None or indices.shape is None or not isinstance(indices.shape[-1], int):
-        return unknown(x)
-    return Fact(x.dtype, (*indices.shape[:-1], *x.shape[batch_dims + indices.shape[-1] :]))
+    *rows, many = indices.sizes
+    if not isinstance(many, int):
+        raise Unknown
+    return Fact(x.dtype, (*rows, *x.sizes[batch_dims + many :]))
 
 
 @operator("GatherND", _gather_nd_facts)
@@ -96,7 +95,7 @@ define("NonZero", lambda x: np.array(np.nonzero(x), np.int64), _nonzero_facts)
 
 def _top_facts(x: Fact, k: Fact, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Fact, Fact]:
     if x.shape is None:
-        return unknown(x), Fact(INT64, None)
+        return Fact(x.dtype), Fact(INT64)
     (axis,) = axes_of([axis], len(x.shape))
     found = (*x.shape[:axis], None if k.value is None else ints(k.value)[0], *x.shape[axis + 1 :])
     return Fact(x.dtype, found), Fact(INT64, found)

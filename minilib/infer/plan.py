@@ -17,7 +17,7 @@ import numpy as np
 
 from minilib.dag import offsets, peak
 from minilib.infer.facts import Fact
-from minilib.infer.model import MOST_BYTES, Graph, ModelError, Node, analyse, careful, evaluate, fold
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, Node, evaluate, fold, refuse_more, sized
 from minilib.infer.operators import FAILURES
 
 __all__ = ["EMITTERS", "Builder", "Plan", "Program", "Slot", "emitter"]
@@ -41,19 +41,14 @@ class Plan:
         key = tuple([(one.shape, one.dtype) for one in arrays])
         program = self.last = self.programs.get(key) or self.at(arrays)
         if not program.lock.acquire(blocking=False):  # its memory is in use by another thread
-            return self.one_by_one(arrays)
+            return evaluate(self.graph, list(arrays), program.run)
         try:
             with np.errstate(all="ignore"):
                 return program.function(*arrays)
         except FAILURES:
-            return self.one_by_one(arrays)  # says which node it was
+            return evaluate(self.graph, list(arrays), program.run)  # says which node it was
         finally:
             program.lock.release()
-
-    def one_by_one(self, arrays: Sequence[Array]) -> list[Array]:
-        """The same, node by node."""
-        given = list(arrays)
-        return evaluate(self.graph, given, careful(self.graph, given, self.most_bytes))
 
     def at(self, arrays: Sequence[Array]) -> Program:
         """The program for inputs of these shapes. Raises ModelError where they do not fit."""
@@ -77,6 +72,7 @@ class Plan:
 class Program:
     """A program for given sizes, as function and as Python; what it takes between inputs and outputs."""
 
+    run: Callable[..., Any]  # of one node
     function: Callable[..., list[Array]]
     source: str
     bytes: int
@@ -137,16 +133,13 @@ class Builder:
     """Writes the program of a graph for given sizes."""
 
     def __init__(self, plan: Plan, arrays: list[Array]) -> None:
-        graph, self.most_bytes = plan.graph, plan.most_bytes
-        run = careful(graph, arrays, plan.most_bytes)
-        named = {name: Fact(one.dtype, one.shape) for name, one in zip(graph.inputs, arrays)}
-        fixed = Graph(named, graph.outputs, graph.nodes, graph.constants, {}, graph.properties)
-        fixed.facts = analyse(fixed)
+        self.most_bytes = plan.most_bytes
+        fixed, self.run = sized(plan.graph, arrays, plan.most_bytes)
         self.graph = fold(fixed)
         self.facts = self.graph.facts
         self.node = Node("", [], [""])
         self.lines: list[tuple[str, list[Slot]]] = []
-        self.namespace: dict[str, Any] = {"empty": np.empty, "inf": np.inf, "run": run}
+        self.namespace: dict[str, Any] = {"empty": np.empty, "inf": np.inf, "run": self.run}
         self.texts: dict[int, tuple[Slot, str]] = {}  # by id: slots that stand in the namespace
         self.all: list[Piece] = []
         self.reads = Counter(name for node in self.graph.nodes for name in node.inputs)
@@ -162,8 +155,8 @@ class Builder:
 
     def piece(self, shape: Sequence[int], dtype: Any) -> Slot:
         """Memory in the block, for as long as calls touch it."""
-        self.refuse_large(Fact(np.dtype(dtype), tuple(shape)))
         size = max(1, math.prod(shape)) * np.dtype(dtype).itemsize
+        refuse_more(self.node, size, self.most_bytes)
         one = Piece(np.empty(size, np.uint8), self.node.outputs[0])
         self.all.append(one)
         return Slot(np.ndarray(tuple(shape), dtype, one.base), frozenset([one]))
@@ -199,11 +192,9 @@ class Builder:
         array = getattr(slot.array, method)(*args)
         if not slot.name:
             return Slot(array, slot.pieces, constant=slot.constant)
-        told = (
-            f"[{index_text(args[0])}]"
-            if method == "__getitem__"
-            else f".{method}({', '.join(map(repr, args))})"
-        )
+        told = f".{method}({', '.join(map(repr, args))})"
+        if method == "__getitem__":
+            told = f"[{index_text(args[0])}]"
         made = Slot(array, slot.pieces, self.variable())
         self.lines.append((f"{made.name} = {{0}}{told}", [slot, made]))
         return made
@@ -272,8 +263,6 @@ class Builder:
         for slot in slots:
             for piece in slot.pieces if slot is not None else ():
                 piece.pending -= 1
-        for name in node.outputs:
-            self.refuse_large(self.facts.get(name, Fact()))
         known = all(slot is None or slot.array is not None for slot in slots)
         found: Any = None
         before = len(self.lines)
@@ -287,12 +276,6 @@ class Builder:
         for name, slot in zip(node.outputs, made):
             if name:
                 self.name(name, slot)
-
-    def refuse_large(self, fact: Fact) -> None:
-        shape = fact.shape or ()
-        size = math.prod(n for n in shape if isinstance(n, int)) * (fact.dtype.itemsize if fact.dtype else 1)
-        if size > self.most_bytes:
-            raise ModelError(f"{self.node} asks for {size:,} bytes, and {self.most_bytes:,} may be in use")
 
     def general(self, node: Node, slots: Sequence[Slot | None]) -> tuple[Slot, ...]:
         """A call of the operator as the table has it. Its results may be views of all that it reads."""
@@ -351,9 +334,8 @@ class Builder:
         source = "\n".join(texts)
         exec(compile(source, "<program>", "exec"), self.namespace)
         places = [(where[p], sizes[p], p.first, p.last, p.owner) for p in pieces]
-        return Program(
-            self.namespace["program"], source, length, peak(spans, sizes), sum(sizes.values()), places
-        )
+        live = peak(spans, sizes)
+        return Program(self.run, self.namespace["program"], source, length, live, sum(sizes.values()), places)
 
     def text(self, slot: Slot, where: dict[Piece, int], block: Array, start: int) -> str:
         """How a line calls an array: variables by name, others by a name of the namespace."""

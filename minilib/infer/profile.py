@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -25,39 +26,32 @@ def cost(node: Node, facts: dict[str, Fact]) -> Any:
 
     Only products of matrices, convolutions, pools of sums and attention count, as in tract.
     """
-    shapes = [facts[name].shape if name else None for name in node.inputs]
-    made = facts[node.outputs[0]].shape
+    shapes: list[Any] = [facts[name].shape if name else None for name in node.inputs]
+    made: Any = facts[node.outputs[0]].shape
     if made is None or any(n is None for shape in shapes if shape for n in shape):
         return None
     if node.op in PRODUCTS and shapes[0]:
         inner = shapes[0][0] if node.attributes.get("transA") else shapes[0][-1]
-        return times(*made, inner)
+        return math.prod((*made, inner))
     if node.op == "Conv" and shapes[1]:
-        return times(*made, *shapes[1][1:])
+        return math.prod((*made, *shapes[1][1:]))
     if node.op == "ConvTranspose" and shapes[0] and shapes[1]:
-        return times(*shapes[0], *shapes[1][1:])
+        return math.prod((*shapes[0], *shapes[1][1:]))
     if node.op in ATTENTION and shapes[0] and shapes[1] and shapes[2]:
         # scores: each row of q meets each column of k; then each row of scores meets all of v
         q, v = shapes[0], shapes[2]
-        return times(*q, v[-2]) + times(*made, v[-2])
+        return math.prod((*q, v[-2])) + math.prod((*made, v[-2]))
     if node.op == "Einsum" and all(shapes):
         terms = node.attributes["equation"].replace(" ", "").partition("->")[0].split(",")
         letters = {c: n for term, shape in zip(terms, shapes) for c, n in zip(term, shape or ())}
-        return times(*letters.values()) if "." not in "".join(terms) else None
+        return math.prod(letters.values()) if "." not in "".join(terms) else None
     return 0
-
-
-def times(*sizes: Any) -> Any:
-    total: Any = 1
-    for n in sizes:
-        total = total * n
-    return total
 
 
 def total(graph: Graph) -> Any:
     """The cost of all nodes, as far as it is known."""
     facts = graph.facts or analyse(graph)
-    return sum(((0 if (n := cost(node, facts)) is None else n) for node in graph.nodes), 0)
+    return sum(n for node in graph.nodes if (n := cost(node, facts)) is not None)
 
 
 def profile(graph: Any, inputs: Sequence[Any] | None = None) -> list[dict[str, Any]]:
@@ -98,9 +92,8 @@ def timed(graph: Graph, arrays: list[Any]) -> list[float]:
     return [float(np.median(one)) for one in taken]
 
 
-def profile_json(graph: Any, inputs: Sequence[Any] | None = None) -> str:
+def profile_json(graph: Graph, inputs: Sequence[Any] | None = None) -> str:
     """The same as JSON, with tract's keys: "cost" is [["FMA(F32)", "32*B"]]."""
-    graph = getattr(graph, "graph", graph)
     rows = profile(graph, inputs)
     nodes = []
     for i, (node, row) in enumerate(zip(graph.nodes, rows)):

@@ -18,7 +18,7 @@ from minilib.dims import at, parse, symbol, symbols_of
 from minilib.infer.buffers import Edge, Pulses, late_window
 from minilib.infer.elementwise import UNARY, axes_of
 from minilib.infer.facts import Fact, product
-from minilib.infer.layers import paddings
+from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.state import Memory, Stream
 
@@ -73,20 +73,16 @@ class Pulsing:
         return self.now.get(name, name)
 
     def pulsed(self) -> tuple[Graph, Memory]:
+        self.graph.check_symbol(self.symbol)
         for name, fact in self.graph.inputs.items():
-            axis = self.axis_of(name, "the input")
-            shape = fact.shape
-            if axis is not None and shape is not None:
-                if shape[axis] != symbol(self.symbol):
-                    raise ModelError(f"the input {name!r} is {fact}: its axis {axis} should be {self.symbol}")
-                self.new.edges[name] = Edge(fact, axis, 0, shape[axis]).of(self.pulse, 0)
-            self.new.inputs[name] = self.new.edges[name].fact if name in self.new.edges else fact
-        if not self.new.edges:
-            sizes = [n for fact in self.graph.inputs.values() for n in fact.shape or () if n is not None]
-            known = set().union(*map(symbols_of, sizes))
-            raise ModelError(
-                f"no input has the symbol {self.symbol!r}; there are {', '.join(sorted(known)) or 'none'}"
-            )
+            edge = self.edge(name, "the input", self.pulse, 0)
+            self.new.inputs[name] = fact if edge is None else edge.fact
+            if edge is not None:
+                if edge.length != symbol(self.symbol):
+                    raise ModelError(
+                        f"the input {name!r} is {fact}: its axis {edge.axis} should be {self.symbol}"
+                    )
+                self.new.edges[name] = edge
         for node in self.graph.nodes:
             self.translate(node)
         for name in self.graph.outputs:
@@ -130,15 +126,18 @@ class Pulsing:
             )
         return axes[0] if axes else None
 
+    def edge(self, name: str, what: object, pulse: int, delay: int) -> Edge | None:
+        """A name as a stream, with so many frames in a pulse and so late; None where it is no stream."""
+        fact, axis = self.facts[name], self.axis_of(name, what)
+        return None if axis is None else Edge(fact, axis, 0, fact.sizes[axis]).of(pulse, delay)
+
     def numbers(self, node: Node, i: int) -> list[Any] | None:
         """The numbers of input `i`, which are known before the run; None where there is no such input."""
         if len(node.inputs) <= i or not node.inputs[i]:
             return None
         value = self.facts[node.inputs[i]].value
         if value is None:
-            raise ModelError(
-                f"{node}: {node.inputs[i]!r} is not known before the run, so no pulses can be cut"
-            )
+            raise ModelError(f"{node}: {node.inputs[i]!r} is not known before the run, so nothing is cut")
         return list(np.asarray(value).reshape(-1).tolist())
 
     # One node of the old graph
@@ -170,25 +169,20 @@ class Pulsing:
 
     def result(self, node: Node, name: str) -> None:
         """`name` is what the node's first result is called from now on."""
-        old = node.outputs[0]
-        fact = self.facts[old]
-        found = self.axis_of(old, node)
-        if found is None or fact.shape is None:
+        old, edge = node.outputs[0], self.new.edges[name]
+        found = self.edge(old, node, edge.pulse, edge.delay)
+        if found is None:
             raise ModelError(
-                f"{node}: its result is {fact}, without {self.symbol}, so it needs the whole stream"
+                f"{node}: its result {self.facts[old]} is without {self.symbol}, so it needs the whole stream"
             )
-        self.now[old] = name
-        edge = self.new.edges[name]
-        shape = (*fact.shape[:found], edge.pulse, *fact.shape[found + 1 :])
-        self.new.edges[name] = Edge(Fact(fact.dtype, shape), found, edge.delay, fact.shape[found])
+        self.now[old], self.new.edges[name] = name, found
 
     def aligned(self, node: Node, streams: list[str]) -> dict[str, str]:
         """The node's streams, all as late as the latest of them."""
         edges = {name: self.new.edges[self.called(name)] for name in streams}
         if len({edge.pulse for edge in edges.values()}) > 1:
-            raise ModelError(
-                f"{node}: its inputs have different rates, {', '.join(str(e.fact) for e in edges.values())}"
-            )
+            rates = ", ".join(str(edge.fact) for edge in edges.values())
+            raise ModelError(f"{node}: its inputs have different rates, {rates}")
         latest = max((edge.delay for edge in edges.values()), default=0)
         return {
             name: self.new.delayed(self.called(name), latest - edge.delay) for name, edge in edges.items()
@@ -211,21 +205,16 @@ class Pulsing:
         inputs = [names.get(name, self.called(name)) for name in node.inputs]
         if node.op == "Squeeze" and len(inputs) == 1:  # of a pulse of 1 frame the stream's axis would go too
             shape = self.facts[node.inputs[0]].shape or ()
-            inputs.append(
-                self.new.constant([i for i, n in enumerate(shape) if isinstance(n, int) and n == 1])
-            )
+            inputs.append(self.new.constant([i for i, n in enumerate(shape) if n == 1]))
         self.new.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
         for name in filter(None, node.outputs):
-            fact, axis = self.facts[name], self.axis_of(name, node)
-            if (axis is None) != (edge is None):
-                raise ModelError(
-                    f"{node}: its result {name!r} is {fact}, which cannot be made pulse by pulse"
-                )
-            if axis is not None and edge is not None and fact.shape is not None:
-                if fact.shape[axis] != edge.length:
-                    raise ModelError(f"{node}: {edge.length} frames become {fact.shape[axis]}")
-                shape = (*fact.shape[:axis], edge.pulse, *fact.shape[axis + 1 :])
-                self.new.edges[name] = Edge(Fact(fact.dtype, shape), axis, edge.delay, edge.length)
+            found = self.edge(name, node, edge.pulse if edge else 0, edge.delay if edge else 0)
+            if (found is None) != (edge is None):
+                raise ModelError(f"{node}: its result {self.facts[name]} cannot be made pulse by pulse")
+            if found is not None and edge is not None:
+                if found.length != edge.length:
+                    raise ModelError(f"{node}: {edge.length} frames become {found.length}")
+                self.new.edges[name] = found
 
     def reshape(self, node: Node, axis: int) -> None:
         """The stream's axis stays one, with as many numbers before it; the new shape is of a pulse."""
@@ -242,33 +231,27 @@ class Pulsing:
         if wanted.count(-1) > 1:
             raise ModelError(f"{node}: {self.facts[node.outputs[0]]} has two sizes that are not known")
         inputs = [name, self.new.constant(wanted)]
-        self.result(
-            node, self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=1 if 0 in wanted else 0)
-        )
+        made = self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=int(0 in wanted))
+        self.result(node, made)
 
     def window(self, node: Node, axis: int) -> None:
         """A window over the stream: the frames before come out of a buffer, for those behind it waits."""
         told, sizes = dict(node.attributes), list(self.facts[node.inputs[0]].shape or ())[2:]
         weights = self.facts[node.inputs[1]].shape if node.op == "Conv" else None
-        kernel: list[Any] = list(weights[2:]) if weights is not None else list(told["kernel_shape"])
-        ones = [1] * len(kernel)
-        strides, dilations = told.get("strides") or ones, told.get("dilations") or ones
-        wide = paddings(sizes, kernel, strides, dilations, told.get("pads"), told.get("auto_pad", "NOTSET"))
-        (before, after), along = wide[axis - 2], axis - 2
-        stride, span = strides[along], dilations[along] * (kernel[along] - 1) + 1
-        if not all(isinstance(n, int) for pair in wide for n in pair):
+        found = windows(sizes, told["kernel_shape"] if weights is None else weights[2:], **told)
+        (before, after), along = found.wide[axis - 2], axis - 2
+        stride, span = found.strides[along], found.dilations[along] * (found.kernel[along] - 1) + 1
+        if not all(isinstance(n, int) for pair in found.wide for n in pair):
             raise ModelError(f"{node}: its padding depends on the length of the stream; write it as a number")
         if any(node.outputs[1:]):
-            raise ModelError(
-                f"{node}: the places of the maxima would be counted from the start of the stream"
-            )
+            raise ModelError(f"{node}: places of maxima would be counted from the start of the stream")
         open_end = bool(told.get("ceil_mode") and stride > 1)
-        uncounted = (
-            node.op == "AveragePool" and not told.get("count_include_pad") and (before or after or open_end)
-        )
+        padded = before or after or open_end
+        uncounted = node.op == "AveragePool" and not told.get("count_include_pad") and padded
         if open_end and node.op == "AveragePool" and not uncounted:
             raise ModelError(f"{node}: with ceil_mode and count_include_pad its last window cannot be told")
-        wide[along] = (0, 0)
+        wide = [(0, 0) if i == along else pair for i, pair in enumerate(found.wide)]
+        told |= {"kernel_shape": found.kernel, "strides": found.strides, "dilations": found.dilations}
         told |= {"pads": [a for a, _ in wide] + [b for _, b in wide], "auto_pad": "NOTSET"}
 
         name = self.called(node.inputs[0])
@@ -301,8 +284,8 @@ class Pulsing:
         there = self.new.constant(np.ones(shape), dtype)
         self.new.edges[there] = replace(edge, fact=Fact(dtype, tuple(shape)))
         alone: dict[str, Any] = {
-            key: [n if i == along else 1 for i, n in enumerate(value)]
-            for key, value in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations))
+            key: [n if i == along else 1 for i, n in enumerate(told[key])]
+            for key in ("kernel_shape", "strides", "dilations")
         }
         part = windowed(there, alone, [], "")
         mean = windowed(name, told, more, "")

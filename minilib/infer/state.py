@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import Dim, at
-from minilib.infer.facts import Fact, substitute
+from minilib.infer.facts import Fact
 from minilib.infer.model import Graph, ModelError
 
 __all__ = ["Kept", "Memory", "State", "Stream", "carried"]
@@ -73,7 +73,7 @@ def carried(graph: Graph, pairs: Mapping[str, str], symbols: Mapping[str, int]) 
         fact, made = graph.inputs[name], graph.facts.get(output, Fact())
         if None not in (fact.dtype, made.dtype) and fact.dtype != made.dtype:
             raise ModelError(f"{output!r} is {made}, and cannot come back as {name!r}, which is {fact}")
-        shape = None if fact.shape is None else tuple(substitute(n, dict(symbols)) for n in fact.shape)
+        shape = None if fact.shape is None else tuple(at(n, symbols) for n in fact.shape)
         kept[name] = Kept(Fact(fact.dtype, shape), output)
     return kept
 
@@ -101,10 +101,8 @@ class State:
         given = {**self.arrays, **dict(zip(self.seen.inputs, self.last))}
         made = dict(zip(self.graph.outputs, self.call([given[name] for name in self.graph.inputs])))
         for name, one in self.kept.items():
-            if one.output is not None:
-                self.arrays[name] = np.array(
-                    made[one.output]
-                )  # a copy: the caller may write into a view of it
+            if one.output is not None:  # a copy: the caller may write into a view of it
+                self.arrays[name] = np.array(made[one.output])
         self.turns += 1
         return [made[name] for name in self.seen.outputs]
 
@@ -163,7 +161,7 @@ class State:
     def _begin(self, known: Mapping[str, int]) -> None:
         """What is kept, as it is before the first run, now that the caller's inputs have told their sizes."""
         for name, one in self.kept.items():
-            shape: list[Any] = [substitute(n, dict(known)) for n in one.fact.shape or ()]
+            shape: list[Any] = [at(n, known) for n in one.fact.shape or ()]
             if one.fact.shape is None or one.fact.dtype is None or any(isinstance(n, Dim) for n in shape):
                 raise ModelError(
                     f"the state {name!r} is {one.fact}: it needs a size to begin with; set its symbols"

@@ -495,7 +495,8 @@ def test_tracts_other_names(load: Any) -> None:
     runnable = load(LINEAR).into_model().into_runnable()
     assert runnable.profile_json(None) == load(LINEAR).into_model().profile_json(None)
     (found,) = runnable.run([[[1] * 8]])  # rows of Python's numbers are of the input's kind
-    assert found.datum_type() == np.float32
+    assert found.datum_type() == np.float32 and found.convert_to("int8").to_numpy().dtype == np.int8
+    assert tract.version().count(".") == 2
     np.testing.assert_array_equal(found.into_numpy(), [WEIGHTS.sum(0)])
     state = runnable.spawn_state()
     assert (state.input_count(), state.output_count()) == (1, 1)
