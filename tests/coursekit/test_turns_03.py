@@ -66,6 +66,7 @@ def test_both_ways(old: str, new: str, said: str, capsys: pytest.CaptureFixture[
         ("window.shape", "(2, 2)", "ValueError"),
         (".sum((2, 3))", ".sum((2, 3)) + 1", "and yours is"),
         (".sum((2, 3))", ".sum((2, 3))[1:]", "has the shape (3, 5)"),
+        ("(image, window.shape)", "(image, (3, 3))", "2 x 4"),
     ],
 )
 def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +86,8 @@ def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str])
         ("return image", "return image[1:-1, 1:-1]", "has the shape (4, 5)"),
         ("return image", "return np.pad(image[1:-1, 1:-1], 1)", "wrong at the border"),
         ("window[i, j] * grad", "2 * window[i, j] * grad", "nudge pixel"),
+        ("+=", "=", "overwritten"),
+        ("np.ndindex(h, w)", "np.ndindex(3, 3)", "2 x 4"),
     ],
 )
 def test_give_back(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
