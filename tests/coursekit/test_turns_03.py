@@ -131,6 +131,7 @@ def test_who_is_found(old: str, new: str, said: str, capsys: pytest.CaptureFixtu
         (" / np.sqrt(inputs)", "", "multiplies the mean square by"),
         ("(outputs, inputs)", "(inputs, outputs)", "your shape is (100, 300)"),
         ("rng.normal(", "1 + rng.normal(", "mean 0"),
+        ("/ np.sqrt(inputs)", "* np.sqrt(inputs)", "you multiply by the root"),
     ],
 )
 def test_first_weights(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
