@@ -73,7 +73,7 @@ def _wrong_back(give_back: Callable[..., Any]) -> str | None:
     if np.allclose(found, want, atol=1e-6):
         return _of_other_sizes(give_back, _give_back, grad)
     if np.allclose(found, _give_back(grad, window[::-1, ::-1]), atol=1e-6):
-        return "not yet: turn the window round. The one that begins at a pixel has met it with its first weight"
+        return "not yet: turn the window round. The one that begins at a pixel met it with its first weight"
     if np.allclose(found, _give_back(grad, np.ones((3, 3))), atol=1e-6):
         return "not yet: each share is the gradient of its window, times the weight that met the pixel"
     if np.allclose(found[2:4, 2:5], want[2:4, 2:5], atol=1e-6):
