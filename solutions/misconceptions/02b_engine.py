@@ -232,11 +232,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*inputs})
     return tuple(Tensor(found[x][0].copy()) for x in inputs)
 
-# % exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
+# %% exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
 -     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
 +     return tuple(found[node] if node in found else None for node in nodes)
 
-# % exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
+# %% exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
 -     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
 +     return tuple(Tensor(found[node]) if node in found else None for node in nodes)
 
