@@ -1,7 +1,6 @@
 """Operations that remember what they were made of, and the way back through them.
 
-Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
-`make promote`.
+Taught in solutions/02b_engine.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

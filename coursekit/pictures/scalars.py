@@ -245,7 +245,8 @@ _SPEAK = """(id, places, numbers, arrows, [blue, orange]) => {
         fill: "none", stroke: colour, "stroke-width": head == lit ? 3 : 1.4, opacity: head == lit ? 1 : 0.7,
         "marker-end": `url(#${id}-tip)` });
       const off = k == 0 ? -10 : k == 1 ? 14 : -7;
-      add("text", { x: mx - uy * off + (k > 1 ? 10 : 0), y: my + ux * off, fill: colour,
+      const beside = k < 2 ? 0 : uy < 0 ? -14 : 10;
+      add("text", { x: mx - uy * off + beside, y: my + ux * off, fill: colour,
         "text-anchor": "middle", "font-size": 13 }, `\u00d7 ${factor}`);
     });
     names.forEach((name) => {

@@ -29,7 +29,7 @@ def _wrong(first_weights: Callable[..., Any]) -> str | None:
         if weights.shape != (outputs, inputs):
             return f"not yet: {outputs} outputs and {inputs} inputs, but your shape is {weights.shape}"
         std, want = float(weights.std()), inputs**-0.5
-        if abs(weights.mean()) > 0.1 * want:
+        if abs(weights.mean()) > 0.1 * max(want, std):
             return "not yet: the weights should have mean 0, or the mixed terms do not cancel"
         if abs(std / want - 1) < 0.05:
             continue
@@ -37,6 +37,8 @@ def _wrong(first_weights: Callable[..., Any]) -> str | None:
             return "not yet: you divide by the root of the outputs; each sum runs over the inputs"
         if abs(std * inputs - 1) < 0.05:
             return "not yet: that is the variance. rng.normal takes the standard deviation, its root"
+        if abs(std / inputs**0.5 - 1) < 0.05:
+            return "not yet: you multiply by the root of the inputs. More of them make the sum larger: divide"
         times = (std / want) ** 2
         return f"not yet: with {inputs} inputs your layer multiplies the mean square by {times:.3g}, not by 1"
     return None

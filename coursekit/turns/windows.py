@@ -49,7 +49,7 @@ def _wrong_look(look: Callable[..., Any]) -> str | None:
     if found.shape != want.shape:
         return f"not yet: 3 x 3 fits into 6 x 7 at 4 x 5 places, and your map has the shape {found.shape}"
     if np.allclose(found, want):
-        return None
+        return _of_other_sizes(look, _look, image[:5])
     if np.allclose(found, _look(image, window[::-1, ::-1])):
         return "not yet: your window is turned round; its upper left weight meets the upper left pixel"
     if np.allclose(found, want / 9):
@@ -71,17 +71,37 @@ def _wrong_back(give_back: Callable[..., Any]) -> str | None:
         return f"not yet: the image was 6 x 7, so its gradient is, and yours has the shape {found.shape}"
     want = _nudged(image, window, grad)
     if np.allclose(found, want, atol=1e-6):
-        return None
+        return _of_other_sizes(give_back, _give_back, grad)
     if np.allclose(found, _give_back(grad, window[::-1, ::-1]), atol=1e-6):
-        return "not yet: turn the window round. Who has the pixel upper left began at the pixel itself"
+        return "not yet: turn the window round. The one that begins at a pixel met it with its first weight"
     if np.allclose(found, _give_back(grad, np.ones((3, 3))), atol=1e-6):
         return "not yet: each share is the gradient of its window, times the weight that met the pixel"
     if np.allclose(found[2:4, 2:5], want[2:4, 2:5], atol=1e-6):
         return "right inside, and wrong at the border: a corner pixel lies in one window alone"
-    if np.isclose(found[0, 0], want[0, 0], atol=1e-6) and np.isclose(found[-1, -1], want[-1, -1], atol=1e-6):
-        return "right in the corners, which lie in one window each. The shares of several windows add up"
+    if _overwritten(found, grad, window):
+        return "not yet: shares are overwritten. A pixel lies in several windows: add up, with +="
     at = tuple(int(i) for i in np.argwhere(~np.isclose(found, want, atol=1e-6))[0])
     return f"not yet: nudge pixel {at}, and the loss changes by {want[at]:.4f} a unit; yours: {found[at]:.4f}"
+
+
+def _overwritten(found: Any, grad: Any, window: Any) -> bool:
+    """Whether the last share of each pixel is all that it has, place by place or weight by weight."""
+    by_weight, by_place = np.zeros_like(found), np.zeros_like(found)
+    for i, j in np.ndindex(*window.shape):
+        by_weight[i : i + grad.shape[0], j : j + grad.shape[1]] = window[i, j] * grad
+    for r, c in np.ndindex(*grad.shape):
+        by_place[r : r + window.shape[0], c : c + window.shape[1]] = window * grad[r, c]
+    return any(np.allclose(found, one) for one in (by_weight, by_place))
+
+
+def _of_other_sizes(yours: Callable[..., Any], right: Callable[..., Any], image: Any) -> str | None:
+    """A window of 2 x 4 after one of 3 x 3."""
+    window = np.random.default_rng(2).normal(size=(2, 4))
+    found, trouble = tried(yours, image.copy(), window.copy())
+    want = right(image, window)
+    if trouble or np.shape(found) != want.shape or not np.allclose(found, want):
+        return "right for a window of 3 x 3, and not for one of 2 x 4: ask window.shape for the size"
+    return None
 
 
 def _nudged(image: Any, window: Any, grad: Any, h: float = 1e-6) -> Any:

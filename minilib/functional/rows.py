@@ -1,7 +1,4 @@
-"""Sums over rows and columns, and kernels that work a few rows at a time.
-
-Taught in chapters/03a_losses.ipynb: what it exports is edited there, then `make promote`.
-"""
+"""Sums over rows and columns, and kernels that work a few rows at a time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`grad`, which returns derivatives, and `gradcheck`, which compares them with difference quotients.
 
-Taught in chapters/02b_engine.ipynb and solutions/02b_engine.ipynb: what they export is edited there, then
-`make promote`.
+Taught in solutions/02b_engine.ipynb: what it exports is edited there, then `make promote`.
 """
 
 from __future__ import annotations

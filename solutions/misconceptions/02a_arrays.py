@@ -16,6 +16,14 @@ def strides(n, m, itemsize, step):
 -     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
 +     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, itemsize)]
 
+# %% exercise=2.1 hint="The last one repeats its row downwards: it is the step from row to row that leads nowhere. Along the row it is as before."
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (row, 0)]
+
+# %% exercise=2.1 hint="x[:, ::step] leaves numbers out, so it is further from one to the next: multiply by the step."
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     return [(row, itemsize), (itemsize, row), (row, itemsize // step), (-row, itemsize), (0, itemsize)]
+
 # %% exercise=2.1 hint="x[:, ::step] takes larger steps along a row. The rows themselves lie as far apart as before."
 -     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
 +     return [(row, itemsize), (itemsize, row), (step * row, itemsize), (-row, itemsize), (0, itemsize)]
@@ -64,6 +72,16 @@ class Div(Function):
     def backward(self, grad):
         x, y = self.saved
         return 1 / y + 0 * grad, -x / (y * y)
+
+# %% exercise=2.2 hint="You forgot the chain rule: each derivative is multiplied by the gradient that comes in."
+class Div(Function):
+    def forward(self, x, y):
+        self.saved = x, y
+        return x / y
+
+    def backward(self, grad):
+        x, y = self.saved
+        return 1 / y, -x / y**2
 
 # %% exercise=2.2 hint="You computed in float64. A float32 operation makes float32 results: no array of another dtype may take part."
 class Div(Function):
@@ -198,6 +216,14 @@ class Where(Function):
 -         count = winners.sum(axis=axes(self.dim, x.ndim), dtype=grad.dtype, keepdims=True)
 -         return winners * (self.keep(grad) / count)  # shared evenly, as in PyTorch's amax
 +         return (x == self.keep(y)) * self.keep(grad)
+
+# %% exercise=2.5 hint="saved is a tuple of arrays, even of one: self.saved = (winners,), with the comma."
+-         self.saved = x, y
++         self.saved = x == self.keep(y)
+
+-         x, y = self.saved
+-         winners = x == self.keep(y)  # all that are as large as the largest
++         winners = self.saved
 
 # %% exercise=2.5 hint="You divide by the number of winners in the whole array. Count them along the reduced axes, and keep those axes."
 -         reduce = x.max if self.largest else x.min
@@ -340,6 +366,17 @@ class Where(Function):
 +         places = np.cumsum([node.shape[self.dim] for node in self.inputs])
 +         return tuple(np.split(grad, places, self.dim))
 
+# %% exercise=2.7 hint="np.split with a number cuts into pieces of one length. Yours differ: give it the places where to cut."
+class Cat(Function):
+    def __init__(self, dim):
+        self.dim = dim
+
+    def forward(self, *arrays):
+        return np.concatenate(arrays, self.dim)
+
+    def backward(self, grad):
+        return tuple(np.split(grad, len(self.inputs), self.dim))
+
 # %% exercise=2.8 hint="You keep eight bytes of each number (four in float32). Backward needs to know one thing of each: was it above 0?"
 class LeakyReLU(Function):
     def __init__(self, slope):
@@ -391,6 +428,18 @@ class LeakyReLU(Function):
     def backward(self, grad):
         (positive,) = self.saved
         return np.where(positive, grad, self.slope * grad)
+
+# %% exercise=2.8 hint="saved is a tuple of arrays, even of one: self.saved = (positive,), with the comma."
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+
+    def forward(self, x):
+        self.saved = x > 0
+        return np.where(x > 0, x, self.slope * x)
+
+    def backward(self, grad):
+        return np.where(self.saved, grad, self.slope * grad)
 
 # %% exercise=2.8 hint="Your slopes are float64 numbers: they take eight bytes each and turn a float32 gradient into float64."
 class LeakyReLU(Function):

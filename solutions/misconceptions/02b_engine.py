@@ -232,6 +232,20 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*inputs})
     return tuple(Tensor(found[x][0].copy()) for x in inputs)
 
+# %% exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
+-     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
++     return tuple(found[node] if node in found else None for node in nodes)
+
+# %% exercise=2.13 hint="What propagate finds for somebody is a pair: the array, and whether it is the engine's own. Make a Tensor of the first."
+-     return tuple(Tensor(found[node][0].copy()) if node in found else None for node in nodes)
++     return tuple(Tensor(found[node]) if node in found else None for node in nodes)
+
+# %% exercise=2.13 hint="You go through backward, which adds to every leaf's grad. propagate returns the gradients and touches nothing."
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs.backward()
+    return tuple(x.grad for x in inputs)
+
 # %% exercise=2.14 hint="You overwrite the gradient of an earlier backward. Add to it, as leaves do."
 @add_to(Tensor)
 def retain_grad(self):
@@ -292,6 +306,14 @@ def retain_grad(self):
           return
 
 -     vars(self.function)["retained"] = keep
+
+# %% exercise=2.14 hint="A Tensor has no room for attributes of your own. Leave the mark with its operation, in vars(self.function)."
+-     if self.function is None or "retained" in vars(self.function):
++     if self.function is None or getattr(self, "retained", False):
+          return
+
+-     vars(self.function)["retained"] = keep
++     self.retained = True
 
 # %% exercise=2.15 hint="Views share memory. The note on a write stands under the id of the array that owns it: ask owner_of(array)."
 def refuse_overwritten(f):

@@ -21,6 +21,11 @@ def logsumexp(input, dim, keepdim=False):
     top = where(abs(top) < math.inf, top, 0.0)  # inf - inf would be nan
     return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
 
+# %% exercise=3.2 hint="The sum has lost its axis and the largest number has kept its own, so the two broadcast against each other. Keep the axis in both, and take it away at the end."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=True)
+    return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
+
 # %% exercise=3.2 hint="That is the logarithm of the mean of the exponentials; here it is their sum."
 -     with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
 -         out = (input - top).exp().sum(dim, keepdim=True).log() + top
@@ -95,6 +100,19 @@ class Softplus(Function):
     def backward(self, grad):
         (x,) = self.saved
         return grad * logistic(x)
+
+# %% exercise=3.4 hint="np.where works out both sides, so exp(x) overflows although you do not use it. And backward does not look at the threshold, above which the slope is 1."
+class Softplus(Function):
+    def __init__(self, threshold=20.0):
+        self.threshold = threshold
+
+    def forward(self, x):
+        self.saved = (x,)
+        return np.where(x > self.threshold, x, np.log1p(np.exp(x)))
+
+    def backward(self, grad):
+        (x,) = self.saved
+        return grad / (1 + np.exp(-x))
 
 # %% exercise=3.4 hint="The slope of softplus is logistic(x). Yours is that of relu, 0 or 1."
 class Softplus(Function):
@@ -345,6 +363,22 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).sum(1, keepdims=True)), (grad * y).sum(0)
 
+# %% exercise=3.7 hint="mean() without an axis is one number for the whole array. Each row has a mean of its own: a column, (n, 1)."
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, weight):
+        scale = 1 / np.sqrt(row_dot(x, x) / x.shape[1] + self.eps)
+        y = x * scale
+        self.saved = y, scale, weight
+        return y * weight
+
+    def backward(self, grad):
+        y, scale, weight = self.saved
+        g = grad * weight
+        return (g - y * (g * y).mean()) * scale, (grad * y).sum(0)
+
 # %% exercise=3.7 hint="The gradient of the weight is a sum over the rows, not a mean: each row adds to it."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -470,6 +504,17 @@ def online_logsumexp(pieces):
 # %% exercise=3.36 hint="You take the logarithm of a probability, which may be 0. Take it on paper first: log-sum-exp minus the score of the target."
 -     losses = np.log(sums[:, 0]) - shifted[rows, at]
 +     losses = -np.log((exps / sums)[rows, at])
+
+# %% exercise=3.36 hint="You take the logarithm of a probability, which may be 0: take it on paper first. And where no target counts at all, you divide by 0."
+def loss_and_gradient(x, target):
+    there = target != -100
+    t = np.where(there, target, 0)
+    p = np.exp(x - x.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    n = np.arange(len(x))
+    loss = (-np.log(p[n, t]) * there).sum() / there.sum()
+    p[n, t] -= 1
+    return loss, p * there[:, None] / there.sum()
 
 # %% exercise=3.36 hint="The mean is over the rows that count. You divide by all of them, the missing ones too."
 -     count = max(int(there.sum()), 1)

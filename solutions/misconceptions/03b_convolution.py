@@ -12,6 +12,11 @@
 def count_windows(n, kernel, stride=1, padding=0, dilation=1):
     return max(0, (n + 2 * padding - dilation * kernel) // stride + 1)
 
+# %% exercise=3.1 hint="A window of k numbers that are d apart has k - 1 gaps of d: it spans d (k - 1) + 1, not d k. And where it does not fit, there are 0 places."
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    span = kernel * dilation
+    return (n + 2 * padding - span) // stride + 1
+
 # %% exercise=3.1 hint="Where the window does not fit, the number of places is 0; yours is below."
 def count_windows(n, kernel, stride=1, padding=0, dilation=1):
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
@@ -53,7 +58,7 @@ def max_pool_backward(grad, winner, taps, out):
 +     out = np.zeros_like(out)
       for i, tap in enumerate(taps):
 
-# %% exercise=3.37 hint="Your windows are not turned round on the way back: who has the pixel upper left in its window began at the pixel itself."
+# %% exercise=3.37 hint="Your windows are not turned round on the way back: the window that begins at a pixel has met it with its first weight, upper left."
 -     (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]
 +     (h, w), turned = weight.shape[2:], weight
 
@@ -64,6 +69,46 @@ def max_pool_backward(grad, winner, taps, out):
 # %% exercise=3.37 hint="A pixel at the border lies in fewer windows, and gets less. Yours fills the border from the other side of the picture."
 -     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)))
 +     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)), mode="wrap")
+
+# %% exercise=3.37 hint="Each weight overwrites what the others brought to the same pixels: add, with +=. And make new arrays with the dtype of x: yours become float64."
+def convolve(x, weight):
+    (n, _, high, wide), (o, _, h, w) = x.shape, weight.shape
+    high, wide = high - h + 1, wide - w + 1
+    y = np.zeros((n, o, high, wide))
+    for i in range(h):
+        for j in range(w):
+            y += np.einsum("nchw,oc->nohw", x[:, :, i : i + high, j : j + wide], weight[:, :, i, j])
+    return y
+
+
+def convolve_backward(grad, x, weight):
+    (h, w), (high, wide) = weight.shape[2:], grad.shape[2:]
+    dx, dw = np.zeros_like(x), np.zeros_like(weight)
+    for i in range(h):
+        for j in range(w):
+            dx[:, :, i : i + high, j : j + wide] = np.einsum("nohw,oc->nchw", grad, weight[:, :, i, j])
+            dw[:, :, i, j] = np.einsum("nohw,nchw->oc", grad, x[:, :, i : i + high, j : j + wide])
+    return dx, dw
+
+# %% exercise=3.37 hint="Each weight overwrites what the others brought to the same pixels: add, with +=."
+def convolve(x, weight):
+    (n, _, high, wide), (o, _, h, w) = x.shape, weight.shape
+    high, wide = high - h + 1, wide - w + 1
+    y = np.zeros((n, o, high, wide), x.dtype)
+    for i in range(h):
+        for j in range(w):
+            y += np.einsum("nchw,oc->nohw", x[:, :, i : i + high, j : j + wide], weight[:, :, i, j])
+    return y
+
+
+def convolve_backward(grad, x, weight):
+    (h, w), (high, wide) = weight.shape[2:], grad.shape[2:]
+    dx, dw = np.zeros_like(x), np.zeros_like(weight)
+    for i in range(h):
+        for j in range(w):
+            dx[:, :, i : i + high, j : j + wide] = np.einsum("nohw,oc->nchw", grad, weight[:, :, i, j])
+            dw[:, :, i, j] = np.einsum("nohw,nchw->oc", grad, x[:, :, i : i + high, j : j + wide])
+    return dx, dw
 
 # %% exercise=3.37 hint="The gradient of a weight is a sum over all images, not a mean: each of them has used it."
 -     return dx, dw.swapaxes(0, 1)

@@ -273,6 +273,21 @@ class SumAdd(MeanAdd):
         return tuple(sum_in_one_go(grad, shape) for shape in self.shapes)
 
 
+def test_an_add_that_reads_names_of_the_notebook_hears_so(capsys: Any) -> None:
+    names: dict[str, Any] = {"sum_to": right_sum_to, "y": np.ones((2, 3))}
+    exec(
+        """class Add:
+    def forward(self, x, y):
+        return x + y
+
+    def backward(self, grad):
+        return grad, sum_to(grad, y.shape)
+""",
+        names,
+    )
+    assert "y of its own" in said(turns.judge_add, names, capsys)
+
+
 def test_an_add_that_does_not_sum_is_replaced(capsys: Any) -> None:
     found = set()
     for wrong in (HastyAdd, MeanAdd, OneAdd, TooFewAdd, ArrayAdd):

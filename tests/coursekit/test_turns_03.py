@@ -68,6 +68,7 @@ def test_both_ways(old: str, new: str, said: str, capsys: pytest.CaptureFixture[
         ("window.shape", "(2, 2)", "ValueError"),
         (".sum((2, 3))", ".sum((2, 3)) + 1", "and yours is"),
         (".sum((2, 3))", ".sum((2, 3))[1:]", "has the shape (3, 5)"),
+        ("(image, window.shape)", "(image, (3, 3))", "2 x 4"),
     ],
 )
 def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +88,8 @@ def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str])
         ("return image", "return image[1:-1, 1:-1]", "has the shape (4, 5)"),
         ("return image", "return np.pad(image[1:-1, 1:-1], 1)", "wrong at the border"),
         ("window[i, j] * grad", "2 * window[i, j] * grad", "nudge pixel"),
-        ("] += ", "] = ", "add up"),
+        ("+=", "=", "overwritten"),
+        ("np.ndindex(h, w)", "np.ndindex(3, 3)", "2 x 4"),
     ],
 )
 def test_give_back(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +133,7 @@ def test_who_is_found(old: str, new: str, said: str, capsys: pytest.CaptureFixtu
         (" / np.sqrt(inputs)", "", "multiplies the mean square by"),
         ("(outputs, inputs)", "(inputs, outputs)", "your shape is (100, 300)"),
         ("rng.normal(", "1 + rng.normal(", "mean 0"),
+        ("/ np.sqrt(inputs)", "* np.sqrt(inputs)", "you multiply by the root"),
     ],
 )
 def test_first_weights(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
