@@ -177,6 +177,12 @@ def arguments(message: str, answer: Answer) -> str | None:
 
 def matrix_sizes(message: str, answer: Answer) -> str | None:
     if "mismatch in its core dimension" in message:
+        own = any(isinstance(node, ast.MatMult) for node in answer.nodes)
+        if not own and not re.search(r"\b(matmul|dot)\b", answer.source):
+            return (
+                "Below your lines two matrices are multiplied whose sizes do not fit: an array that you hand "
+                "on has other axes than what takes it expects."
+            )
         return (
             "`@` multiplies rows by columns: the last axis of the left must be as long as the "
             "last but one of the right. Is one of them to be transposed?"

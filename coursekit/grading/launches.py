@@ -21,6 +21,8 @@ UNEVEN = 5.0  # times as unevenly as the reference may a kernel share its work: 
 LONGER = 6.0  # times the steps of the reference's longest thread may one take ...
 MORE = 16  # ... and so many more: a launch of few steps says little
 
+UNCHANGED = "is as it was before the launch"  # not written to, or with what stood there: nan over nan
+
 Values = NDArray[np.float64]
 
 _ORDERS = {
@@ -93,7 +95,7 @@ def _outputs(expected: Any, got: Any, about: Any, tolerance: float, own: bool) -
         for name, places, want, have in zip(names, touched, wanted, run["outputs"], strict=True):
             message = _array(name, want, have, tolerance, own)
             if message:
-                message = "nothing was written to it" if places and not places[2] else message
+                message = UNCHANGED if places and not places[2] else message
                 return f"array {name}{_ORDERS.get(schedule, '')}: {message}"
     return None
 
@@ -103,7 +105,7 @@ def _array(name: str, want: Any, have: Any, tolerance: float, own: bool) -> str 
     if want is None or have is None:
         if want is have:
             return None
-        return "nothing was written to it" if have is None else "was changed, and should not be"
+        return UNCHANGED if have is None else "was changed, and should not be"
     if (want["shape"], want["dtype"]) != (have["shape"], have["dtype"]):
         return "is not of the expected form"
     return _values(name, unpacked(want), unpacked(have), tolerance, own)

@@ -111,5 +111,5 @@ def _launches(expected: Any, got: Any) -> tuple[str | None, int, int]:
     if any(each > MANY * most for _, each, _ in counts):
         return "one thread does much of the work: share it among the threads", moved, best
     if not among([each for *_, arrays in wanted for each in written(arrays)], made):
-        return "what came out is not what your kernels wrote: let them work it out", moved, best
+        return "the right numbers are not among those that your kernels wrote", moved, best
     return None, moved, best

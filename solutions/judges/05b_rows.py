@@ -38,7 +38,7 @@ def _unwritten(expected: Any, got: Any) -> str | None:
     )
     if among(wanted, made, 1e-4):
         return None
-    return "what came out is not what the kernels wrote: let them work it out"
+    return "the right numbers are not among those that your kernels wrote: they should work them out"
 
 
 def _shapes(shown: Any) -> list[Any]:

@@ -239,6 +239,7 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
         assert isinstance(diagnosis(pairs_of(cell([("a", want)]), have)) or "", str)
 
 
+SIZES = "Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?)"
 ERRORS = [
     ("TypeError: object of type 'Value' has no len()", "def f(x):\n    return (x)", "`(x,)`"),
     (
@@ -316,6 +317,8 @@ ERRORS = [
     ("FloatingPointError: overflow encountered in exp", "y = np.exp(x)", "`y = np.exp(x)`"),
     ("FloatingPointError: invalid value encountered in divide", "y = x / x", "0 / 0"),
     ("NameError: name 'np' is not defined", "y = np.exp(x)", "import numpy"),
+    (f"ValueError: matmul: {SIZES}", "def f(a, b):\n    return a @ b", "rows by columns"),
+    (f"ValueError: {SIZES}", "def f(layer, out):\n    return layer.backward(out)", "Below your lines"),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
     (
         "CompileError: k.cu:2:7: error: expected a '('",
