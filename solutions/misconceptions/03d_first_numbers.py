@@ -37,16 +37,16 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     mean, var = x.mean(0), x.var(0, ddof=1)
 +     mean, var = x.mean(0), x.var(ddof=1)
 
-# %% exercise=3.38 hint="That is the variance of what the bend gives out. The mean square counts: a mean that is not 0 adds to the next layer's sums."
+# %% exercise=3.38 hint="That is the variance of what the activation function gives out. The mean square counts: a mean that is not 0 adds to the next layer's sums."
 -     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
 +     mean = (bend(z) * density).sum() / density.sum()
 +     return float(1 / np.sqrt(((bend(z) - mean) ** 2 * density).sum() / density.sum()))
 
-# %% exercise=3.38 hint="You return what the bend keeps of the mean square. The gain pays for the loss: one over its root."
+# %% exercise=3.38 hint="You return what the activation function keeps of the mean square. The gain pays for the loss: one over its root."
 -     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
 +     return float((bend(z) ** 2 * density).sum() / density.sum())
 
-# %% exercise=3.38 hint="The root is missing: the mean square is gain squared times what the bend keeps."
+# %% exercise=3.38 hint="The root is missing: the mean square is gain squared times what the activation function keeps."
 -     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
 +     return float(1 / ((bend(z) ** 2 * density).sum() / density.sum()))
 
@@ -54,7 +54,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     density = np.exp(-z * z / 2)
 +     density = np.ones_like(z)
 
-# %% exercise=3.38 hint="You ask how far the bend is from 0 on average, not how large its mean square is: square first."
+# %% exercise=3.38 hint="You ask how far the activation function is from 0 on average, not how large its mean square is: square first."
 -     return float(1 / np.sqrt((bend(z) ** 2 * density).sum() / density.sum()))
 +     return float(1 / ((abs(bend(z)) * density).sum() / density.sum()))
 
@@ -70,7 +70,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return calculate_gain(nonlinearity, a) / (fan_in if mode == "fan_in" else fan_out)
 
-# %% exercise=3.39 hint="Your standard deviation does not depend on the bend: multiply by its gain."
+# %% exercise=3.39 hint="Your standard deviation does not depend on the activation function: multiply by its gain."
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return 1 / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
@@ -82,7 +82,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in)
 
-# %% exercise=3.40 hint="You draw by a formula, which takes x to have size 1, and each bend to be relu. Run the layer, and divide by what you see."
+# %% exercise=3.40 hint="You draw by a formula, which takes x to have size 1, and each activation function to be ReLU. Run the layer, and divide by what you see."
 -             layer.weight /= layer(x).std()
 +             layer.weight *= math.sqrt(2 / layer.weight.shape[1])
 
