@@ -31,13 +31,16 @@ ROOT = Path(__file__).parents[2]
 
 _elsewhere = compiled.off()  # to import it turns it on, also for the tests of other files
 _elsewhere.__enter__()
+_kept = []
 
 
 @pytest.fixture(autouse=True, scope="module")
 def turned_on():
     _elsewhere.__exit__(None, None, None)
     yield
-    compiled.off().__enter__()
+    again = compiled.off()
+    again.__enter__()
+    _kept.append(again)  # one that nobody holds ends, and turns them on
 
 
 Case = tuple[Callable[..., Tensor], list[Any]]
