@@ -70,26 +70,6 @@ def max_pool_backward(grad, winner, taps, out):
 -     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)))
 +     around = np.pad(grad, ((0, 0), (0, 0), (h - 1, h - 1), (w - 1, w - 1)), mode="wrap")
 
-# %% exercise=3.37 hint="Each weight overwrites what the others brought to the same pixels: add, with +=. And make new arrays with the dtype of x: yours become float64."
-def convolve(x, weight):
-    (n, _, high, wide), (o, _, h, w) = x.shape, weight.shape
-    high, wide = high - h + 1, wide - w + 1
-    y = np.zeros((n, o, high, wide))
-    for i in range(h):
-        for j in range(w):
-            y += np.einsum("nchw,oc->nohw", x[:, :, i : i + high, j : j + wide], weight[:, :, i, j])
-    return y
-
-
-def convolve_backward(grad, x, weight):
-    (h, w), (high, wide) = weight.shape[2:], grad.shape[2:]
-    dx, dw = np.zeros_like(x), np.zeros_like(weight)
-    for i in range(h):
-        for j in range(w):
-            dx[:, :, i : i + high, j : j + wide] = np.einsum("nohw,oc->nchw", grad, weight[:, :, i, j])
-            dw[:, :, i, j] = np.einsum("nohw,nchw->oc", grad, x[:, :, i : i + high, j : j + wide])
-    return dx, dw
-
 # %% exercise=3.37 hint="Each weight overwrites what the others brought to the same pixels: add, with +=."
 def convolve(x, weight):
     (n, _, high, wide), (o, _, h, w) = x.shape, weight.shape
