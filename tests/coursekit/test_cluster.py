@@ -192,8 +192,7 @@ def test_a_restarted_scheduler_loses_nothing(field: Field) -> None:
     time.sleep(1)
     field.start_scheduler()
     field.worker("one")
-    # a slow machine may see the new scheduler only, which knows nothing of the worker
-    grading.until(lambda: any("lost" in line or "went away" in line for line in grading.said))
+    grading.until(lambda: any("scheduler" in line and "lost" in line for line in grading.said))
     door.touch()
     assert grading.end() == once(made)
     assert not grading.spread.costly  # nobody's fault
