@@ -369,6 +369,18 @@ def test_gradescopes_list_names_its_folders_and_times(
     assert students(unpacked) == students(found) and not remarks
 
 
+def test_a_students_own_list_renames_nobody(chapter: Chapter, tmp_path: Path) -> None:
+    export = put(
+        tmp_path / "export.zip",
+        zipped(
+            ("ada/submission_metadata.yml", GRADESCOPE.replace("submission_902", "bob").encode(), (10, 8)),
+            ("ada/01_tiny.ipynb", double("2"), (10, 8)),
+            ("bob/01_tiny.ipynb", double("3"), (10, 8)),
+        ),
+    )
+    assert [one.student for one in collect(export, chapter)[0]] == ["ada", "bob"]
+
+
 def test_of_a_clone_of_the_bundle_what_was_written_is_graded(chapter: Chapter, tmp_path: Path) -> None:
     for who in ("ada", "bob"):
         clone = tmp_path / f"minilib-{who}"
