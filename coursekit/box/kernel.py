@@ -34,6 +34,7 @@ CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"|(coursekit|warplens|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
+LATE = frozenset({"numpy.testing"})  # of the above, what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
 WATCHES: tuple[Any, ...] = (
@@ -189,7 +190,7 @@ class State:
     def __init__(self, shell: Any, guard: Guard, hidden_set_up: Sequence[str] = ()) -> None:
         import random
 
-        import numpy.testing
+        import numpy
 
         self.shell, self.guard = shell, guard
         self.random = random
@@ -337,6 +338,7 @@ class State:
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
         """Undo what was done to functions, the shell, what watches and rings, and the things `saved`."""
         stop_watching()
+        forget(LATE - self.modules.keys())
         if self.guard.functions_changed:
             self.put_back_functions()
         for thing, attributes in saved:
@@ -409,6 +411,14 @@ def stop_watching() -> None:
                     with contextlib.suppress(ValueError):
                         monitoring.register_callback(tool, 1 << event, None)
                 monitoring.free_tool_id(tool)
+
+
+def forget(modules: Iterable[str]) -> None:
+    """Let the next import of `modules` begin anew: nobody knows what was done to them."""
+    for name in modules:
+        if sys.modules.pop(name, None):
+            package, _, part = name.rpartition(".")
+            vars(sys.modules[package]).pop(part, None)
 
 
 def refill(items: Any, content: Any) -> None:

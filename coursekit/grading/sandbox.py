@@ -6,8 +6,8 @@ What the box guarantees, where the kernel of the operating system keeps its word
 - no process of the host is visible, and none of the box survives it: an own process namespace, killed as one;
 - an unprivileged user in an own user namespace, without capabilities; a grader that is root becomes `nobody`;
 - a file system of its own: Python's standard library, the packages on a list (`PACKAGES` and what they
-  require), `coursekit.box`, and the modules of `minilib` that the notebook names, all read-only, the latter
-  without bytecode. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, others;
+  require), `coursekit.box`, and the modules of `minilib` that the notebook names, all read-only, no bytecode
+  but theirs. Not there: the checkout, solutions, submissions, the grader's files, `.pth` files, others;
 - nothing is writable but three small file systems in memory (home, /tmp, /dev/shm), gone with the box;
 - two inherited sockets are the only way out; the grader reads bounded messages from them and trusts none;
 - limits on address space, CPU time, processes (counted inside the box), file size and open files; the grader
@@ -24,6 +24,7 @@ A hidden test is visible to the answer that it tests, and one line (the message 
 from __future__ import annotations
 
 import ast
+import compileall
 import contextlib
 import functools
 import importlib.metadata
@@ -536,6 +537,13 @@ def make_library(folder: Path, course_library: Path, modules: Sequence[str]) -> 
     if any(imports_simulator(path) for path in library.glob("*.py")):
         simulator = Path(warplens.__file__).parent
         shutil.copytree(simulator, folder / "warplens", ignore=no_bytecode)
+    compileall.compile_dir(  # else each kernel would, anew
+        folder,
+        quiet=2,
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        stripdir=str(folder),
+        prependdir=LIBRARY,
+    )
     open_to_all(folder)
     return folder
 

@@ -31,6 +31,11 @@ def inner(action):
     """What an action gives, or its error."""
     try: return ["gives", action()]
     except ValueError as error: return ["raises", type(error).__name__]
+def apart(one, other):
+    """Whether NumPy says that two numbers differ."""
+    import numpy.testing
+    try: numpy.testing.assert_equal(one, other)
+    except AssertionError: return True
 class Reader:
     def read(self, number): return ["read", number.read()]
 '''
@@ -41,6 +46,7 @@ probe("outer", outer(lambda: double(x)))
 probe("read", Reader().read(Number(double(x))))
 probe("noted", note(x))
 probe("is right", double(x) == 2 * x)
+probe("told apart", outer(lambda: apart(1, 2)))
 """
 SECOND = """
 given_note = note
@@ -74,6 +80,9 @@ publisher = get_ipython().display_pub
 publisher.publish = type(publisher).publish = lambda *args, **named: None
 get_ipython().__class__.transform_cell = lambda shell, code: "pass"
 get_ipython().displayhook.__class__.__call__ = lambda *args: None""",
+    "a module that is first imported here": """
+import numpy.testing
+numpy.testing.assert_equal = lambda *args, **named: None""",
     "a trace": """
 import sys, threading
 def watch(frame, event, arg):

@@ -97,11 +97,18 @@ def test_a_library_holds_the_listed_modules_and_what_they_import(tmp_path: Path)
         (source / f"{name}.py").parent.mkdir(exist_ok=True)
         (source / f"{name}.py").write_text(text)
     (source / "__pycache__").mkdir()
+    (source / "__pycache__" / "answer.cpython-311.pyc").write_bytes(b"")
     made = sandbox.make_library(tmp_path / "made", source, ["draw"])
-    modules = {path.name for path in (made / "minilib").iterdir()}
-    assert modules == {f"{name}.py" for name in ("__init__", "draw", "shapes", "points", "colours", "paint")}
+    modules = {"__init__", "draw", "shapes", "points", "colours", "paint"}
+    assert {path.name for path in (made / "minilib").iterdir()} == {
+        "__pycache__",
+        *(f"{name}.py" for name in modules),
+    }
+    bytecode = sorted((made / "minilib" / "__pycache__").iterdir())
+    assert {path.name.partition(".")[0] for path in bytecode} == modules
+    assert not any(str(tmp_path).encode() in path.read_bytes() for path in bytecode)
     assert (made / "minilib" / "__init__.py").read_text() == "from minilib import draw\n"
-    assert {path.name for path in (made / "coursekit").iterdir()} == {"__init__.py", "box"}
+    assert {path.name for path in (made / "coursekit").iterdir()} == {"__init__.py", "__pycache__", "box"}
 
 
 def test_of_a_package_a_library_may_hold_some_files(tmp_path: Path) -> None:

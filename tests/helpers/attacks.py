@@ -392,7 +392,9 @@ import minilib, coursekit
 for package in (minilib, coursekit):
     for folder, folders, files in os.walk(os.path.dirname(package.__file__)):
         names = folders + files
-        found += [name for name in names if "pyc" in name or "tiny" in name or "grading" in name]""",
+        found += [name for name in names if "tiny" in name or "grading" in name]
+        sources = [name.removesuffix(".py") for name in os.listdir(os.path.dirname(folder))]
+        found += [name for name in files if name.endswith(".pyc") and name.split(".")[0] not in sources]""",
     "privileges": """
 import ctypes, resource
 libc = ctypes.CDLL(None, use_errno=True)
