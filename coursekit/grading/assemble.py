@@ -7,7 +7,7 @@ import re
 import symtable
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,13 @@ class Chapter:
         """The set-up cells, with what `given` gives."""
         cells = notebooks.cells(self.path, self.notebook)
         shared = [cell for cell in cells if role(cell) == "setup" and room_of(cell) is None]
-        return (STUBS, *map(_spelled_out, shared))
+        return (STUBS, *(self.spelled_out[cell.number] for cell in shared))
+
+    @cached_property
+    def spelled_out(self) -> dict[int, str]:
+        """The cells of the set-up, by their number, with what `given` gives."""
+        cells = notebooks.cells(self.path, self.notebook)
+        return {cell.number: _spelled_out(cell) for cell in cells if role(cell) == "setup"}
 
     @cached_property
     def tests(self) -> dict[str, list[str]]:
@@ -387,7 +393,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
     for cell in notebooks.cells(chapter.path, chapter.notebook):
         kind, name = role(cell), cell.grade_id or ""
         if kind == "setup":
-            made.append(_cell(cell, _spelled_out(cell), kind))
+            made.append(_cell(cell, chapter.spelled_out[cell.number], kind))
             made[-1].metadata["coursekit"]["rooms"] = chapter.rooms_for(cell)
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
@@ -436,27 +442,29 @@ def _plain(cell: str) -> str:
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
-def bound(source: str) -> set[str]:
+@lru_cache(maxsize=500)
+def bound(source: str) -> frozenset[str]:
     """The names that a cell binds at its top level, those that it imports aside."""
     try:
         names = symtable.symtable(source, "cell", "exec").get_symbols()
     except SyntaxError:
-        return set()
-    return {name.get_name() for name in names if name.is_assigned() and not name.is_imported()}
+        return frozenset()
+    return frozenset(name.get_name() for name in names if name.is_assigned() and not name.is_imported())
 
 
-def subjects(reference: str) -> set[str]:
+@lru_cache(maxsize=500)
+def subjects(reference: str) -> frozenset[str]:
     """The names that an answer may give another meaning in its hidden tests, as `reference` does.
 
     Those that it binds, and the classes to which it adds: an answer may also bind a class of its own there.
     """
     line = notebooks.cuda_line(reference)
     if line:
-        return {*line.split()[1:2], *re.findall(r"__global__[^(]*?(\w+)\s*\(", reference)}
+        return frozenset([*line.split()[1:2], *re.findall(r"__global__[^(]*?(\w+)\s*\(", reference)])
     try:
         tree = ast.parse(reference)
     except SyntaxError:
-        return set()
+        return frozenset()
     extended = {
         ast.unparse(node.args[0]).split(".")[0]
         for node in ast.walk(tree)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coursekit.grading.assemble import HELPERS
@@ -34,6 +34,21 @@ class Known:
 
     misconception: Misconception
     cells: Mapping[str, CellRun]  # by grade_id
+    _shows: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def shows(self, grade_id: str, right: CellRun | None, judge: Judge | None) -> bool:
+        """Whether the mistake shows there, worked out once: beside thousands of answers it is the same.
+
+        What a judge refuses may be equal by comparison, and the other way.
+        """
+        if grade_id not in self._shows:
+            own = self.cells.get(grade_id)
+            self._shows[grade_id] = (
+                own is not None
+                and right is not None
+                and any(verdict(right, own, one) is not None for one in (judge, None))
+            )
+        return self._shows[grade_id]
 
 
 def known(made: Sequence[Mapping[str, Misconception]], runs: Sequence[NotebookRun]) -> list[Known]:
@@ -60,7 +75,9 @@ def hint(
     best, most = None, 0
     for one in knowns:
         explained = [
-            _likeness(right.get(cell.grade_id), one.cells.get(cell.grade_id), cell, judges.get(cell.grade_id))
+            _likeness(right[cell.grade_id], one.cells[cell.grade_id], cell, judges.get(cell.grade_id))
+            if one.shows(cell.grade_id, right.get(cell.grade_id), judges.get(cell.grade_id))
+            else 0
             for cell in failed
         ]
         sure = min(explained, default=0) > 1 or SAME_VALUES in explained
@@ -69,14 +86,12 @@ def hint(
     return best
 
 
-def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, judge: Judge | None) -> int:
-    """How much a mistake explains of `cell`: 10 or SAME_VALUES where it shows the same, 0 for nothing.
+def _likeness(right: CellRun, mistake: CellRun, cell: CellRun, judge: Judge | None) -> int:
+    """How much a mistake that shows explains of `cell`: 10 or SAME_VALUES for the same, 0 for nothing.
 
     9 where the judge says the same of both, 8 for all up to an error that another mistake makes, 7 where
     kernels leave the same wrong numbers, 1 where the judge refuses both.
     """
-    if right is None or mistake is None or not _wrong(right, mistake, judge):
-        return 0
     ran = mistake.status == cell.status == "ok"
     if _same(mistake, cell, right):
         return SAME_VALUES if ran and judge is None and _drawn(right, cell) else 10
@@ -90,11 +105,6 @@ def _likeness(right: CellRun | None, mistake: CellRun | None, cell: CellRun, jud
     if any(said) and said == words(right, mistake, judge):
         return 9
     return 1 if judge is not None and not any(said) else 0
-
-
-def _wrong(right: CellRun, mistake: CellRun, judge: Judge | None) -> bool:
-    """Whether the mistake shows there: what a judge refuses may be equal by comparison, and the other way."""
-    return any(verdict(right, mistake, one) is not None for one in (judge, None))
 
 
 def _uncounted(run: CellRun) -> CellRun:

@@ -471,6 +471,7 @@ def package_binds(folder: Path) -> Iterator[tuple[str, str]]:
     yield str(modules), f"{SITE}/modules"
 
 
+@functools.cache
 def installed_parts() -> dict[str, Path]:
     """Top-level files and folders of the packages on the list, by name. Never `.pth` files."""
     parts: dict[str, Path] = {}
