@@ -159,9 +159,14 @@ class Chapter:
                 found.setdefault(number, []).append(cell.source)
         return found
 
+    def attempted(self, answers: Mapping[str, str]) -> set[str]:
+        """The numbers of the exercises whose stub was not left alone."""
+        return {one.number for one in self.exercises if not one.left_alone(answers.get(one.number))}
+
     def loans(self, answers: Mapping[str, str], added: Sequence[str]) -> dict[str, Loan]:
         """What answers need of each other and of `added` cells, by exercise, where they need anything."""
-        written = [one for one in self.exercises if not (one.cuda or one.left_alone(answers.get(one.number)))]
+        done = self.attempted(answers)
+        written = [one for one in self.exercises if one.number in done and not one.cuda]
         beside = [(ADDED, source) for source in reversed(added) if not notebooks.cuda_line(source)]
         helpers, made = answers.get(HELPERS, ""), {}
         for one in written:
@@ -413,6 +418,18 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
             made[-1].metadata["coursekit"]["room"] = by_number[test.exercise].room
             made[-1].metadata["coursekit"]["visible"] = chapter.checks.get(test.exercise, [])
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter), "cells": made})
+
+
+def handed_in(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] = ()) -> NotebookNode:
+    """As `assemble`, with the tests of those exercises alone that somebody has begun."""
+    made, done = assemble(chapter, answers, added), chapter.attempted(answers)
+    tested = [each.metadata["coursekit"] for each in made.cells]
+    made.cells = [
+        cell
+        for cell, about in zip(made.cells, tested, strict=True)
+        if about["role"] != "hidden" or about["exercise"] in done
+    ]
+    return made
 
 
 def _spelled_out(cell: Cell) -> str:

@@ -116,6 +116,7 @@ class Cluster:
         target = self._local or self.address
         try:
             self._client = self._distributed.Client(target, timeout=seconds, set_as_default=False)
+            self._scheduler = ""
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise Lost(" ".join(str(error).split())[:200] or type(error).__name__) from None
 
@@ -149,6 +150,9 @@ class Cluster:
             found = self._client.sync(self._client.scheduler.identity, callback_timeout=30)
         except Exception as error:  # of the network, of the event loop, of a client that closed itself
             raise Lost(str(error)) from None
+        self._scheduler = self._scheduler or found["id"]
+        if found["id"] != self._scheduler:  # Dask's client connects to its successor by itself
+            raise Lost("it was restarted")
         return {address: one for address, one in found["workers"].items() if one["status"] == "running"}
 
     def ask(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import read_text, write_text
-from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter
+from coursekit.grading.assemble import Chapter, assemble, find_notebook, handed_in, load_chapter
 from coursekit.grading.cluster import GIVEN_UP, Spread, opened
 from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, budget_of, control, judges_of, unnoticed
@@ -231,7 +231,9 @@ def _run_all(
     keys = _keys(submissions, lambda one: one.slug)
     results = {one.slug: Result(one, refused=one.refused) for one in submissions if one.refused}
     for one in submissions:
-        if one.slug in keys and (run := state.load(f"{one.slug}-{keys[one.slug]}")):
+        if one.slug in keys and not chapter.attempted(one.answers):  # there is nothing to run
+            results[one.slug] = measure.result(one, NotebookRun(one.slug))
+        elif one.slug in keys and (run := state.load(f"{one.slug}-{keys[one.slug]}")):
             results[one.slug] = measure.result(one, run)
     # what the box sees of a name is a number
     left = {f"n{i:05}": one for i, one in enumerate(submissions) if one.slug not in results}
@@ -260,7 +262,7 @@ class _Assembled(Mapping[str, NotebookNode]):
 
     def __getitem__(self, name: str) -> NotebookNode:
         one = self._submissions[name]
-        return assemble(self._chapter, one.answers, one.added)
+        return handed_in(self._chapter, one.answers, one.added)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._submissions)

@@ -100,8 +100,9 @@ class Measure:
     inputs: Mapping[str, Inputs] = field(default_factory=dict)  # what the reference drew, by grade_id
 
     def result(self, submission: Submission, run: NotebookRun) -> Result:
-        """The grades of one student."""
-        if not run.cells or all(cell.status == "missing" for cell in run.cells):
+        """The grades of one student. `run` may lack the tests of answers that were left alone."""
+        done = self.chapter.attempted(submission.answers)
+        if done and all(cell.status == "missing" for cell in run.cells):
             return Result(submission, refused="it could not be run; grade it again")
         cells = {cell.grade_id: cell for cell in run.cells}
         loans = self.chapter.loans(submission.answers, submission.added)
@@ -109,6 +110,8 @@ class Measure:
             submission,
             tuple(
                 self._exercise(exercise, cells, submission, loans.get(exercise.number, Loan()))
+                if exercise.number in done
+                else ExerciseResult(exercise, 0, (UNSOLVED,))
                 for exercise in self.chapter.exercises
             ),
         )
@@ -132,8 +135,6 @@ class Measure:
         safe = self.own or exercise.cuda  # of CUDA C, errors come from a process without a student's Python
         public = [cell if safe or cell.status in OURS else _told(cell, answer) for cell in shown]
         messages = [self.decide(cell) for cell in public]
-        if exercise.left_alone(submission.answers.get(exercise.number)):
-            messages = [message and UNSOLVED for message in messages]
         failed = [cell for cell, message in zip(shown, messages, strict=True) if message]
         told = [cell.error for cell, message in zip(public, messages, strict=True) if message]
         points = sum(map(self._points, exercise.tests, shown, messages))
