@@ -36,6 +36,7 @@ SILENT = 60.0  # seconds without a heartbeat, after which a worker is taken for 
 LAST_CALL = 10.0  # seconds in which another worker may come where none passes the check
 PATIENCE = 600.0  # seconds without a scheduler, or without a worker that can be used
 TICK = 0.1
+FEW = 10  # messages that each end of a connection remembers, notebooks and all; Dask's 1,000 are a gigabyte
 SUSPECT, GIVEN_UP = 2, 3  # workers that a notebook has cost
 
 Run = Callable[[NotebookRun], None]
@@ -85,12 +86,14 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         try:
+            import dask
             import distributed
         except ImportError:
             raise CourseError(
                 "--cluster needs Dask: `.venv/bin/python -m pip install distributed`, here and on each worker"
             ) from None
         self._distributed, self.address = distributed, address
+        dask.config.set({"distributed.admin.low-level-log-length": FEW})
         self._local: Any = None
         self._client: Any = None
         if address.startswith("local:"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -10,11 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 import tiny_course as tiny
@@ -23,7 +26,7 @@ from coursekit import __main__ as command
 from coursekit.errors import CourseError
 from coursekit.grading import cluster
 from coursekit.grading import grade as grading
-from coursekit.grading.cluster import Cluster, Spread
+from coursekit.grading.cluster import Cluster, Sent, Spread
 from coursekit.grading.model import CellRun, NotebookRun, to_json
 from coursekit.grading.remote import Job
 
@@ -179,6 +182,24 @@ def test_a_worker_that_hangs_is_left_alone_until_it_is_back(field: Field, monkey
     grading.until(lambda: grading.states() == ["usable"] * 2)
     door.touch()
     assert grading.end() == once(made)
+
+
+def test_what_was_handed_out_is_not_kept() -> None:
+    """Dask remembers a thousand messages, and each may hold the notebooks of a batch."""
+    cluster, seen = Cluster("local:1"), []
+    try:
+        (address,) = cluster.workers()
+        for _ in range(60):
+            texts = np.zeros(10_000)
+            seen.append(weakref.ref(texts))
+            sent = Sent(cluster.ask(address, len, texts), None, 0)
+            assert sent.future.result(timeout=60) == 10_000
+            cluster.forget(sent)
+            del texts, sent
+        gc.collect()
+        assert sum(one() is not None for one in seen) < 25
+    finally:
+        cluster.close()
 
 
 @pytest.mark.nightly  # it waits for time limits of Dask, which a busy machine stretches
