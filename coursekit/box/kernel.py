@@ -34,7 +34,7 @@ CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"|(coursekit|warplens|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
-LATE = frozenset({"numpy.testing"})  # of the above, what an answer may be the first to import
+LATE = "numpy.testing"  # of the above, what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
 WATCHES: tuple[Any, ...] = (
@@ -338,7 +338,8 @@ class State:
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
         """Undo what was done to functions, the shell, what watches and rings, and the things `saved`."""
         stop_watching()
-        forget(LATE - self.modules.keys())
+        if LATE not in self.modules:
+            forget(LATE)
         if self.guard.functions_changed:
             self.put_back_functions()
         for thing, attributes in saved:
@@ -413,12 +414,12 @@ def stop_watching() -> None:
                 monitoring.free_tool_id(tool)
 
 
-def forget(modules: Iterable[str]) -> None:
-    """Let the next import of `modules` begin anew: nobody knows what was done to them."""
-    for name in modules:
-        if sys.modules.pop(name, None):
-            package, _, part = name.rpartition(".")
-            vars(sys.modules[package]).pop(part, None)
+def forget(package: str) -> None:
+    """Let the next import of `package` begin anew, with its parts: nobody knows what was done to them."""
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+        del sys.modules[name]
+    above, _, part = package.rpartition(".")
+    vars(sys.modules[above]).pop(part, None)
 
 
 def refill(items: Any, content: Any) -> None:

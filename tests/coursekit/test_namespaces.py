@@ -83,6 +83,10 @@ get_ipython().displayhook.__class__.__call__ = lambda *args: None""",
     "a module that is first imported here": """
 import numpy.testing
 numpy.testing.assert_equal = lambda *args, **named: None""",
+    "a function of a module that is first imported here": """
+import numpy.testing
+numpy.testing.assert_equal.__kwdefaults__ = {}
+numpy.testing.assert_equal.__code__ = (lambda *args, **named: None).__code__""",
     "a trace": """
 import sys, threading
 def watch(frame, event, arg):
