@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -420,16 +421,12 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter), "cells": made})
 
 
-def handed_in(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] = ()) -> NotebookNode:
-    """As `assemble`, with the tests of those exercises alone that somebody has begun."""
-    made, done = assemble(chapter, answers, added), chapter.attempted(answers)
-    tested = [each.metadata["coursekit"] for each in made.cells]
-    made.cells = [
-        cell
-        for cell, about in zip(made.cells, tested, strict=True)
-        if about["role"] != "hidden" or about["exercise"] in done
-    ]
-    return made
+def testing(notebook: NotebookNode, exercises: Collection[str]) -> NotebookNode:
+    """What `assemble` made, with the hidden tests of `exercises` alone."""
+    about = [cell.metadata["coursekit"] for cell in notebook.cells]
+    kept = [one["role"] != "hidden" or one["exercise"] in exercises for one in about]
+    notebook.cells = [*compress(notebook.cells, kept)]
+    return notebook
 
 
 def _spelled_out(cell: Cell) -> str:

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from coursekit.box.probe import DRAWN
 from coursekit.course import Course
 from coursekit.errors import CourseError
-from coursekit.grading.assemble import Chapter, assemble
+from coursekit.grading.assemble import Chapter, assemble, testing
 from coursekit.grading.compare import against, load_judges
 from coursekit.grading.flow import DEFAULT_TIMEOUT, info
 from coursekit.grading.hints import bundles, known
@@ -87,11 +87,8 @@ def _beside(chapter: Chapter, folder: str) -> Path:
 
 def mistaken(chapter: Chapter, bundle: Mapping[str, Misconception]) -> NotebookNode:
     """The reference's notebook with the wrong answers of `bundle` and their hidden tests alone."""
-    made = assemble(chapter, chapter.reference() | {key: one.source for key, one in bundle.items()})
-    made.cells = [
-        cell for cell in made.cells if info(cell)["role"] != "hidden" or info(cell)["exercise"] in bundle
-    ]
-    return made
+    answers = chapter.reference() | {key: one.source for key, one in bundle.items()}
+    return testing(assemble(chapter, answers), bundle)
 
 
 def control(

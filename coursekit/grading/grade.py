@@ -20,7 +20,7 @@ from tqdm import tqdm
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.files import read_text, write_text
-from coursekit.grading.assemble import Chapter, assemble, find_notebook, handed_in, load_chapter
+from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_chapter, testing
 from coursekit.grading.cluster import GIVEN_UP, Spread, opened
 from coursekit.grading.compare import save_expected
 from coursekit.grading.control import Conditions, budget_of, control, judges_of, unnoticed
@@ -262,7 +262,8 @@ class _Assembled(Mapping[str, NotebookNode]):
 
     def __getitem__(self, name: str) -> NotebookNode:
         one = self._submissions[name]
-        return handed_in(self._chapter, one.answers, one.added)
+        made = assemble(self._chapter, one.answers, one.added)
+        return testing(made, self._chapter.attempted(one.answers))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._submissions)
