@@ -11,9 +11,9 @@ logits.to_numpy()
 
 from minilib.infer import api
 from minilib.infer.api import *  # noqa: F403
-from minilib.infer.facts import Fact, FactError
+from minilib.infer.facts import DatumType, Fact, FactError
 from minilib.infer.model import ModelError
 from minilib.infer.pulse import Pulse
 
-__all__ = ["Fact", "FactError", "ModelError", "Pulse"]
+__all__ = ["DatumType", "Fact", "FactError", "ModelError", "Pulse"]
 __all__ += api.__all__

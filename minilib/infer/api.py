@@ -14,7 +14,7 @@ import numpy as np
 from minilib import dims
 from minilib.infer import fast_layers, fuse, nnef_files  # noqa: F401 (their rules join those of declutter and plan)
 from minilib.infer.declutter import declutter
-from minilib.infer.facts import Fact, parse_fact
+from minilib.infer.facts import DatumType, Fact, parse_fact
 from minilib.infer.load import load
 from minilib.infer.model import MOST_BYTES, Graph, ModelError, analyse
 from minilib.infer.plan import Plan
@@ -23,8 +23,8 @@ from minilib.infer.pulse import Pulse
 from minilib.infer.state import Memory, State, carried
 
 __all__ = [
-    "InferenceModel", "Model", "Nnef", "Onnx", "Runnable", "RunnableState", "SetSymbols", "Tensor", "nnef",
-    "onnx", "version",
+    "FrozenState", "InferenceModel", "Model", "Nnef", "Onnx", "Runnable", "RunnableState", "Runtime",
+    "SetSymbols", "Tensor", "nnef", "onnx", "runtime_for_name", "version",
 ]  # fmt: skip
 
 
@@ -43,12 +43,13 @@ class Tensor:
 
     into_numpy = to_numpy
 
-    def datum_type(self) -> Any:
-        return self.array.dtype
+    def datum_type(self) -> DatumType:
+        return DatumType.of(self.array.dtype)
 
-    def convert_to(self, datum_type: Any) -> Tensor:
-        """The same numbers of another kind, a dtype of NumPy's."""
-        return Tensor(self.array.astype(datum_type))
+    def convert_to(self, datum_type: DatumType | Any) -> Tensor:
+        """The same numbers of another kind: a DatumType, or a dtype of NumPy's."""
+        kind = datum_type.dtype if isinstance(datum_type, DatumType) else datum_type
+        return Tensor(self.array.astype(kind))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype, copy=copy)
@@ -311,6 +312,39 @@ class RunnableState:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
         arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
         return [Tensor(array) for array in self.state.finish(arrays)]
+
+    def freeze(self) -> FrozenState:
+        """What it remembers now: streams that go on from here can be made of it, as many as one likes."""
+        return FrozenState(self.state.copy())
+
+
+@dataclass(frozen=True)
+class FrozenState:
+    """What a state remembered when it was frozen."""
+
+    state: State
+
+    def unfreeze(self) -> RunnableState:
+        """A stream that goes on from there."""
+        return RunnableState(self.state.copy())
+
+
+class Runtime:
+    """Where a model runs. There is one here, the processor."""
+
+    def name(self) -> str:
+        return "cpu"
+
+    def prepare(self, model: Model) -> Runnable:
+        """What runs the model there."""
+        return model.into_runnable()
+
+
+def runtime_for_name(name: str) -> Runtime:
+    """The runtime "cpu", or "default", which is the same. Raises ModelError for all others."""
+    if name not in ("cpu", "default"):
+        raise ModelError(f"no runtime is called {name!r}; there is cpu, which default means, too")
+    return Runtime()
 
 
 def contradict(found: Fact, wanted: Fact) -> bool:

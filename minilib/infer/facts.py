@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from minilib import dims
 from minilib.dims import Dim
 
 __all__ = [
-    "DTYPES", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div", "flat_axes", "ints",
+    "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div", "flat_axes", "ints",
     "parse_fact",
 ]  # fmt: skip
 
@@ -33,6 +34,48 @@ DTYPES = {
 }
 _NAME_OF = {DTYPES[number]: name for number, name in DTYPE_NAMES.items()}
 _DTYPE_OF = {name: dtype for dtype, name in _NAME_OF.items()}
+
+
+class DatumType(IntEnum):
+    """A kind of numbers by tract's names, with its numbers: DatumType.F32 is 0x34, a float of 4 bytes."""
+
+    BOOL = 0x01
+    U8, U16, U32, U64 = 0x11, 0x12, 0x14, 0x18
+    I8, I16, I32, I64 = 0x21, 0x22, 0x24, 0x28
+    F16, F32, F64 = 0x32, 0x34, 0x38
+
+    @staticmethod
+    def of(dtype: Any) -> DatumType:
+        """What tract calls a dtype of NumPy's, or a dtype by its name. Raises FactError for all others."""
+        known = np.dtype(dtype)
+        if known.kind not in "buif":
+            raise FactError(
+                f"{known} is no kind of numbers here; there are {', '.join(DatumType.__members__)}"
+            )
+        return DatumType("buif".index(known.kind) << 4 | known.itemsize)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's name for it."""
+        return np.dtype(f"{'buif'[self >> 4]}{self & 15}")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_bool(self) -> bool:
+        return self == DatumType.BOOL
+
+    def is_number(self) -> bool:
+        return self != DatumType.BOOL
+
+    def is_float(self) -> bool:
+        return self >> 4 == 3
+
+    def is_signed(self) -> bool:
+        return self >> 4 == 2
+
+    def is_unsigned(self) -> bool:
+        return self >> 4 == 1
 
 
 class FactError(ValueError):
@@ -79,8 +122,8 @@ class Fact:
 
     dump = __str__
 
-    def datum_type(self) -> np.dtype[Any] | None:
-        return self.dtype
+    def datum_type(self) -> DatumType | None:
+        return None if self.dtype is None else DatumType.of(self.dtype)
 
     def rank(self) -> int:
         return len(self.dims())

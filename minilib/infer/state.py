@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +106,12 @@ class State:
                 self.arrays[name] = np.array(made[one.output])
         self.turns += 1
         return [made[name] for name in self.seen.outputs]
+
+    def copy(self) -> State:
+        """The same stream, to be gone on with apart."""
+        other = copy(self)
+        other.arrays = dict(self.arrays)  # a run puts new arrays in their places, and writes into none
+        return other
 
     def finish(self, inputs: Sequence[Any] | None = None) -> list[Array]:
         """The stream ends with these frames, at most a pulse; all that is still to come of each output.

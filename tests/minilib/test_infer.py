@@ -495,11 +495,52 @@ def test_tracts_other_names(load: Any) -> None:
     runnable = load(LINEAR).into_model().into_runnable()
     assert runnable.profile_json(None) == load(LINEAR).into_model().profile_json(None)
     (found,) = runnable.run([[[1] * 8]])  # rows of Python's numbers are of the input's kind
-    assert found.datum_type() == np.float32 and found.convert_to("int8").to_numpy().dtype == np.int8
+    assert found.datum_type() == made.input_fact(0).datum_type() == tract.DatumType.F32
+    for kind in "int8", tract.DatumType.I8:
+        assert found.convert_to(kind).to_numpy().dtype == np.int8
     assert tract.version().count(".") == 2
     np.testing.assert_array_equal(found.into_numpy(), [WEIGHTS.sum(0)])
     state = runnable.spawn_state()
     assert (state.input_count(), state.output_count()) == (1, 1)
+
+
+def test_kinds_of_numbers_have_tracts_names_and_numbers() -> None:
+    kinds = {str(one): one for one in tract.DatumType}
+    assert all(tract.DatumType.of(one.dtype) is one for one in kinds.values())
+    assert (kinds["F32"], kinds["I64"], kinds["U8"], kinds["BOOL"]) == (
+        52,
+        40,
+        17,
+        1,
+    )  # of its version 0.23.9
+    assert [name for name, one in kinds.items() if one.is_float()] == ["F16", "F32", "F64"]
+    assert [name for name, one in kinds.items() if one.is_signed()] == ["I8", "I16", "I32", "I64"]
+    assert [name for name, one in kinds.items() if one.is_unsigned()] == ["U8", "U16", "U32", "U64"]
+    assert [name for name, one in kinds.items() if not one.is_number()] == ["BOOL"]
+    with pytest.raises(tract.FactError, match="complex64 is no kind of numbers here; there are BOOL, U8, "):
+        tract.Tensor.from_numpy(np.ones(1, np.complex64)).datum_type()
+
+
+def test_a_model_is_prepared_by_a_runtime(load: Any) -> None:
+    runtime = tract.runtime_for_name("default")
+    assert runtime.name() == "cpu"
+    (found,) = runtime.prepare(load(LINEAR).into_model()).run([[[1] * 8]])
+    np.testing.assert_array_equal(found.to_numpy(), [WEIGHTS.sum(0)])
+    with pytest.raises(tract.ModelError, match="no runtime is called 'cuda'; there is cpu"):
+        tract.runtime_for_name("cuda")
+
+
+def test_a_frozen_state_goes_on_as_often_as_one_likes(load: Any) -> None:
+    nodes = [node("Add", "x old", "new"), node("Neg", "new", "y")]
+    total = load(model(nodes, [info("x", 2), info("old", 2)], "y new"))
+    stream = total.into_model().into_runnable().spawn_state({"old": "new"})
+    one = np.ones(2, np.float32)
+    stream.run([one])
+    frozen = stream.freeze()
+    assert [stream.run([one])[0].to_numpy()[0] for _ in range(3)] == [-2, -3, -4]
+    for _ in range(2):  # what goes on from there does not thaw what is frozen
+        again = frozen.unfreeze()
+        assert [again.run([one])[0].to_numpy()[0] for _ in range(2)] == [-2, -3]
 
 
 def test_pulses_are_told_along_a_symbol_either_way(load: Any) -> None:
