@@ -155,13 +155,19 @@ class AdamWOptimizer(AdamOptimizer):
 class Saver:
     """Values of variables in a file of safetensors, by their names."""
 
-    def __init__(self, var_list: Sequence[Any] | Mapping[str, Any] | None = None) -> None:
-        """`var_list`: the variables, by their own names or, as a dict, by others; None is all of them."""
+    def __init__(
+        self, var_list: Sequence[Any] | Mapping[str, Any] | None = None, max_to_keep: int | None = 5
+    ) -> None:
+        """`var_list`: the variables, by their own names or, as a dict, by others; None is all of them.
+
+        Of the files that it writes the last `max_to_keep` stay, and older ones are deleted; None or 0 keeps all.
+        """
         if not isinstance(var_list, Mapping):
             var_list = {v.name: v for v in (global_variables() if var_list is None else var_list)}
         self.variables = dict(var_list)
         if not self.variables:
             raise ValueError("Saver: there is no variable to save: make them before")
+        self.max_to_keep, self.last_checkpoints = max_to_keep, list[str]()
 
     def save(self, session: Session, path: str | Path, global_step: int | None = None) -> str:
         """Write the values that the session has to `path`, or `path`-`global_step`, and return which.
@@ -170,10 +176,13 @@ class Saver:
         """
         from safetensors.numpy import save_file
 
-        path = path if global_step is None else f"{path}-{global_step}"
+        path = str(path if global_step is None else f"{path}-{global_step}")
         values = session.run(self.variables)
-        save_file({name: np.array(value, order="C") for name, value in values.items()}, str(path))
-        return str(path)
+        save_file({name: np.array(value, order="C") for name, value in values.items()}, path)
+        self.last_checkpoints = [one for one in self.last_checkpoints if one != path] + [path]
+        while self.max_to_keep and len(self.last_checkpoints) > self.max_to_keep:
+            Path(self.last_checkpoints.pop(0)).unlink(missing_ok=True)
+        return path
 
     def restore(self, session: Session, path: str | Path) -> None:
         """Give all variables the values in the file. Raises ValueError where it is of another program."""

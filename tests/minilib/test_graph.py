@@ -277,6 +277,20 @@ def test_what_a_function_makes_is_called_by_the_name_it_was_given() -> None:
     assert x.name == "x" and tf.get_default_graph().get_tensor_by_name("layer/mean:0") is made[1]
 
 
+def test_a_saver_deletes_its_older_files(tmp_path: Path) -> None:
+    v = tf.Variable(np.zeros(2, np.float32), name="v")
+    (tmp_path / "model-0").write_text("somebody else's")
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        saver, all_of_them = tf.train.Saver(max_to_keep=2), tf.train.Saver([v], max_to_keep=None)
+        paths = [saver.save(s, tmp_path / "model", global_step=n) for n in (1, 2, 2, 3)]
+        for n in range(7):
+            all_of_them.save(s, tmp_path / "each", n)
+    assert saver.last_checkpoints == paths[2:]
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == [*(f"each-{n}" for n in range(7)), "model-0", "model-2", "model-3"]
+
+
 def test_a_checkpoint_may_be_called_by_its_step(tmp_path: Path) -> None:
     assert "no variable" in problem(tf.train.Saver)
     v = tf.Variable([1.0, 2.0])
