@@ -153,8 +153,9 @@ def opened(node: Node) -> Node:
             ones = XP.ones((1, grad.shape[0]), grad.dtype)  # a product with ones adds faster than a sum
             left, right = ((grad, weight), (grad.T, rows), (ones, grad))[int(node.f.key)]
             new = (left @ right).reshape(node.shape)
-    for i, one in enumerate(made):  # all are as old as what they stand for, in their order
-        one.serial = whole.serial + (i + 1) / (len(made) + 1)  # type: ignore[assignment]
+    turn = 0 if forward else int(node.f.key)
+    for i, one in enumerate(made):  # all are as old as what they stand for, in their order, no two alike
+        one.serial = whole.serial + (turn + (i + 1) / (len(made) + 1)) / 3  # type: ignore[assignment]
     return new
 
 

@@ -160,7 +160,7 @@ class Saver:
     ) -> None:
         """`var_list`: the variables, by their own names or, as a dict, by others; None is all of them.
 
-        Of the files that it writes the last `max_to_keep` stay, and older ones are deleted; None or 0 keeps all.
+        Of its files the last `max_to_keep` stay, and older ones are deleted; None or 0 keeps all.
         """
         if not isinstance(var_list, Mapping):
             var_list = {v.name: v for v in (global_variables() if var_list is None else var_list)}

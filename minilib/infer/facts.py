@@ -18,8 +18,8 @@ from minilib import dims
 from minilib.dims import Dim
 
 __all__ = [
-    "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div", "flat_axes", "ints",
-    "parse_fact",
+    "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div",
+    "flat_axes", "ints", "parse_fact",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"

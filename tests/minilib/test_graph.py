@@ -618,6 +618,16 @@ def test_planned_memory_is_near_what_lives_at_once() -> None:
     assert inference.bytes <= 0.25 * inference.all_bytes
 
 
+def test_a_plan_is_the_same_in_each_process() -> None:
+    """Nodes of one age would come in the order of a set, by their addresses."""
+    model = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3))
+    program = tf.trace(lambda x: (model(x) * model(x)).sum(), np.ones((2, 4), np.float32))
+    with program.graph.as_default():
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(program.outputs)
+    nodes = tf.compile([program.outputs, step], program.inputs).program
+    assert len({node.serial for node in nodes}) == len(nodes)
+
+
 def test_a_plan_is_python_that_one_can_read() -> None:
     x, loss, _ = small_network()
     plan = tf.compile(loss, [x])
