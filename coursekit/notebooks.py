@@ -21,7 +21,7 @@ CUDA_SOLUTION = ("// BEGIN SOLUTION", "// END SOLUTION")  # in a cell that begin
 HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 STUB = 'raise Unsolved("{}")'  # of coursekit.box.check
 CUDA_STUB = "// your code here"
-_STUB_LINE = re.compile(r"\s*(?://|###) STUB:\s*(.*)")  # in a solution: what learners get in its place
+_STUB_LINE = re.compile(r"\s*(?://|###) STUB: ?(.*)")  # in a solution: what learners get in its place
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
 _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
@@ -205,21 +205,20 @@ def stubbed(source: str) -> str:
 def cut(source: str, markers: tuple[str, str], replacement: str = "") -> str:
     """`source` with each region between the two marker lines replaced, indented as its marker was.
 
-    A line `// STUB: text` in a region says what replaces it; without text the region leaves no trace.
+    Lines `// STUB: text` in a region say what replaces it; one without text: the region leaves no trace.
     """
     lines: list[str] = []
     inside = False
     for line in source.split("\n"):
         if line.strip() == markers[0]:
-            inside, indent, instead = True, line[: len(line) - len(line.lstrip())], replacement
+            inside, indent, told = True, line[: len(line) - len(line.lstrip())], list[str]()
         elif line.strip() == markers[1]:
             inside = False
-            if instead:
-                lines.append(indent + instead)
+            lines += [indent + text for text in told or [replacement] if text]
         elif not inside:
             lines.append(line)
         elif found := _STUB_LINE.match(line):
-            instead = found[1]
+            told.append(found[1])
     return "\n".join(lines)
 
 

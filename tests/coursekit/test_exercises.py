@@ -47,10 +47,11 @@ def test_a_solution_becomes_a_stub_with_its_signature_and_docstring(tmp_path: Pa
 
 def test_a_solution_may_say_what_stands_in_its_place(tmp_path: Path) -> None:
     source = "# exercise: 1.1\ndef f():\n"
-    source += "    ### BEGIN SOLUTION\n    a = 1\n    ### STUB: a = 2\n    ### END SOLUTION\n"
+    source += "    ### BEGIN SOLUTION\n    a = 1\n"
+    source += "    ### STUB: if 1:\n    ### STUB:     a = 2\n    ### END SOLUTION\n"
     source += "    ### BEGIN SOLUTION\n    b = 1\n    ### STUB:\n    ### END SOLUTION\n    return a"
     assert made_exercise(new_course(tmp_path), answer(source, "f")).cells[1].source == (
-        "# exercise: 1.1\ndef f():\n    a = 2\n    return a"
+        "# exercise: 1.1\ndef f():\n    if 1:\n        a = 2\n    return a"
     )
     assert notebooks.strip_markers(source, notebooks.SOLUTION) == (
         "# exercise: 1.1\ndef f():\n    a = 1\n    b = 1\n    return a"
