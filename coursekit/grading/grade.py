@@ -6,6 +6,7 @@ import argparse
 import json
 import platform
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -326,13 +327,15 @@ def _slow(results: Sequence[Result], budget: float | None) -> list[str]:
 def _write(out: Path, graded: Run, earlier: Earlier) -> None:
     """All outputs, after the ones of the run before have gone into their own folder."""
     chapter, results = graded.chapter, graded.results
-    texts = {"grades.csv": wide(chapter, results), LONG: long(chapter, results)}
-    texts |= {"junit.xml": junit(graded), "report.html": report(graded)}
-    texts |= {name: table(*each) for name, each in tables(learned_rows(graded)).items()}
     kept = earlier.keep()
-    for name, text in texts.items():
-        write_text(out / name, text)
-    for one in results:  # each by itself: those of ten thousand are more than the grader may hold
+    # One by one: what is written of ten thousand is more than the grader may hold.
+    write_text(out / "grades.csv", wide(chapter, results))
+    write_text(out / LONG, long(chapter, results))
+    write_text(out / "junit.xml", junit(graded))
+    write_text(out / "report.html", report(graded))
+    for name, each in tables(learned_rows(graded)).items():
+        write_text(out / name, table(*each))
+    for one in results:
         write_text(out / "feedback" / one.submission.slug / f"{chapter.number}.html", feedback(chapter, one))
     write_zip(out / "feedback.zip", chapter, results)
     if kept:
@@ -342,7 +345,7 @@ def _write(out: Path, graded: Run, earlier: Earlier) -> None:
 
 def _summary(graded: Run, out: Path) -> int:
     for line in graded.remarks:
-        _say(line)
+        _say(textwrap.shorten(line, 400, placeholder=" ... (whole in report.html)"))
     for one in graded.refused:
         _say(f"{one.submission.student}: not graded: {one.refused}")
     print(

@@ -54,7 +54,7 @@ def identical(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
         if one.digest and any(done):
             groups.setdefault(one.digest, []).append(one.student)
     return [
-        f"{', '.join(names)}: handed in the same file, byte by byte; ask how it came about"
+        f"{len(names)} handed in the same file, byte by byte; ask how it came about: {', '.join(names)}"
         for names in groups.values()
         if len(names) > 1
     ]

@@ -50,13 +50,15 @@ class Run:
 
 def junit(run: Run) -> str:
     """The same for tools that read JUnit's format: a suite for each student, a case for each exercise."""
-    suites = ElementTree.Element("testsuites", name=f"chapter {run.chapter.number}")
-    for result in run.results:
-        suites.append(_suite(run.chapter, result))
-    ElementTree.indent(suites)
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+    head = ElementTree.tostring(
+        ElementTree.Element("testsuites", name=f"chapter {run.chapter.number}"), "unicode"
     )
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', head.replace(" />", ">")]
+    for result in run.results:  # one at a time: the elements of ten thousand would take 100 MB
+        suite = _suite(run.chapter, result)
+        ElementTree.indent(suite, level=1)
+        lines.append("  " + ElementTree.tostring(suite, "unicode"))
+    return "\n".join([*lines, "</testsuites>\n"])
 
 
 def _suite(chapter: Chapter, result: Result) -> ElementTree.Element:

@@ -878,7 +878,7 @@ def test_the_same_file_of_two_students_is_pointed_at_and_the_untouched_one_is_no
         put(tmp_path / name / "01_tiny.ipynb", written({}))
     found, _ = collect(tmp_path, chapter)
     assert identical(chapter, found) == [
-        "ada, bob: handed in the same file, byte by byte; ask how it came about"
+        "2 handed in the same file, byte by byte; ask how it came about: ada, bob"
     ]
 
 
