@@ -91,6 +91,10 @@
 -         for one, other in (total.inputs, total.inputs[::-1]) if total is not None else ():
 +         for one, other in (total.inputs[::-1],) if total is not None else ():
 
+# %% exercise=10.13 hint="The numbers of a file are float32: their √½ is not Python's to the ninth digit, to which isclose looks by itself. Compare with rel_tol=1e-4."
+-             if names == [x] and not under and math.isclose(inner, math.sqrt(0.5), rel_tol=1e-4):
++             if names == [x] and not under and math.isclose(inner, math.sqrt(0.5)):
+
 # %% exercise=10.13 hint="The number before the product has to be ½: a product of x, 1 + erf and 0.6 is another curve."
 -     if len(above) != 2 or below or not math.isclose(number, 0.5, rel_tol=1e-4):
 +     if len(above) != 2 or below:
