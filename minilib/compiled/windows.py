@@ -1,11 +1,12 @@
 """Windows that slide: convolution, causal convolution and max-pooling.
 
 A convolution is a product, which BLAS does; what took the time was to lay out the windows side by side, and
-to add them up again on the way back. Here both are a loop over one image, whose columns stay in the cache.
+to add them up again on the way back. Here both are a loop over a few images, whose columns stay in the cache.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from minilib.compiled.loops import in_blocks, loop, over, plain
 from minilib.compiled.pairs import pair
 from minilib.functional.layers import CausalConv, Conv, MaxPool, places
-from minilib.parallel import parallel
+from minilib.parallel import CHUNK, parallel
 from minilib.tensor import Array, Shape
 
 ZERO = np.float32(0)
@@ -21,43 +22,45 @@ IMAGES = 4  # whose gradients of the weight are added up by one thread, as NumPy
 TOKENS = 256  # the same for tokens
 
 
-# Columns and back: image (C, H, W), columns (C, kH, kW, H', W'); settings: stride, padding, dilation, by axis
+# Columns and back: images (n, C, H, W), columns (n, C, kH, kW, H', W'); s, p, d: stride, padding, dilation
 
 
 @loop
-def columns_of(image: Array, columns: Array, s: Any, p: Any, d: Any) -> None:
-    channels, high, wide, rows, places = columns.shape
-    for c in range(channels):
-        for a in range(high):
-            for b in range(wide):
-                for i in range(rows):
-                    y = i * s[0] + a * d[0] - p[0]
-                    row = columns[c, a, b, i]
-                    if y < 0 or y >= image.shape[1]:
-                        row[:] = ZERO
-                        continue
+def columns_of(images: Array, columns: Array, s: Any, p: Any, d: Any) -> None:
+    many, channels, high, wide, rows, places = columns.shape
+    for n in range(many):
+        for c in range(channels):
+            for a in range(high):
+                for b in range(wide):
+                    for i in range(rows):
+                        y = i * s[0] + a * d[0] - p[0]
+                        row = columns[n, c, a, b, i]
+                        if y < 0 or y >= images.shape[2]:
+                            row[:] = ZERO
+                            continue
+                        shift = b * d[1] - p[1]
+                        for j in range(places):
+                            x = j * s[1] + shift
+                            row[j] = images[n, c, y, x] if 0 <= x < images.shape[3] else ZERO
+
+
+@loop
+def add_up(columns: Array, images: Array, s: Any, p: Any, d: Any) -> None:
+    many, channels, high, wide, rows, places = columns.shape
+    images[:] = ZERO
+    for n in range(many):
+        for c in range(channels):
+            for a in range(high):
+                for b in range(wide):
                     shift = b * d[1] - p[1]
-                    for j in range(places):
-                        x = j * s[1] + shift
-                        row[j] = image[c, y, x] if 0 <= x < image.shape[2] else ZERO
-
-
-@loop
-def add_up(columns: Array, image: Array, s: Any, p: Any, d: Any) -> None:
-    channels, high, wide, rows, places = columns.shape
-    image[:] = ZERO
-    for c in range(channels):
-        for a in range(high):
-            for b in range(wide):
-                shift = b * d[1] - p[1]
-                # The places whose x lies within the image: no question in the inner loop.
-                first = max(0, -(shift // s[1]))
-                last = min(places, (image.shape[2] - 1 - shift) // s[1] + 1)
-                for i in range(rows):
-                    y = i * s[0] + a * d[0] - p[0]
-                    if 0 <= y < image.shape[1]:
-                        for j in range(first, last):
-                            image[c, y, j * s[1] + shift] += columns[c, a, b, i, j]
+                    # The places whose x lies within the image: no question in the inner loop.
+                    first = max(0, -(shift // s[1]))
+                    last = min(places, (images.shape[3] - 1 - shift) // s[1] + 1)
+                    for i in range(rows):
+                        y = i * s[0] + a * d[0] - p[0]
+                        if 0 <= y < images.shape[2]:
+                            for j in range(first, last):
+                                images[n, c, y, j * s[1] + shift] += columns[n, c, a, b, i, j]
 
 
 @pair(Conv)
@@ -72,12 +75,13 @@ class ConvLoops:
 
         def work(start: int, stop: int) -> None:
             room = columns_for(x, weight, shape)
-            flat = room.reshape(f.groups, w.shape[2], -1)
-            for n in range(start, stop):
-                columns_of(images[n], room, *settings)
-                np.matmul(w, flat, out=outs[n])
+            flat = room.reshape(len(room), f.groups, w.shape[2], -1)
+            for few in pieces(start, stop, len(room)):
+                n = len(outs[few])
+                columns_of(images[few], room[:n], *settings)
+                np.matmul(w, flat[:n], out=outs[few])
                 if bias:
-                    outs[n] += bias[0].reshape(f.groups, -1, 1)
+                    outs[few] += bias[0].reshape(f.groups, -1, 1)
 
         parallel(work, len(x))
         f.saved = x, weight
@@ -94,13 +98,14 @@ class ConvLoops:
 
         def work(start: int, stop: int) -> None:
             room = columns_for(x, weight, grad.shape[2:])
-            flat = room.reshape(f.groups, w.shape[2], -1)
-            for n in range(start * IMAGES, min(stop * IMAGES, len(x))):
-                columns_of(images[n], room, *settings)  # once more: kept, they would be taps times x
-                parts[n // IMAGES] += grads[n] @ flat.swapaxes(1, 2)
+            flat = room.reshape(len(room), f.groups, w.shape[2], -1)
+            for few in pieces(start * IMAGES, min(stop * IMAGES, len(x)), len(room)):
+                n = len(grads[few])
+                columns_of(images[few], room[:n], *settings)  # once more: kept, they would be taps times x
+                parts[few.start // IMAGES] += (grads[few] @ flat[:n].swapaxes(2, 3)).sum(0)
                 if dimages is not None:
-                    np.matmul(w.swapaxes(1, 2), grads[n], out=flat)
-                    add_up(room, dimages[n], *settings)
+                    np.matmul(w.swapaxes(1, 2), grads[few], out=flat[:n])
+                    add_up(room[:n], dimages[few], *settings)
 
         parallel(work, len(parts))
         return dx, parts.sum(0).reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
@@ -122,9 +127,16 @@ def matrices(weight: Array, groups: int) -> Array:
 
 
 def columns_for(x: Array, weight: Array, shape: Shape) -> Array:
-    """Room for the columns of one image: (C, kH, kW, H', W')."""
+    """Room for the columns of one image, or of a few small ones at once: (images, C, kH, kW, H', W')."""
     ones = (1,) * (4 - x.ndim)
-    return np.empty((x.shape[1], *ones, *weight.shape[2:], *ones, *shape), np.float32)
+    each = x.shape[1], *ones, *weight.shape[2:], *ones, *shape
+    few = next((n for n in (IMAGES, IMAGES // 2) if n * math.prod(each) <= 2 * CHUNK), 1)
+    return np.empty((few, *each), np.float32)
+
+
+def pieces(start: int, stop: int, length: int) -> list[slice]:
+    """start to stop in slices that are at most `length` long."""
+    return [slice(i, min(i + length, stop)) for i in range(start, stop, length)]
 
 
 def settings_of(f: Any) -> tuple[Shape, Shape, Shape]:
