@@ -142,7 +142,11 @@ def _stamped(
         raise CourseError(f"{path}: its first code cell must begin with `# setup`; add one above it")
     opening.node.source = _fill(path, opening.source, address.for_notebook(name))
     setup.node.source = address.setup_cell()
-    first, *others = [cell for cell in notebook.cells if cell.get("id") not in (BACK, NEXT)]
+    begin = tuple(
+        each[0].split("(")[0] for each in links.values() if each
+    )  # also where a copy has lost its id
+    ours = [cell.get("id") in (BACK, NEXT) or cell.source.startswith(begin) for cell in notebook.cells]
+    first, *others = [cell for cell, is_ours in zip(notebook.cells, ours) if not is_ours]
     notebook.cells = [first, *_links(BACK, links), *others, *_links(NEXT, links)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
