@@ -401,6 +401,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
         if kind == "setup":
             made.append(_cell(cell, chapter.spelled_out[cell.number], kind))
             made[-1].metadata["coursekit"]["rooms"] = chapter.rooms_for(cell)
+            made[-1].metadata["coursekit"]["gives"] = sorted(bound(chapter.spelled_out[cell.number]))
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))

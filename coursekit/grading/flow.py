@@ -167,7 +167,7 @@ class Flow:
         if found is None:
             return False
         cells = [info(cell) for cell in self.cells if "rooms" in info(cell)]
-        having = [cell["rooms"] for cell in cells if found[1] in cell.get("binds", ())]
+        having = [cell["rooms"] for cell in cells if found[1] in cell.get("gives", ())]
         return bool(having) and not any(self.room in rooms for rooms in having)
 
     def load(self, exercise: str) -> Shown:

@@ -145,6 +145,10 @@ def backward(self):
 +         for i in value.inputs:
 +             i.grad = 0.0
 
+# %% exercise=1.6 hint="An input that stands twice in one operation, as a does in a * a, is told once: in a dict or a set it is there once. Go through the pairs of inputs and derivatives as they are."
+-         for i, derivative in zip(value.inputs, value.derivatives):
++         for i, derivative in dict(zip(value.inputs, value.derivatives)).items():
+
 # %% exercise=1.6 hint="Nobody has a gradient to pass on: that of self has to start with 1."
 -     self.grad = 1.0
 
@@ -302,6 +306,15 @@ def weighted_sum(weights, inputs, bias):
     for weight, value in zip(weights, x):
         total += weight.data * value
     return wide_node(total, "weighted_sum", [bias, *weights], [1.0, *x])
+
+# %% exercise=1.10 hint="Where a plain number stands among the inputs, those after it get the weight of another one: leave numbers out when you have paired inputs with weights, not before."
+-     for weight, v in zip(weights, inputs):
+-         if isinstance(v, Value):
+-             made_of.append(v)
+-             derivatives.append(weight.data)  # d/d x[i] = w[i]
++     for weight, v in zip(weights, [v for v in inputs if isinstance(v, Value)]):
++         made_of.append(v)
++         derivatives.append(weight.data)
 
 # %% exercise=1.10 hint="The bias is missing from the inputs of your node, so it never learns."
 -     for weight, value in zip(weights, x, strict=True):  # strict: one input for each weight
