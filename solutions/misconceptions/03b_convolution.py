@@ -1,5 +1,9 @@
 """Plausible wrong answers to the exercises of chapter 03b, each with the hint that it earns."""
 
+# %% exercise=3.1 hint="Padding makes the row longer: compare the window's span with n + 2 * padding, not with n."
+-     return max(0, (n + 2 * padding - span) // stride + 1)
++     return max(0, (n + 2 * padding - span) // stride + 1) if span <= n else 0
+
 # %% exercise=3.1 hint="You count the steps of the window, not its places: it also has the place where it starts. Add 1."
 -     return max(0, (n + 2 * padding - span) // stride + 1)
 +     return max(0, (n + 2 * padding - span) // stride)
@@ -57,6 +61,10 @@ def max_pool_backward(grad, winner, taps, out):
 # %% exercise=3.8 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[tap] += ..."
 +     out = np.zeros_like(out)
       for i, tap in enumerate(taps):
+
+# %% exercise=3.37 hint="On the way back the weight's channels change places, too: grad has the O of the results, and dx gets the C of x. Swap the first two axes of the turned weight."
+-     dx = convolve(around, turned.swapaxes(0, 1))  # a pixel gathers from all windows that it lies in
++     dx = convolve(around, turned)
 
 # %% exercise=3.37 hint="Your windows are not turned round on the way back: the window that begins at a pixel has met it with its first weight, upper left."
 -     (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]

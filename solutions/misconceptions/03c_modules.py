@@ -67,6 +67,12 @@ def learned_and_saved(layers):
 +         if isinstance(value, Parameter):
 +             value.requires_grad_(requires_grad)
 
+# %% exercise=3.11 hint="`return` stands inside the loop and ends it after the first parameter. It belongs behind the loop, indented as `for` is."
+-         parameter.requires_grad_(requires_grad)
+-     return self
++         parameter.requires_grad_(requires_grad)
++         return self
+
 # %% exercise=3.11 hint="You freeze whatever the argument says: pass requires_grad on to the parameters."
 -         parameter.requires_grad_(requires_grad)
 +         parameter.requires_grad_(False)

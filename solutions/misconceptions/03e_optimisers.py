@@ -63,6 +63,12 @@ def nesterov(grad, velocity, momentum):
 -     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return direction
 
+# %% exercise=3.22 hint="beta alone is raised to the power of the step: 1 - beta ** step, and not (1 - beta) ** step. In step 1 the two are the same."
+-     root = math.sqrt(1 - betas[1] ** step)
+-     return lr * root / (1 - betas[0] ** step), eps * root
++     root = math.sqrt((1 - betas[1]) ** step)
++     return lr * root / (1 - betas[0]) ** step, eps * root
+
 # %% exercise=3.22 hint="eps stands beside the corrected root. When you multiply by the root of 1 - beta2**t, multiply eps too."
 def bias_corrected(lr, betas, eps, step):
     return lr * math.sqrt(1 - betas[1] ** step) / (1 - betas[0] ** step), eps
