@@ -401,7 +401,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
         if kind == "setup":
             made.append(_cell(cell, chapter.spelled_out[cell.number], kind))
             made[-1].metadata["coursekit"]["rooms"] = chapter.rooms_for(cell)
-            made[-1].metadata["coursekit"]["gives"] = sorted(bound(chapter.spelled_out[cell.number]))
+            made[-1].metadata["coursekit"]["gives"] = sorted(given_by(chapter.spelled_out[cell.number]))
         elif kind == "answer" and name in exercises:
             exercise = exercises[name]
             source = disarm(answers.get(exercise.number, exercise.stub))
@@ -458,13 +458,23 @@ def _plain(cell: str) -> str:
 
 
 @lru_cache(maxsize=500)
+def given_by(source: str) -> frozenset[str]:
+    """The names that a cell binds at its top level, those that it imports among them."""
+    return frozenset(name.get_name() for name in _symbols(source) if name.is_assigned() or name.is_imported())
+
+
+@lru_cache(maxsize=500)
 def bound(source: str) -> frozenset[str]:
     """The names that a cell binds at its top level, those that it imports aside."""
+    symbols = _symbols(source)
+    return frozenset(name.get_name() for name in symbols if name.is_assigned() and not name.is_imported())
+
+
+def _symbols(source: str) -> list[symtable.Symbol]:
     try:
-        names = symtable.symtable(source, "cell", "exec").get_symbols()
+        return symtable.symtable(source, "cell", "exec").get_symbols()
     except SyntaxError:
-        return frozenset()
-    return frozenset(name.get_name() for name in names if name.is_assigned() and not name.is_imported())
+        return []
 
 
 @lru_cache(maxsize=500)

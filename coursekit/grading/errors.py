@@ -21,13 +21,22 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = (*RULES.get(kind, ()), names_of_the_engine)
+    rules = (returned_in_a_loop, *RULES.get(kind, ()), names_of_the_engine)
     return next((said for rule in rules if (said := rule(message, answer))), "")
 
 
 def _prints(function: ast.FunctionDef) -> bool:
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     return any(isinstance(one, ast.Name) and one.id == "print" for one in calls)
+
+
+def returned_in_a_loop(message: str, answer: Answer) -> str | None:
+    """A `return` that every turn of a `for` reaches, so that there is but one: an indentation too far."""
+    loops = (one for one in answer.nodes if isinstance(one, ast.For) and isinstance(one.body[-1], ast.Return))
+    line = next((answer.code(one.body[-1].lineno) for one in loops), "")
+    if not line:
+        return None
+    return f"`{line}` stands inside the loop and ends it in its first turn: does it belong behind the loop?"
 
 
 # None, types and operators

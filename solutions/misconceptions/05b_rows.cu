@@ -76,6 +76,10 @@
 -         float by = rsqrtf(block_sum(square) / columns + eps);
 +         float by = rsqrtf(block_sum(square) / columns) + eps;
 
+// %% exercise=5.10 hint="In the forward eps belongs under the root, where it keeps a row of zeros from a division by 0."
+-         float by = rsqrtf(block_sum(square) / columns + eps);
++         float by = 1.0f / (sqrtf(block_sum(square) / columns) + eps);
+
 // %% exercise=5.10 hint="In the backward the scale depends on all numbers of the row too. That is the second term: minus x_hat times the mean of g x_hat."
 -         for (int i = 0; i < EACH; i++) mine[i] = (mine[i] - y[i] * dot) * by;
 +         for (int i = 0; i < EACH; i++) mine[i] = mine[i] * by;

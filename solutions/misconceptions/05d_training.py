@@ -74,6 +74,13 @@
 -         self.key = Dropped.calls
 +         self.key = 1
 
+# %% exercise=5.21 hint="You wait for all that the other stream has been given until now. An event stands for what came before its record: note the time then, and not the name of the stream."
+-             events[thing] = now
++             events[thing] = stream
+
+-             now = max(now, events[thing])
++             now = max(now, done[events[thing]])
+
 # %% exercise=5.21 hint="The host does not wait for what it launches: add the launch to its clock, and nothing else."
 -         if what == "run":
 -             now += thing

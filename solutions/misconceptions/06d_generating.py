@@ -158,6 +158,16 @@ def attend_new(q, k, v):
 -     hidden = np.triu(np.ones(scores.shape, bool), len(k) - len(q) + 1)
 +     hidden = np.triu(np.ones(scores.shape, bool), len(k) if len(q) == 1 else 1)
 
+# %% exercise=6.22 hint="top_p keeps the fewest tokens that are enough. A threshold keeps all that equal the last of them as well: that is top_k's rule."
+-         order = np.argsort(-p, axis=-1, kind="stable")
+-         ordered = np.take_along_axis(p, order, -1)
+-         before = ordered.cumsum(-1) - ordered  # the sum of all that are likelier
+-         np.put_along_axis(p, order, np.where(before < top_p, ordered, 0), -1)
++         ordered = -np.sort(-p, axis=-1)
++         before = ordered.cumsum(-1) - ordered
++         least = np.where(before < top_p, ordered, np.inf).min(-1, keepdims=True)
++         p = np.where(p < least, 0, p)
+
 # %% exercise=6.22 hint="You leave out the token with which the sum reaches top_p. It stays: look at the sum before each, not with it."
 -         before = ordered.cumsum(-1) - ordered  # the sum of all that are likelier
 +         before = ordered.cumsum(-1)

@@ -66,9 +66,13 @@
 -     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys]
 +     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys[2:]]
 
-# %% exercise=9.15 hint="The last step of a span counts: an array that is read for the last time at a step is still there when that step's result is written."
+# %% exercise=9.15 hint="Two arrays that are alive together overlap. Does the last step of a span count in yours, as it should? And can the place go back, where a neighbour that begins later ends earlier? Take the larger of the two."
 -             if spans[other][0] <= last and first <= spans[other][1] and placed[other] < at + sizes[node]:
 +             if spans[other][0] < last and first < spans[other][1] and placed[other] < at + sizes[node]:
+
+# %% exercise=9.15 hint="Two arrays that are alive together overlap. Does the last step of a span count in yours, as it should? And can the place go back, where a neighbour that begins later ends earlier? Take the larger of the two."
+-                 at = max(at, placed[other] + sizes[other])
++                 at = placed[other] + sizes[other]
 
 # %% exercise=9.15 hint="Yours shares nothing: each array has a place of its own. Two that are never alive together may lie in the same place."
 -             if spans[other][0] <= last and first <= spans[other][1] and placed[other] < at + sizes[node]:

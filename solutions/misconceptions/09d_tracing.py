@@ -75,6 +75,10 @@
 -     return [*nodes, line("Identity", [names[output]], "output")], weights
 +     return nodes, weights
 
+# %% exercise=9.21 hint="zip stops at the shortest: tuples of different lengths are cut to one length, where ValueError should say that they differ."
+-     if isinstance(one, tuple) and all(isinstance(v, tuple) and len(v) == len(one) for v in values):
++     if isinstance(one, tuple) and all(isinstance(v, tuple) for v in values):
+
 # %% exercise=9.21 hint="A line goes through any two points. Ask the third trace before you believe it."
 -         if not rest and all(v == slope * n + start for v, n in zip(values, lengths)):
 +         if not rest:

@@ -54,6 +54,12 @@
 +         results = run(node, [values[name] for name in node.inputs])
 +         values.update(zip(node.outputs, results))
 
+# %% exercise=10.3 hint="`return` stands inside the loop, so it ends with the first node. It belongs behind the loop, indented as `for` is."
+-         values[""] = None  # an input that is absent; results that nobody asked for have no name either
+-     return [values[name] for name in graph.outputs]
++         values[""] = None
++         return [values[name] for name in graph.outputs]
+
 # %% exercise=10.3 hint="You find the first node that reads a name, and a later one misses it. The last one lets go."
 -     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
 +     last = {name: i for i, node in reversed([*enumerate(graph.nodes)]) for name in node.inputs}

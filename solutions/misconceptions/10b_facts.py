@@ -4,6 +4,10 @@
 -     return (n - kernel) % stride
 +     return n % stride
 
+# %% exercise=10.6 hint="A window that begins at n + before begins in the padding already: counted from 0, the last number stands at n + before - 1."
+-     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
++     if isinstance(count, int) and (count - 1) * stride > n + before:
+
 # %% exercise=10.6 hint="Dilation spreads the window: it covers dilation * (kernel - 1) + 1 places, and not dilation * kernel."
 -     free = n + before + after - (dilation * (kernel - 1) + 1)
 +     free = n + before + after - dilation * kernel

@@ -56,6 +56,10 @@
 -     inner = view.maker(node.inputs[0], "Transpose")
 +     inner = view.inner(node.inputs[0], "Transpose")
 
+# %% exercise=10.12 hint="A result that no line reads may be one of `kept`: then its buffer is not free, although nobody reads it."
+-             if name in where and name not in kept and last.get(name, i) <= i:
++             if name in where and (name not in kept or name not in last) and last.get(name, i) <= i:
+
 # %% exercise=10.12 hint="No buffer is ever used again in yours. After the last line that reads a result its buffer is free."
 -             if name in where and name not in kept and last.get(name, i) <= i:
 +             if name in where and name not in kept and i < 0:

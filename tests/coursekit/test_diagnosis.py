@@ -80,6 +80,11 @@ def test_it_names_the_input_that_was_given_back_or_left_out() -> None:
     assert "an input" in said([("a", X + Y)], [("a", X)], inputs[2:])
 
 
+def test_beside_a_large_offset_differences_still_count() -> None:
+    assert "same amount" in said([("a", X)], [("a", X + 0.37)])
+    assert "same amount" not in said([("a", X)], [("a", 1e6 + 300 * Y)])
+
+
 def test_it_says_where_it_is_right() -> None:
     want = [("one", X[0]), ("two", [X, Y]), ("three", Y)]
     have = [("one", X[0]), ("two", [X, 3 * Y**2]), ("three", Y)]
@@ -325,6 +330,7 @@ ERRORS = [
         "%%cuda k\nfor i in range(n) {",
         "for (int i = 0; i < n; i++)",
     ),
+    ("KeyError: 'b'", "def f(xs):\n    for x in xs:\n        return xs['b']", "in its first turn"),
     ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
