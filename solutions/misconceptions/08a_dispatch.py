@@ -153,6 +153,10 @@
 -             found = self.operator.formula(self, Tensor(grad))
 +         found = self.operator.formula(self, Tensor(grad))
 
+# %% exercise=8.6 hint="Afterwards you turn on keys, too, that an outer `again` has turned off and still needs off. Take away what this call has added, and no more."
+-         added = {*KEYS[: KEYS.index(live[0]) + 1]} - off
++         added = {*KEYS[: KEYS.index(live[0]) + 1]}
+
 # %% exercise=8.6 hint="Yours turns off the key of the handler alone. Those above it have to be off as well, or a call within goes up again."
 -         added = {*KEYS[: KEYS.index(live[0]) + 1]} - off
 +         added = {live[0]} - off

@@ -64,6 +64,13 @@
 +         got = 0.0 if grad is None else float(grad.data[place])
 +         if got != (low + high) / 2:
 
+# %% exercise=8.9 hint="The axis does not come back: the same moveaxis once more takes another axis to the end. From the end to its place it is np.moveaxis(y, -1, dim)."
+-         return fresh(t, np.moveaxis(y, -1, dim))
++         return fresh(t, np.moveaxis(y, dim, -1))
+
+-         return fresh(t, np.moveaxis(dx, -1, dim))
++         return fresh(t, np.moveaxis(dx, dim, -1))
+
 # %% exercise=8.9 hint="You keep the scores, and backward asks for the probabilities: save the output."
 -         ctx.save_for_backward(output)
 +         ctx.save_for_backward(inputs[0])

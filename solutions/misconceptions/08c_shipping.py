@@ -1,5 +1,9 @@
 """Plausible wrong answers to the exercises of chapter 08c, each with the hint that it earns."""
 
+# %% exercise=8.15 hint="`in` finds parts of a text, and there is an \"any\" in \"manylinux\". Compare the whole part with ==."
+-     if place not in ("any", platform):
++     if "any" not in place and place != platform:
+
 # %% exercise=8.15 hint="You compare texts, and as a text 39 comes after 310. Make numbers of major and minor version."
 -     return built[0] == python[0] and (built <= python if abi == "abi3" else built == python)
 +     text = f"{python[0]}{python[1]}"
