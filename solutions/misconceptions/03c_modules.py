@@ -60,14 +60,14 @@ def learned_and_saved(layers):
 -     return learned, learned + remembered
 +     return learned, remembered
 
-# %% exercise=3.11 hint="You reach the parameters of this very module only. Those of the modules below it come from self.parameters()."
+# %% exercise=3.11 hint="Only a part of the parameters is reached. Do they come from self.parameters(), which goes into the modules below, too? And does a `return`, indented too far, end the loop after the first?"
 -     for parameter in self.parameters():
 -         parameter.requires_grad_(requires_grad)
 +     for value in vars(self).values():
 +         if isinstance(value, Parameter):
 +             value.requires_grad_(requires_grad)
 
-# %% exercise=3.11 hint="`return` stands inside the loop and ends it after the first parameter. It belongs behind the loop, indented as `for` is."
+# %% exercise=3.11 hint="Only a part of the parameters is reached. Do they come from self.parameters(), which goes into the modules below, too? And does a `return`, indented too far, end the loop after the first?"
 -         parameter.requires_grad_(requires_grad)
 -     return self
 +         parameter.requires_grad_(requires_grad)
