@@ -21,7 +21,7 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = (returned_in_a_loop, *RULES.get(kind, ()), names_of_the_engine)
+    rules = (*RULES.get(kind, ()), names_of_the_engine)
     return next((said for rule in rules if (said := rule(message, answer))), "")
 
 
@@ -32,8 +32,9 @@ def _prints(function: ast.FunctionDef) -> bool:
 
 def returned_in_a_loop(message: str, answer: Answer) -> str | None:
     """A `return` that every turn of a `for` reaches, so that there is but one: an indentation too far."""
-    loops = (one for one in answer.nodes if isinstance(one, ast.For) and isinstance(one.body[-1], ast.Return))
-    line = next((answer.code(one.body[-1].lineno) for one in loops), "")
+    loops = [one for one in answer.nodes if isinstance(one, ast.For) and isinstance(one.body[-1], ast.Return)]
+    always = (one for one in loops if not any(isinstance(inner, ast.Continue) for inner in ast.walk(one)))
+    line = next((answer.code(one.body[-1].lineno) for one in always), "")
     if not line:
         return None
     return f"`{line}` stands inside the loop and ends it in its first turn: does it belong behind the loop?"
@@ -390,17 +391,17 @@ IN_PYTHON = (
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
         caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
-        not_indexed,
+        not_indexed, returned_in_a_loop,
     ),
-    "AttributeError": (nothing_returned, rebound, inherited, not_in_class),
+    "AttributeError": (nothing_returned, rebound, inherited, not_in_class, returned_in_a_loop),
     "NameError": (misspelt,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),
-    "IndexError": (out_of_range,),
+    "IndexError": (returned_in_a_loop, out_of_range),
     "AxisError": (axis_gone,),
-    "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there),
-    "KeyError": (no_key,),
+    "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there, returned_in_a_loop),
+    "KeyError": (returned_in_a_loop, no_key),
     "OverflowError": (too_large,),
     "FloatingPointError": (floating,),
     "ZeroDivisionError": (divided,),

@@ -154,7 +154,7 @@ def opened(node: Node) -> Node:
             left, right = ((grad, weight), (grad.T, rows), (ones, grad))[int(node.f.key)]
             new = (left @ right).reshape(node.shape)
     turn = 0 if forward else int(node.f.key)
-    for i, one in enumerate(made):  # all are as old as what they stand for, in their order, no two alike
+    for i, one in enumerate(made):  # as old as what they stand for, in their order, no two alike
         one.serial = whole.serial + (turn + (i + 1) / (len(made) + 1)) / 3  # type: ignore[assignment]
     return new
 

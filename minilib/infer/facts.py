@@ -48,11 +48,10 @@ class DatumType(IntEnum):
     def of(dtype: Any) -> DatumType:
         """What tract calls a dtype of NumPy's, or a dtype by its name. Raises FactError for all others."""
         known = np.dtype(dtype)
-        if known.kind not in "buif":
-            raise FactError(
-                f"{known} is no kind of numbers here; there are {', '.join(DatumType.__members__)}"
-            )
-        return DatumType("buif".index(known.kind) << 4 | known.itemsize)
+        found = [one for one in DatumType if one.dtype == known]
+        if not found:
+            raise FactError(f"{known} is none of the kinds {', '.join(DatumType.__members__)}")
+        return found[0]
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -340,6 +340,15 @@ def test_an_error_is_told_in_words(error: str, answer: str, words: str) -> None:
     assert words in explained(error, answer)
 
 
+def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:
+    first = "def f(xs):\n    for x in xs:\n        if x < 0:\n            continue\n        return xs['b']"
+    assert "ask with `in`" in explained("KeyError: 'b'", first)
+    always = "def f(xs):\n    for x in xs:\n        return xz"
+    assert "in its first turn" not in explained(
+        "NameError: name 'xz' is not defined. Did you mean: 'xs'?", always
+    )
+
+
 @pytest.mark.parametrize("answer", ["", "def f(:", "\0", "x" * 30_000, "(" * 500])
 def test_no_answer_breaks_the_words(answer: str) -> None:
     for error, _, _ in ERRORS:
