@@ -16,6 +16,25 @@
 -     return [name for name in program if name in needed]
 +     return sorted(needed)
 
+# %% exercise=9.2 hint="A node still takes its place the first time that it is met. If it is met again further away, whoever is met there needs it earlier than it stands: a node has to wait until its inputs have been placed."
+-     found: list[str] = []
+- 
+-     def visit(node: str) -> None:
+-         if node not in found:
+-             for x in inputs[node]:
+-                 visit(x)
+-             found.append(node)
+- 
+-     visit(wanted)
+-     return found
++     found, queue = [], [wanted]
++     while queue:
++         node = queue.pop(0)
++         if node not in found:
++             found.append(node)
++             queue += inputs[node]
++     return found[::-1]
+
 # %% exercise=9.2 hint="You bring the inputs of a node in front of it, but not those that they need in turn: visit an input fully before you place it."
 -             for x in inputs[node]:
 -                 visit(x)

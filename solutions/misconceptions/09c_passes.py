@@ -13,6 +13,12 @@
 -     same = (a.view(np.int32) == b.view(np.int32)) | (np.isnan(a) & np.isnan(b))
 +     same = np.isclose(a, b, equal_nan=True) & (np.signbit(a) == np.signbit(b))
 
+# %% exercise=9.12 hint="The numbers are handed on, but not always in the shape and the dtype that `node` has: the one that stands in its place has to agree in both."
+-     if same is None or (same.shape, same.dtype) != (node.shape, node.dtype):
+-         return node
+-     return same
++     return node if same is None else same
+
 # %% exercise=9.12 hint="The shape agrees now, and the dtype does not: a cast to float64 hands its numbers on, but whoever reads it counts on float64."
 -     if same is None or (same.shape, same.dtype) != (node.shape, node.dtype):
 +     if same is None or same.shape != node.shape:

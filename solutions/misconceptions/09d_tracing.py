@@ -40,6 +40,12 @@
 -             changed = {name: one.data for name, one in tensors.items() if one.data is not reads[name]}
 +             changed = {name: one.data for name, one in tensors.items()}
 
+# %% exercise=9.19 hint="Only the kinds of operations and the values of constants are compared. A program is more than its list of kinds: look at the attributes of each operation, and at which nodes it reads."
+-         wires = [[places[x] for x in node.inputs] for node in (a, b)]
+-         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f)) and wires[0] == wires[1]
++         known = [getattr(node.f, "value", 0) for node in (a, b)]
++         same = type(a.f) is type(b.f) and np.array_equal(*known)
+
 # %% exercise=9.19 hint="You compare the attributes now, and not which nodes are the inputs: a - b and b - a are alike for you. Look up the places of the inputs."
 -         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f)) and wires[0] == wires[1]
 +         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f))

@@ -56,6 +56,19 @@
 -         self.past = seen[:, x.shape[1] :]
 +         self.past[:] = seen[:, x.shape[1] :]
 
+# %% exercise=10.16 hint="Two things are shared yet. Follow one array with a finger: from the model to a stream, and from a caller's pulse to `past`. Who else holds it?"
+-         return Stream(self.silence.copy())
++         return Stream(self.silence)
+
+-         span = len(self.past)
+-         self.past = np.concatenate([self.past, pulse])[-span:]
++         span, new = len(self.past), len(pulse)
++         if new >= span:
++             self.past = pulse[new - span :]
++         else:
++             self.past[: span - new] = self.past[new:]
++             self.past[span - new :] = pulse
+
 # %% exercise=10.16 hint="Streams still share the silence of their model: spawn has to make an array for each."
 -         return Stream(self.silence.copy())
 +         return Stream(self.silence)
