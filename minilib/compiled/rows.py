@@ -18,21 +18,25 @@ from minilib.functional.rows import as_rows
 from minilib.tensor import Array, Function
 
 ZERO, ONE = np.float32(0), np.float32(1)
-LANES = 8  # maxima kept side by side: each comparison would otherwise wait for the one before
+REST = np.int32(0x7FFFFFFF)  # all bits but the sign
+
+
+def _in_order(bits: Any) -> Any:
+    """The bits of a float32 as a whole number in the order of the floats: what is negative turned round."""
+    return np.int32(bits ^ (bits >> np.int32(31) & REST))
+
+
+in_order = compiled(_in_order, set())
 
 
 def _largest(row: Array) -> Any:
-    whole = len(row) - len(row) % LANES
-    lanes = np.full(LANES, row[0])
-    for j in range(0, whole, LANES):
-        for k in range(LANES):
-            lanes[k] = row[j + k] if row[j + k] > lanes[k] else lanes[k]
-    top = row[0]
-    for k in range(LANES):
-        top = lanes[k] if lanes[k] > top else top
-    for j in range(whole, len(row)):
-        top = row[j] if row[j] > top else top
-    return top
+    """Of whole numbers: unlike those of floats their order has no NaN, and eight are compared at once."""
+    bits = row.view(np.int32)
+    top = in_order(bits[0])
+    for j in range(len(bits)):
+        place = in_order(bits[j])
+        top = place if place > top else top
+    return np.int32(in_order(top)).view(np.float32)
 
 
 largest = compiled(_largest, ALLOWED)
