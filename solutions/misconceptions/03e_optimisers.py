@@ -15,6 +15,14 @@ def largest_rate(slope, n):
     x = np.ones(n) / n**0.5
     return float(2 / np.linalg.norm(slope(x)))
 
+# %% exercise=3.19 hint="Asking again and again turns towards the steepest direction only if the start leans towards it a little. Where they are at a right angle, as (1, 1) and (1, -1), it never does: start at numbers without a pattern, drawn ones say."
+def largest_rate(slope, n):
+    x = np.ones(n) / np.sqrt(n)
+    for _ in range(1000):
+        x = slope(x)
+        x = x / np.sqrt(x @ x)
+    return float(2 / (x @ slope(x)))
+
 # %% exercise=3.20 hint="You count the steps that the gradient pushes, and leave out how far the ball rolls from each push."
 -     return -lr * n / (1 - momentum)
 +     return -lr * n

@@ -130,6 +130,20 @@
 +     for j in range(columns):
 +         for i in range(rows):
 
+# %% exercise=5.25 hint="You measure all columns from one number. A column that lies far from it has huge distances again: each column needs a number of its own, from its first row."
+-     mean[:] = variance[:] = 0
++     first = x[0, 0]
++     mean[:] = variance[:] = 0
+
+-             away = value - mean[j]
+-             mean[j] += away / (i + 1)
+-             variance[j] += away * (value - mean[j])
+-     variance /= rows
++             mean[j] += (value - first) / rows
++             variance[j] += (value - first) ** 2 / rows
++     variance -= mean**2
++     mean += first
+
 # %% exercise=5.26 hint="An odd number of numbers: one is left over after the pairs, and belongs to the sum."
 -     half = len(numbers) // 2
 -     return total(numbers[:half]) + total(numbers[half:])

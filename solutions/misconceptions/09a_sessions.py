@@ -167,3 +167,8 @@
 # %% exercise=9.5 hint="An axis on the right may teach something about one on its left, or the other way round: look at all lengths again at the end."
 -         return tuple(map(self.find, made))
 +         return tuple(made)
+
+# %% exercise=9.5 hint="A letter may have become 1 before, and then it gives way like a 1: ask what is known of both lengths before you compare them with 1."
+-             n, m = self.find(n), self.find(m)
+-             made.append(m if n == 1 else n if m == 1 else self.equate(n, m))
++             made.append(m if n == 1 else n if m == 1 else self.equate(n, m))

@@ -113,3 +113,7 @@ def gradients(y, xs):
 -     return along
 +     (back,) = tf.gradients(y, [x])
 +     return tf.reduce_sum(back * v) + 0.0 * y
+
+# %% exercise=9.10 hint="The vector that you go back to is y itself, and the gradient of tanh or exp reads y too: what you get counts that road as well. Take a node that nothing else reads."
+-     u = tf.ones_like(y)
++     u = y

@@ -42,6 +42,12 @@
 +     whole = without_zeros({names: int(factor / n) for names, factor in a.items()})
 +     return whole, without_zeros({names: factor - n * int(factor / n) for names, factor in a.items()})
 
+# %% exercise=10.7 hint="np.prod and np.sum work with floats, or with whole numbers of 64 bits, and large ones do not fit. Python's own whole numbers grow as they need: multiply with * or math.prod."
+-         for name in names:
+-             factor *= values[name]
+-         total += factor
++         total += factor * np.prod([values[name] for name in names])
+
 # %% exercise=10.8 hint="Two sizes that nothing is known of need not be equal: each gets a symbol of its own."
 -                     unknown += n is None
 +                     unknown = 1
