@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
 MANY = 4000  # numbers of one array that are noted
+
+LONGEST_CASE = 80  # characters of what names a case
+_NUMPY = re.compile(r"\bnp\.(?:str_|bool|u?int\d+|float\d+)\(([^()]*)\)")
 
 Result = TypeVar("Result")
 
@@ -62,16 +66,27 @@ def encode(value: Any) -> Any:
     return {"object": kind.__name__}
 
 
-def probe(name: str, value: Any, *, tolerance: float = 1e-9) -> None:
-    """Show `value` under `name`. `tolerance` is absolute and relative; the grader takes the reference's."""
-    show(name, encode(value), tolerance, f"{name}: {value!r}")
+def probe(name: str, value: Any, *, tolerance: float = 1e-9, of: Sequence[Any] | None = None) -> None:
+    """Show `value` under `name`. `tolerance` is absolute and relative; the grader takes the reference's.
+
+    `of`: where `value` is a list of results, what each is the result of. Of those that are wrong the feedback
+    then names one: "sectors, of 31, -1: expected 4, got 5".
+    """
+    show(name, encode(value), tolerance, f"{name}: {value!r}", [_case(one) for one in of or ()])
 
 
-def show(name: str, encoded: Any, tolerance: float, text: str) -> None:
+def _case(asked: Any) -> str:
+    """What was asked, as short as it can be read: a tuple as arguments, NumPy's numbers as Python's."""
+    asked = asked.tolist() if hasattr(asked, "tolist") else asked
+    text = ", ".join(map(repr, asked)) if type(asked) is tuple else str(asked)
+    return _NUMPY.sub(r"\1", text)[:LONGEST_CASE]
+
+
+def show(name: str, encoded: Any, tolerance: float, text: str, of: Sequence[str] = ()) -> None:
     """Show what is encoded already; `text` is for the eyes."""
     from IPython.display import display
 
-    data = {MIME: {"name": name, "value": encoded, "tolerance": tolerance}}
+    data = {MIME: {"name": name, "value": encoded, "tolerance": tolerance, "of": [*of]}}
     display({**data, "text/plain": text}, raw=True)  # type: ignore[no-untyped-call]
 
 

@@ -277,8 +277,11 @@ def as_probes(content: bytes) -> list[Probe]:
             raise ValueError
         if type(tolerance) not in (int, float) or not 0 <= tolerance < math.inf:
             raise ValueError
-        json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
-        return [Probe(name, value, float(tolerance))]
+        of = data.get("of", [])
+        if not isinstance(of, list) or not all(isinstance(one, str) for one in of):
+            raise ValueError
+        json.dumps([value, of], ensure_ascii=False).encode()  # no half of a surrogate pair
+        return [Probe(name, value, float(tolerance), tuple(map(one_line, of)))]
     except Exception:
         return [Probe(MALFORMED, None)]
 

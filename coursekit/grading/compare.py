@@ -8,9 +8,9 @@ What counts as equal:
   says so ("float32", "dtypes");
 - what kernels did as `launches` says; text and None exactly; any other object by the name of its type.
 
-Messages go to students. They name probes, never an expected value. Where the hidden tests are private, they
-tell of what the student's process made up what `wording` lets pass: for one value a choice of a few hundred
-texts at most, whatever it shows.
+Messages go to students. They name probes, and an expected value only where a test is public. Where the hidden
+tests are private, they tell of what the student's process made up what `wording` lets pass: for one value a
+choice of a few hundred texts at most, whatever it shows.
 """
 
 from __future__ import annotations
@@ -24,16 +24,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coursekit.errors import CourseError
 from coursekit.grading import launches, wording
 from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_json
 from coursekit.grading.pair import AS_IT_WAS
+from coursekit.grading.plain import items, plain
 
 Judge = Callable[[str, Any, Any], str | None]
 
 KINDS = ("int", "float", "array", "list", "tuple", "dict", "object", "kernel")
 LONGEST = 240  # characters of one message
 PLACES = 4  # of a list, that are told by their number
+LONGEST_VALUE = 60  # characters of what is told as "expected ..., got ..."
 
 _NAMES_A_DTYPE = re.compile(r"dtype|\b(float|u?int)(8|16|32|64)\b")
 _DTYPE = re.compile(r"(float|int|uint|complex)(8|16|32|64|128)|bool|object")
@@ -94,6 +98,8 @@ def judged(judge: Judge | None, want: Probe, have: Probe, *, own: bool = False) 
     if judge is None:
         dtypes = bool(_NAMES_A_DTYPE.search(want.name))
         message = difference(want.value, have.value, want.tolerance, own=own, dtypes=dtypes)
+        if message and own and (case := _case(want, have, dtypes)):
+            return shortened(f"{want.name}, {case}")
     else:
         try:
             message = judge(want.name, want.value, have.value)
@@ -144,6 +150,39 @@ def difference(
         return _Comparison(tolerance, own, dtypes).difference(expected, got)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError, RecursionError):
         return _ODD  # only a forged probe gets here
+
+
+def _case(want: Probe, have: Probe, dtypes: bool) -> str | None:
+    """Of the cases that a probe names, the one of the shortest name whose result is wrong: both, if short."""
+    try:
+        results = list(zip(want.of, items(want.value), items(have.value), strict=True))
+        wrong = [
+            (case, one, other, said)
+            for case, one, other in results
+            if (said := difference(one, other, want.tolerance, own=True, dtypes=dtypes))
+        ]
+        case, one, other, said = min(wrong, key=lambda result: len(result[0]))
+        expected, got = _brief(plain(one)), _brief(plain(other))
+    except (TypeError, KeyError, ValueError):  # another number of results, no list, or no data
+        return None
+    if expected and got and expected != got:
+        said = f"expected {expected}, got {got}"
+    more = f"; {len(wrong)} of {len(results)} are wrong" if len(wrong) > 1 else ""
+    return f"of {case}: {said}{more}"
+
+
+def _brief(value: Any) -> str:
+    """A number, a text or a short list as one writes it; "" of all else."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.size < LONGEST_VALUE else None
+    if isinstance(value, list | tuple):
+        parts = [_brief(one) for one in value]
+        text = ", ".join(parts) if all(parts) else ""
+        return f"[{text}]" if (text or not parts) and len(text) <= LONGEST_VALUE else ""
+    text = repr(value) if value is None or isinstance(value, bool | int | str) else ""
+    return text if len(text) <= LONGEST_VALUE else ""
 
 
 @dataclass(frozen=True)

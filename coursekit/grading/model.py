@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ from coursekit.files import write_text
 
 @dataclass(frozen=True)
 class Probe:
-    """One value that a hidden test showed, as `coursekit.box.probe.encode` wrote it."""
+    """One value that a hidden test showed, as `coursekit.box.probe.encode` wrote it.
+
+    `of` names what each item of a list is the result of. Only the reference's is looked at.
+    """
 
     name: str
     value: Any
     tolerance: float = 1e-9
+    of: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

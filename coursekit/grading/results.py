@@ -149,6 +149,13 @@ class Measure:
         said = next((cell.quoted for cell in failed if cell.quoted), "")
         said = "" if f"stopped with {said}" in told_once else said  # once is enough
         pairs = self._pairs(shown) if failed else []
+        named = {
+            p.name
+            for cell in failed
+            if (right := self.reference.get(cell.grade_id))
+            for p in right.probes
+            if p.of
+        }
         return ExerciseResult(
             exercise,
             points,
@@ -156,11 +163,16 @@ class Measure:
             hint,
             self._diagnosis(exercise, pairs, shown, public, answer) if failed and not hint else "",
             said if self.own or said in self.said(exercise) else "",
-            smallest(pairs) if self.own else None,
+            smallest(pair for pair in pairs if pair.place or pair.probe not in named) if self.own else None,
             self._graph(failed) if self.own else None,
             seconds,
             note=" ".join(filter(None, notes)),
         )
+
+    def _named(self, failed: Iterable[CellRun]) -> set[str]:
+        """The probes that name their cases: of these the message tells expected and got."""
+        right = [self.reference[cell.grade_id] for cell in failed if cell.grade_id in self.reference]
+        return {probe.name for cell in right for probe in cell.probes if probe.of}
 
     def _pairs(self, shown: Sequence[CellRun], *, free: bool = False) -> list[Pair]:
         """The values of an exercise beside the reference's, where these are the only right ones.

@@ -397,6 +397,40 @@ def test_a_message_begins_with_the_name_of_the_probe() -> None:
     assert compare.verdict(expected, got) == "broadcast: expected shape (4,), got (3, 4)"
 
 
+def cases(results: list[Any], *of: str) -> CellRun:
+    return CellRun("t-hidden", "1.1", "ok", (Probe("sums", encode(results), of=of),))
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        ([1, 2, 3], [1, 4, 3], "sums, of 5, 7: expected 2, got 4"),
+        ([1, 2, 3], [0, 4, 0], "sums, of 10: expected 3, got 0; 3 of 3 are wrong"),
+        ([1, 2, 3], [1, None, 3], "sums, of 5, 7: expected 2, got None"),
+        ([1, [2, 3], "a"], [1, [2], "b"], "sums, of 10: expected 'a', got 'b'; 2 of 3 are wrong"),
+        ([0.5, 0.1 + 1e-8, 3], [0.5, 0.1, 3], "sums, of 5, 7: differs from the expected by 1e-08"),
+        ([1, np.zeros(90), 3], [1, np.ones(90), 3], "sums, of 5, 7: differ from the expected by up to 1"),
+        ([1, {"a": 2}, 3], [1, {"a": 4}, 3], "sums, of 5, 7: a value differs from the expected by 2"),
+        ([1, 2, 3], [1, 2], "sums: expected 3 items, got 2"),
+        ([1, 2, 3], 5, "sums: expected a list, got an int"),
+    ],
+)
+def test_of_cases_that_are_named_the_shortest_that_is_wrong_is_told(
+    expected: Any, got: Any, told: str
+) -> None:
+    names = "1, 2, 3", "5, 7", "10"
+    assert compare.verdict(cases(expected, *names), cases(got), own=True) == told
+    assert compare.verdict(cases(expected, *names), cases(expected)) is None
+
+
+def test_what_a_submission_calls_its_cases_is_not_looked_at() -> None:
+    assert (
+        compare.verdict(cases([1], "one"), cases([2], "secret"), own=True)
+        == "sums, of one: expected 1, got 2"
+    )
+    assert "one" not in str(compare.verdict(cases([1], "one"), cases([2], "secret")))
+
+
 def test_the_probes_of_the_reference_once_each_and_in_order() -> None:
     expected = cell(("a", 1), ("b", 2))
     assert compare.verdict(expected, cell(("a", 1), ("b", 2))) is None

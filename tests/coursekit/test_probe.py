@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coursekit.box import probe
 from coursekit.box.probe import held, most
 
 N = 40_000  # numbers
@@ -120,3 +121,17 @@ def test_what_is_kept_in_many_small_pieces_counts() -> None:
     x = np.random.default_rng(1).normal(size=N)
     content = x.tobytes()
     assert held(lambda: [content[at : at + 800] for at in range(0, len(content), 800)])[1] >= 8 * N
+
+
+def test_a_case_is_named_as_one_would_write_it() -> None:
+    asked = [
+        (31, -1),
+        ("abc", [2]),
+        np.int64(3),
+        np.array([1, 2]),
+        (np.float64(0.5), np.True_),
+        "a b",
+        9 * "0123456789",
+    ]
+    names = [probe._case(one) for one in asked]
+    assert names == ["31, -1", "'abc', [2]", "3", "[1, 2]", "0.5, True", "a b", 8 * "0123456789"]
