@@ -390,8 +390,9 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
     stubs = {"role": "setup", "exercise": None, "grade_id": "", "points": 0, "rooms": [*chapter.libraries]}
     made = [_code(STUBS, "coursekit-stubs", stubs)]
     if chapter.rooms:
-        outside = {**stubs, "rooms": [room.name for room in chapter.rooms]}
-        made.append(_code(imports_from_outside(chapter.set_up), "coursekit-imports", outside))
+        imports = imports_from_outside(chapter.set_up)
+        for_rooms = {"rooms": [room.name for room in chapter.rooms], "gives": sorted(given_by(imports))}
+        made.append(_code(imports, "coursekit-imports", stubs | for_rooms))
     exercises = {exercise.grade_id: exercise for exercise in chapter.exercises}
     by_number = {exercise.number: exercise for exercise in chapter.exercises}
     loans = chapter.loans(answers, added)
@@ -459,8 +460,15 @@ def _plain(cell: str) -> str:
 
 @lru_cache(maxsize=500)
 def given_by(source: str) -> frozenset[str]:
-    """The names that a cell binds at its top level, those that it imports among them."""
-    return frozenset(name.get_name() for name in _symbols(source) if name.is_assigned() or name.is_imported())
+    """The names that a cell binds at its top level, those that it imports and CUDA's among them."""
+    symbols = _symbols(_plain(source))
+    line = notebooks.cuda_line(source) or ""
+    return frozenset(
+        [
+            *(name.get_name() for name in symbols if name.is_assigned() or name.is_imported()),
+            *line.split()[1:2],
+        ]
+    )
 
 
 @lru_cache(maxsize=500)
