@@ -23,7 +23,7 @@ DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
 MANY = 4000  # numbers of one array that are noted
 
 LONGEST_CASE = 80  # characters of what names a case
-_NUMPY = re.compile(r"\bnp\.(?:str_|bool|u?int\d+|float\d+)\(([^()]*)\)")
+_NUMPY = re.compile(r"\bnp\.(?:(?:str_|u?int\d+|float\d+)\(([^()]*)\)|(True|False)_)")
 
 Result = TypeVar("Result")
 
@@ -79,7 +79,7 @@ def _case(asked: Any) -> str:
     """What was asked, as short as it can be read: a tuple as arguments, NumPy's numbers as Python's."""
     asked = asked.tolist() if hasattr(asked, "tolist") else asked
     text = ", ".join(map(repr, asked)) if type(asked) is tuple else str(asked)
-    return _NUMPY.sub(r"\1", text)[:LONGEST_CASE]
+    return _NUMPY.sub(r"\1\2", text)[:LONGEST_CASE]
 
 
 def show(name: str, encoded: Any, tolerance: float, text: str, of: Sequence[str] = ()) -> None:
