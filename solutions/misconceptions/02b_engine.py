@@ -360,6 +360,12 @@ def refuse_overwritten(f):
         if array is not None and _writes.get(id(owner_of(array))).last > f.serial:
             raise RuntimeError("overwritten")
 
+# %% exercise=2.15 hint="Your loop ends at the first None. It says that this one was not needed; those behind it may be: go on to the next one."
+-         log = _writes.get(id(owner_of(array))) if array is not None else None
++         if array is None:
++             break
++         log = _writes.get(id(owner_of(array)))
+
 # %% exercise=2.16 hint="This is still the given code, or does as it did: it says += to an array that arrived first. A backward may have handed it to others, too: only a sum of two shares is the engine's own."
                   grads[node] = dx
 +                 owned.add(node)
@@ -488,3 +494,7 @@ def checkpoint(func, *inputs):
 # %% exercise=2.18 hint="Your backward returns tensors. The engine works on arrays: leaf.grad.data, and None where there is no gradient."
 -             return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
 +             return tuple(leaf.grad for leaf in leaves)
+
+# %% exercise=2.18 hint="You leave out an input that wants no gradient, so those behind it get their neighbour's. backward answers for each input, in order: None is an answer."
+-             return tuple(None if leaf.grad is None else leaf.grad.data for leaf in leaves)
++             return tuple(leaf.grad.data for leaf in leaves if leaf.grad is not None)

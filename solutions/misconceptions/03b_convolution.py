@@ -62,6 +62,11 @@ def max_pool_backward(grad, winner, taps, out):
 +     out = np.zeros_like(out)
       for i, tap in enumerate(taps):
 
+# %% exercise=3.8 hint="`grad *= ...` writes into grad itself: after the first tap nothing is left for the windows that another one won. Make a new array for each tap."
+-         out[tap] += grad * (winner == i)
++         grad *= winner == i
++         out[tap] += grad
+
 # %% exercise=3.37 hint="On the way back the weight's channels change places, too: grad has the O of the results, and dx gets the C of x. Swap the first two axes of the turned weight."
 -     dx = convolve(around, turned.swapaxes(0, 1))  # a pixel gathers from all windows that it lies in
 +     dx = convolve(around, turned)

@@ -607,6 +607,12 @@ class RMSNorm(Module):
 -         self.write.weight = self.read.weight
 +         self.write.weight = self.read.weight.T
 
+# %% exercise=3.16 hint="You tie them in the first call. Until then there are two Parameters, and an optimiser that is made before it holds one that is thrown away: tie them in __init__."
+-         self.write.weight = self.read.weight
+
+      def forward(self, x: Tensor) -> Tensor:
++         self.write.weight = self.read.weight
+
 # %% exercise=3.17 hint="Right, and it looks at neighbours and mixes channels in one go, at nine weights for each pair of channels. Do the two one after the other: groups=inputs, then a kernel of 1."
 def mixer(inputs, outputs):
     return Sequential(Conv2d(inputs, outputs, 3, padding=1))

@@ -175,6 +175,16 @@ def bias_corrected(lr, betas, eps, step):
 -         x *= 1 - lr * weight_decay  # apart from the gradient, so that its scale does not shrink the decay
 +         x *= 1 - weight_decay
 
+# %% exercise=3.43 hint="With `decoupled` it is the weight from before the step that shrinks. You shrink it afterwards, and the step that it has just made along with it."
+-     if weight_decay and decoupled:
+-         x *= 1 - lr * weight_decay  # apart from the gradient, so that its scale does not shrink the decay
+-     elif weight_decay:
++     if weight_decay and not decoupled:
+
+      x -= work
++     if decoupled:
++         x -= lr * weight_decay * x
+
 # %% exercise=3.23 hint="Step 0 has a rate of nothing, and is lost. Step k of the warm-up has (k + 1) / (w + 1) of the rate."
 -         return initial * (step + 1) / (self.warmup + 1)
 +         return initial * step / self.warmup

@@ -36,3 +36,9 @@ def bytes_read(m, n, k, tile):
 # %% exercise=4.20 hint="Dividing by the tile's side is right where tiles fit. At the edges they are not full: round the blocks across and down up."
 def bytes_read(m, n, k, tile):
     return 4 * 2 * m * n * k / tile
+
+# %% exercise=4.20 hint="Along k you count whole tiles. There, too, nothing is read outside the matrices: it is k itself, not rounded up."
+-     across, down = -(-n // tile), -(-m // tile)
+-     return 4 * k * (m * across + n * down)
++     across, down, steps = -(-n // tile), -(-m // tile), -(-k // tile)
++     return 4 * steps * tile * (m * across + n * down)

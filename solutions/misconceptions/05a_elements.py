@@ -56,6 +56,12 @@ def collapsed(shape, strides):
     axes = [axis for axis, size in enumerate(shape) if size != 1]
     return [shape[axis] for axis in axes], [[stride[axis] for axis in axes] for stride in strides]
 
+# %% exercise=5.2 hint="You compare steps without their signs. -3 is not 3: one of the axes runs backwards then, the other forwards, and no single step does both."
+-         if sizes and all(s[-1] == stride[axis] * size for s, stride in zip(steps, strides, strict=True)):
++         if sizes and all(
++             abs(s[-1]) == abs(stride[axis]) * size for s, stride in zip(steps, strides, strict=True)
++         ):
+
 # %% exercise=5.4 hint="A view reaches your kernel as it lies in memory: what it reads must lie in order. cp.ascontiguousarray copies it where it does not."
 -         x, y, z = cp.ascontiguousarray(x), cp.ascontiguousarray(y), cp.empty(x.shape, np.float32)
 +         z = cp.empty(x.shape, np.float32)
@@ -198,4 +204,9 @@ class HypotKernels:
 # %% exercise=5.6 hint="In x * x both shares are x's: one for each time that it stands there."
 -         shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")
 +         if y != x:
++             shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")
+
+# %% exercise=5.6 hint="In x + x both shares are x's: one for each time that it stands there. A set of names has it once only."
+-         shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")
++         if operator == "*" or y != x:
 +             shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")

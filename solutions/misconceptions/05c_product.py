@@ -28,3 +28,7 @@ def for_each_fma(rows, columns, wide):
 # %% exercise=5.12 hint="You count bytes: a word has four of them."
 -     return (rows + columns) / fma, loads / fma
 +     return 4 * (rows + columns) / fma, loads / fma
+
+# %% exercise=5.12 hint="You count each load as full. The last one along a side may bring fewer words: a step needs one for each row and one for each column, however wide the loads are."
+-     return (rows + columns) / fma, loads / fma
++     return loads * wide / fma, loads / fma

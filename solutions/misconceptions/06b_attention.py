@@ -257,6 +257,13 @@ def weights_mended(scores, allowed):
     sums = exps.sum(-1, keepdims=True)
     return exps / np.where(sums == 0, 1, sums)
 
+# %% exercise=6.11 hint="You take the largest of all places. Where a forbidden score is far above those that are allowed, exp makes 0 of all of them: take the largest that is allowed."
+-     scores = np.where(allowed, scores, -np.inf)
+-     top = scores.max(-1, keepdims=True)
+-     exps = np.exp(scores - np.where(top == -np.inf, 0, top))
++     top = scores.max(-1, keepdims=True)
++     exps = np.where(allowed, np.exp(scores - top), 0)
+
 # %% exercise=6.9 hint="The engine goes the way back for you here. It is the way that this exercise asks for: work it out on arrays."
 def attend_backward(grad, q, k, v, out, weights, mask=None):
     from minilib.tensor import Tensor
@@ -267,3 +274,7 @@ def attend_backward(grad, q, k, v, out, weights, mask=None):
     shares = scores.exp() / scores.exp().sum(-1, keepdim=True)
     ((shares if mask is None else shares * Tensor(mask)) @ tensors[2]).backward(Tensor(grad))
     return tuple(t.grad.numpy() for t in tensors)
+
+# %% exercise=6.9 hint="Axis 1 is the last one of a matrix only. With others in front, such as heads, a row still lies along the last one: count from the end, -1."
+-     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
++     dscores -= (weights * dscores).sum(1, keepdims=True)

@@ -204,6 +204,10 @@ def next_token_pairs(tokens, prompt=1):
 -     return AdamW(groups, lr=learning_rate, betas=betas)
 +     return AdamW(groups, lr=learning_rate)
 
+# %% exercise=6.16 hint="wpe, the embedding of the places, decays: you leave out wte alone. In Python ('wpe' and 'wte') is just 'wte', so ask for each name by itself."
+-     decay = {n for n, p in named.items() if p.ndim == 2 and not n.endswith(("wte.weight", "wpe.weight"))}
++     decay = {n for n, p in named.items() if p.ndim == 2 and ("wpe" and "wte") not in n}
+
 # %% exercise=6.17 hint="All matrices get 0.02. The projections that write on the road, c_proj, begin smaller: divide by sqrt(2 n_layer)."
 -             if name.endswith("c_proj.weight"):
 -                 p.normal_(0, 0.02 / math.sqrt(2 * self.config.n_layer), generator)
@@ -262,6 +266,10 @@ def next_token_pairs(tokens, prompt=1):
 # %% exercise=6.17 hint="0.02 is the spread (standard deviation), not the variance: `normal_` takes the spread."
 -                 p.normal_(0, 0.02, generator)
 +                 p.normal_(0, math.sqrt(0.02), generator)
+
+# %% exercise=6.17 hint="The biases of norms are 1 now. Their names have `ln_` in them as well: only the weights of norms begin at 1, all biases at 0."
+-                 p.fill_(0 if name.endswith("bias") else 1)
++                 p.fill_(1 if "ln_" in name else 0)
 
 # %% exercise=6.18 hint="The gradient of the mean loss has the factor 1/N: divide the logits' gradient by the number of rows."
 -     dlogits = np.exp(log_p) / n

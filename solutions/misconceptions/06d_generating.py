@@ -264,14 +264,14 @@ def probabilities(scores, top_k=None, top_p=None):
     p = np.where(keep, p, 0)
     return p / p.sum(-1, keepdims=True)
 
-# %% exercise=6.23 hint="Right, but the whole text goes through the model for each token. Give it the caches, and what is not in them."
+# %% exercise=6.23 hint="Right, but the whole text goes through the model again, token after token. As long as it fits, asked anew for each token, give the model the same caches, and what is not in them."
 -             if idx.shape[1] <= self.block_size:
 -                 x = self.transformer(idx[:, caches[0].length :], caches)
 -             else:
 -                 x = self.transformer(idx[:, -self.block_size :])
 +             x = self.transformer(idx[:, -self.block_size :])
 
-# %% exercise=6.23 hint="Right, but the whole text goes through the model for each token. Give it the caches, and what is not in them."
+# %% exercise=6.23 hint="Right, but the whole text goes through the model again, token after token. As long as it fits, asked anew for each token, give the model the same caches, and what is not in them."
 -             if idx.shape[1] <= self.block_size:
 -                 x = self.transformer(idx[:, caches[0].length :], caches)
 -             else:
@@ -381,6 +381,13 @@ def probabilities(scores, top_k=None, top_p=None):
 # %% exercise=6.23 hint="`choose` was not told everything: temperature, do_sample, top_k, top_p and the generator all matter to it."
 -             token = choose(logits, temperature, do_sample, top_k, top_p, generator)
 +             token = choose(logits, temperature, do_sample, top_k, top_p)
+
+# %% exercise=6.23 hint="Right, but the whole text goes through the model again, token after token. As long as it fits, asked anew for each token, give the model the same caches, and what is not in them."
+      caches = self.new_caches()
++     fits = idx.shape[1] + max_new_tokens <= self.block_size
+
+-             if idx.shape[1] <= self.block_size:
++             if fits:
 
 # %% exercise=6.24 hint="Off by one: what comes after the last token of `idx` is said by the row of that token, number T - 1."
 -     says = logits[:, idx.shape[1] - 1 :].argmax(-1)  # (1, n + 1)

@@ -47,7 +47,7 @@
 # %% exercise=7.7 hint="On the way up a pair's a must become the product of both: else the next level fades by one step only."
 -     a[right] *= a[left]
 
-# %% exercise=7.7 hint="You go up one level only. The pairs at odd places must be scanned themselves: call tree on them."
+# %% exercise=7.7 hint="Only one level arrives in b. The pairs at odd places must be scanned themselves: call tree on their slices. An array of indices makes copies, and what is written there nobody sees."
 -     tree(a[right], b[right])  # half as many, in place through the views
 
 # %% exercise=7.7 hint="An odd number of tokens leaves one over: it is on the left of nobody. End the left ones at len(b) // 2 * 2, and on the way down those to take in at -1."
@@ -79,6 +79,10 @@ def tree(a, b):
         b[offset:] += a[offset:] * b[:-offset].copy()
         a[offset:] *= a[:-offset].copy()
         offset *= 2
+
+# %% exercise=7.7 hint="Only one level arrives in b. The pairs at odd places must be scanned themselves: call tree on their slices. An array of indices makes copies, and what is written there nobody sees."
+-     left, right = slice(0, len(b) // 2 * 2, 2), slice(1, None, 2)
++     left, right = np.arange(0, len(b) - 1, 2), np.arange(1, len(b), 2)
 
 # %% exercise=7.8 hint="Each chunk begins with the same state. It must begin with the last state of the chunk before it."
 -         _, h = chunk_states(x[now], delta[now], A, B[now], carried[i])
@@ -213,3 +217,7 @@ def sample_backward(dy, x, delta, A, B, C, carried, size):
         loss = loss + ((h * C[t]).sum(-1) * Tensor(dy[t])).sum()
     loss.backward()
     return tuple(t.grad.numpy() for t in (x, delta, A, B, C))
+
+# %% exercise=7.9 hint="Only delta's gradient is wrong. Each of the N numbers fades at its own rate of A: multiply first, then sum over them. The product of two sums is something else."
+-         ddelta[now] = dbx * x[now] + (dz * A).sum(2)
++         ddelta[now] = dbx * x[now] + dz.sum(2) * A.sum(1)

@@ -109,6 +109,10 @@
 +     if self.operator.formula is None:
 +         return tuple(None for _ in self.inputs)
 
+# %% exercise=8.4 hint="You hand setup_context its arguments by their places, and its parameters may stand in another order. Like PyTorch, pass them by name: ctx=, inputs=, output=."
+-         self.operator.setup_context(ctx=self.ctx, inputs=inputs, **by_name, output=output)
++         self.operator.setup_context(self.ctx, inputs, output, **by_name)
+
 # %% exercise=8.5 hint="The kernel runs with the grad mode on, so its own operations are remembered or heard. Call it in no_grad(), and let nobody listen meanwhile."
 -         before, mode.tracer = mode.tracer, None
 -         try:

@@ -16,6 +16,12 @@
 -     return [name for name in program if name in needed]
 +     return sorted(needed)
 
+# %% exercise=9.1 hint="At the first node that is fed you stop altogether, and whatever still waits is never looked at. Pass over this one, and go on with the others."
+-         if name not in needed and name not in fed:
++         if name in fed:
++             break
++         if name not in needed:
+
 # %% exercise=9.2 hint="A node still takes its place the first time that it is met. If it is met again further away, whoever is met there needs it earlier than it stands: a node has to wait until its inputs have been placed."
 -     found: list[str] = []
 - 

@@ -98,6 +98,14 @@ def gradients(y, xs):
 +     rows = [tf.reduce_sum(tf.gradients(g[i], [x])[0] * tf.stop_gradient(v)) for i in range(int(x.shape[0]))]
 +     return tf.stack(rows)
 
+# %% exercise=9.9 hint="Right numbers, but your loop makes nodes for each number of x: the graph grows with n. Multiply the vectors as they are, and sum once."
+-     (product,) = tf.gradients(tf.reduce_sum(g * tf.stop_gradient(v)), [x])
++     v = tf.stop_gradient(v)
++     dot = g[0] * v[0]
++     for i in range(1, int(x.shape[0])):
++         dot = dot + g[i] * v[i]
++     (product,) = tf.gradients(dot, [x])
+
 # %% exercise=9.10 hint="grad_ys holds a gradient of y, of y's shape, and v has the shape of x: going back once makes the transposed Jacobian times a vector. Go back again, from that to the vector."
 -     u = tf.ones_like(y)
 -     (back,) = tf.gradients(y, [x], grad_ys=[u])

@@ -52,6 +52,14 @@
 -             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
 +             reads = tuple((id(x), versions.get(None, 0) * isinstance(x.f, kinds.Stored)) for x in new.inputs)
 
+# %% exercise=9.13 hint="Behind an assignment you keep apart even nodes that read no variable. Count for each variable by itself, and put its count beside that input alone."
+-             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
++             versions[None] = versions.get(None, 0) + 1
+
+-             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
+-             key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
++             key = type(node.f), frozen(vars(node.f)), _ids(new.inputs), _ids(new.controls), versions.get(None)
+
 # %% exercise=9.14 hint="You join whatever agrees in kind. If a sum stands between two of them, its loop waits for itself: look for a way through a third unit first."
 -             if there is not None and alike and there != here and not detour(there, here):
 +             if there is not None and alike and there != here:
@@ -101,3 +109,11 @@
 -         if name in own and name not in last:
 -             free.append(where[name])
 +         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
+
+# %% exercise=9.16 hint="You give back the place of a kept result as well, once it has been read, and a later line writes over it. Only registers are free again."
+-         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]
++         free += [where[one] for one in dict.fromkeys(operands) if one in where and last[one] == name]
+
+              where[name] = free.pop()
++         else:
++             where[name] = name

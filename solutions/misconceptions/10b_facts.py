@@ -4,6 +4,10 @@
 -     return (n - kernel) % stride
 +     return n % stride
 
+# %% exercise=10.5 hint="You leave the kernel out, as if a window could begin at the last number. It has to fit in whole: how many numbers does the first window leave for the steps?"
+-     return (n - kernel) % stride
++     return (n - 1) % stride
+
 # %% exercise=10.6 hint="A window that begins at n + before begins in the padding already: counted from 0, the last number stands at n + before - 1."
 -     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
 +     if isinstance(count, int) and (count - 1) * stride > n + before:

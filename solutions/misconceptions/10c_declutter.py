@@ -16,6 +16,12 @@
 +     rows = (height + pads[0] + pads[1] - kh) // strides[0] + 1
 +     columns = (width + pads[2] + pads[3] - kw) // strides[1] + 1
 
+# %% exercise=10.9 hint="With a stride you count too few places: the first window comes without a step, so its 1 is added behind the division, not before."
+-     rows = (height + pads[0] + pads[2] - kh) // strides[0] + 1
+-     columns = (width + pads[1] + pads[3] - kw) // strides[1] + 1
++     rows = (height + pads[0] + pads[2] - kh + 1) // strides[0]
++     columns = (width + pads[1] + pads[3] - kw + 1) // strides[1]
+
 # %% exercise=10.10 hint="The bias goes through the batch norm too: the mean is taken off it before the factor, and the shift comes behind."
 -     bias = ((b - mean) * factor + shift).astype(w.dtype)
 +     bias = (b + shift - mean * factor).astype(w.dtype)
