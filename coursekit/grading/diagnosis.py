@@ -154,7 +154,7 @@ def inside(p: Pair) -> Iterator[tuple[str, float]]:
         if not name or x.shape != wrong.shape:
             continue
         _, which, times = np.unique(x, return_inverse=True, return_counts=True)
-        tied = (times > 1)[which].reshape(x.shape)
+        tied = (times > 1)[which].reshape(x.shape) & np.isfinite(x)
         for words, mask in ((f"`{name}` is below 0", x < 0), (f"numbers of `{name}` are equal", tied)):
             if mask.any() and not mask.all() and (wrong == mask).all():
                 yield f"wrong only where {words}", float(min(20, wrong.size))

@@ -21,7 +21,7 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = (*RULES.get(kind, ()), names_of_the_engine)
+    rules = (*RULES.get(kind, ()), *ALWAYS_WRONG)
     return next((said for rule in rules if (said := rule(message, answer))), "")
 
 
@@ -83,6 +83,28 @@ def names_of_the_engine(message: str, answer: Answer) -> str | None:
                 f"`{name}` is the engine's own: after `forward` it stands for what is known of the result. "
                 "Keep yours under another name."
             )
+    return None
+
+
+def or_of_constants(message: str, answer: Answer) -> str | None:
+    """`x == 1 or 2` and `("a" and "b") in x`: one of the constants alone decides, whatever x is."""
+    for one in answer.nodes:
+        if isinstance(one, ast.BoolOp) and isinstance(one.values[0], ast.Compare):
+            last = one.values[-1]
+            if isinstance(last, ast.Constant) and type(last.value) in (int, float, str):
+                return (
+                    f"In `{ast.unparse(one)}` the `{ast.unparse(last)}` stands by itself, and is compared "
+                    "with nothing: write the comparison out on both sides."
+                )
+        if isinstance(one, ast.Compare):
+            sides = [each for each in (one.left, *one.comparators) if isinstance(each, ast.BoolOp)]
+            if both := next((x for x in sides if all(isinstance(y, ast.Constant) for y in x.values)), None):
+                counts = both.values[-1 if isinstance(both.op, ast.And) else 0]
+                word = " and " if isinstance(both.op, ast.And) else " or "
+                each = (
+                    ast.unparse(one).replace(f"({ast.unparse(both)})", ast.unparse(y)) for y in both.values
+                )
+                return f"`{ast.unparse(both)}` is `{ast.unparse(counts)}` alone: write `{word.join(each)}`."
     return None
 
 
@@ -324,6 +346,25 @@ def unpacked(message: str, answer: Answer) -> str | None:
     )
 
 
+def written_to(message: str, answer: Answer) -> str | None:
+    if "is read-only" not in message:
+        return None
+    given = {argument.arg for one in answer.functions for argument in one.args.args}
+    places: list[tuple[ast.stmt, ast.expr]]
+    places = [(one, one.target) for one in answer.nodes if isinstance(one, ast.AugAssign)]
+    places += [(one, one.targets[0]) for one in answer.nodes if isinstance(one, ast.Assign)]
+    for one, target in places:
+        whole = isinstance(one, ast.Assign) and isinstance(target, ast.Name)
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Name) and target.id in given and not whole:
+            return (
+                f"`{ast.unparse(one)}` writes into an array that was handed in, and whoever holds it sees "
+                "that: make a new one."
+            )
+    return "An array that was handed in is written to, and whoever holds it sees that: make a new one."
+
+
 def not_defined_there(message: str, answer: Answer) -> str | None:
     if not re.search(r"math domain error|expected a (positive|nonnegative) input", message):
         return None
@@ -388,6 +429,8 @@ IN_PYTHON = (
 )
 
 
+ALWAYS_WRONG: tuple[Rule, ...] = (names_of_the_engine, or_of_constants)
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
         caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
@@ -400,7 +443,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "RecursionError": (itself,),
     "IndexError": (returned_in_a_loop, out_of_range),
     "AxisError": (axis_gone,),
-    "ValueError": (matrix_sizes, axis_gone, unpacked, not_defined_there, returned_in_a_loop),
+    "ValueError": (matrix_sizes, axis_gone, unpacked, written_to, not_defined_there, returned_in_a_loop),
     "KeyError": (returned_in_a_loop, no_key),
     "OverflowError": (too_large,),
     "FloatingPointError": (floating,),

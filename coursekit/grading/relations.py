@@ -317,7 +317,8 @@ def precision(p: Pair) -> str | None:
         away = np.abs(p.have - p.want) / np.maximum(np.abs(p.want), 1e-12)
     if 1e-9 < float(away.max()) < 4e-7 and p.tolerance <= 1e-8:
         return (
-            "right to about seven digits: does something pass through float32, or is an eps in another place?"
+            "right to about seven digits: does something pass through float32, is an eps in another place, "
+            "or are two numbers that are nearly equal taken from each other?"
         )
     return None
 

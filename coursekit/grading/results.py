@@ -149,19 +149,13 @@ class Measure:
         said = next((cell.quoted for cell in failed if cell.quoted), "")
         said = "" if f"stopped with {said}" in told_once else said  # once is enough
         pairs = self._pairs(shown) if failed else []
-        named = {
-            p.name
-            for cell in failed
-            if (right := self.reference.get(cell.grade_id))
-            for p in right.probes
-            if p.of
-        }
+        named = self._named(failed)
         return ExerciseResult(
             exercise,
             points,
             told_once,
             hint,
-            self._diagnosis(exercise, pairs, shown, public, answer) if failed and not hint else "",
+            self._diagnosis(exercise, pairs, shown, public, answer, said) if failed and not hint else "",
             said if self.own or said in self.said(exercise) else "",
             smallest(pair for pair in pairs if pair.place or pair.probe not in named) if self.own else None,
             self._graph(failed) if self.own else None,
@@ -213,8 +207,9 @@ class Measure:
         shown: Sequence[CellRun],
         public: Sequence[CellRun],
         answer: str,
+        quoted: str,
     ) -> str:
-        """What the values of an answer say beside the reference's, else what its error says."""
+        """What the values of an answer say beside the reference's, else what its error says, or a check's."""
         said = None
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
@@ -222,9 +217,10 @@ class Measure:
         said = said or diagnosis(pairs, own=self.own)
         said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
-        if stopped and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
-            said = " ".join(filter(None, (self._of_error(stopped, answer), said)))
-        return said or explained("", answer)
+        if not said or said.startswith(PLACES):  # why it stopped tells more than where
+            why = (stopped and self._of_error(stopped, answer)) or explained(quoted, answer)
+            said = " ".join(filter(None, (why, said)))
+        return said
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""

@@ -191,10 +191,18 @@ def judge_report_hidden(name: str, expected: Any, got: Any) -> str | None:
 
 
 def judge_report_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    return _in_words(name, expected, got)
+    return _of_a_report(name, expected, got)
 
 
 def judge_report_hidden_3(name: str, expected: Any, got: Any) -> str | None:
+    return _of_a_report(name, expected, got)
+
+
+def _of_a_report(name: str, expected: Any, got: Any) -> str | None:
+    """A model with moods spoils loss and matrix too: where they are right, it was asked as it should be."""
+    (loss, share, matrix), (wanted_loss, wanted, wanted_matrix) = plain(got), plain(expected)
+    if abs(share - wanted) > 1e-5 >= abs(loss - wanted_loss) and matrix == wanted_matrix:
+        return "the accuracy alone is wrong"
     return _in_words(name, expected, got)
 
 

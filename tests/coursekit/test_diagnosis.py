@@ -331,6 +331,14 @@ ERRORS = [
         "for (int i = 0; i < n; i++)",
     ),
     ("KeyError: 'b'", "def f(xs):\n    for x in xs:\n        return xs['b']", "in its first turn"),
+    (
+        "ValueError: output array is read-only",
+        "def f(x, g):\n    y = x\n    g *= x\n    return g",
+        "`g *= x`",
+    ),
+    ("ValueError: assignment destination is read-only", "def f(x):\n    x[x < 0] = 0", "`x[x < 0] = 0`"),
+    ("", "def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
+    ("", "if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
     ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
@@ -347,6 +355,13 @@ def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:
     assert "in its first turn" not in explained(
         "NameError: name 'xz' is not defined. Did you mean: 'xs'?", always
     )
+
+
+@pytest.mark.parametrize(
+    "answer", ["x = y or 1", "a == 1 or b == 2", "x == 1 and True", "x in (1, 2)", "(a or b) == 1"]
+)
+def test_right_conditions_are_not_told_to_be_wrong(answer: str) -> None:
+    assert explained("", answer) == ""
 
 
 @pytest.mark.parametrize("answer", ["", "def f(:", "\0", "x" * 30_000, "(" * 500])
