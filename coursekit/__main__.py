@@ -63,13 +63,18 @@ def main(argv: list[str] | None = None, *, as_program: bool = False) -> int:
             if as_program:
                 restart_with_newer(argv)
             raise too_old()
-        return _run(args, argv, as_program)
+        code = _run(args, argv, as_program)
+        sys.stdout.flush()
+        return code
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped; nothing was lost", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever read along, such as `head`, has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -116,6 +116,17 @@ def test_ctrl_c_is_one_line_and_130(
     assert capsys.readouterr().err == "\nstopped; nothing was lost\n"
 
 
+def test_whoever_reads_along_may_leave() -> None:
+    command = [sys.executable, "-m", "coursekit", "doctor"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout and program.stderr
+        program.stdout.close()
+        assert program.stderr.read() == ""
+    assert program.returncode == 141
+
+
 @pytest.mark.slow
 def test_a_real_ctrl_c_stops_the_tests(course: Course) -> None:
     started = course.root / "started"
