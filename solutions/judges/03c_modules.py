@@ -44,7 +44,7 @@ def judge_tied_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name != "read and written":
         return difference(expected, got, 1e-4)
     read, written = (numbers(each) for each in plain(got))
-    return None if np.array_equal(read, written) else "are two matrices"
+    return None if np.array_equal(read, written) else "are two matrices, before the model has run"
 
 
 def _names(path: str, message: str) -> bool:
@@ -139,7 +139,7 @@ def _wrong(expected: Any, got: Any) -> str | None:
     if ends[:-1] != [layer.inputs for layer in layers] or ends[-1] != outputs:
         return f"does not lead from {inputs} to {outputs} channels"
     if not all(layer.keeps_size for layer in layers):
-        return "changes the size of the picture"
+        return "has a layer that changes the size of the picture, and each must leave it as it is"
     if min(ends[:-1]) < inputs:
         return f"squeezes {inputs} channels through {min(ends)}"
     return _blind(layers, inputs)

@@ -386,7 +386,7 @@ class RMSNorm(Function):
         g = grad * weight
         return scale * (g - y * (g * y).mean(1, keepdims=True)), (grad * y).mean(0)
 
-# %% exercise=3.7 hint="The gradient of the weight is not multiplied by the weight: the derivative of w y by w is y."
+# %% exercise=3.7 hint="The weight's gradient must not be multiplied by the weight: the derivative of w y by w is y."
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
         self.eps = eps
