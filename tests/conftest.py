@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fast = same[:: -(-len(same) // SOME)] if len(same) > MANY else same
         for item in {*same} - {*fast}:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (not item.path.is_relative_to(HERE / "parity"), item.path not in slow))
+    first = (HERE / "parity", HERE / "browser")  # minutes in one piece
+    items.sort(key=lambda item: (not any(map(item.path.is_relative_to, first)), item.path not in slow))
 
 
 @pytest.hookimpl(optionalhook=True)  # where xdist is

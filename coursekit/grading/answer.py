@@ -14,7 +14,7 @@ class Answer:
     """An answer's text, and what Python sees in it."""
 
     def __init__(self, source: str) -> None:
-        self.cuda = bool(notebooks.cuda_line(source)) or "__global__" in source
+        self.cuda = bool(notebooks.cuda_line(source)) or ("__global__" in source and not _is_python(source))
         self.source = notebooks.cuda_text(source) if self.cuda else source
         self.lines = [""] * self.cuda + self.source.splitlines()  # `%%cuda NAME` is the compiler's line 1
         try:
@@ -44,6 +44,15 @@ class Answer:
 
     def code(self, number: int) -> str:
         return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+
+
+def _is_python(source: str) -> bool:
+    """Whether it can be read as Python, as a cell with a kernel in a string can."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _gives(function: ast.FunctionDef) -> bool:

@@ -7,6 +7,7 @@ function that calls itself. They are a fixed list, filled with names and lines o
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 
@@ -21,8 +22,7 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    rules = (*RULES.get(kind, ()), *ALWAYS_WRONG)
-    return next((said for rule in rules if (said := rule(message, answer))), "")
+    return next((said for rule in RULES.get(kind, ()) if (said := rule(message, answer))), "")
 
 
 def _prints(function: ast.FunctionDef) -> bool:
@@ -65,47 +65,6 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
     if _prints(silent):
         return f"`{silent.name}` prints its result and gives back None: `return` it instead."
     return f"`{silent.name}` has no `return`, so it gives back None."
-
-
-def names_of_the_engine(message: str, answer: Answer) -> str | None:
-    """What an operation calls its own, and the engine sets after forward: wrong whatever the error is."""
-    operations = (one for one in answer.nodes if isinstance(one, ast.ClassDef))
-    set_there = {
-        ast.unparse(one)
-        for operation in operations
-        if "Function" in map(ast.unparse, operation.bases)
-        for one in ast.walk(operation)
-        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
-    }
-    for name in ("self.shape", "self.dtype", "self.inputs", "self.serial"):
-        if name in set_there:
-            return (
-                f"`{name}` is the engine's own: after `forward` it stands for what is known of the result. "
-                "Keep yours under another name."
-            )
-    return None
-
-
-def or_of_constants(message: str, answer: Answer) -> str | None:
-    """`x == 1 or 2` and `("a" and "b") in x`: one of the constants alone decides, whatever x is."""
-    for one in answer.nodes:
-        if isinstance(one, ast.BoolOp) and isinstance(one.values[0], ast.Compare):
-            last = one.values[-1]
-            if isinstance(last, ast.Constant) and type(last.value) in (int, float, str):
-                return (
-                    f"In `{ast.unparse(one)}` the `{ast.unparse(last)}` stands by itself, and is compared "
-                    "with nothing: write the comparison out on both sides."
-                )
-        if isinstance(one, ast.Compare):
-            sides = [each for each in (one.left, *one.comparators) if isinstance(each, ast.BoolOp)]
-            if both := next((x for x in sides if all(isinstance(y, ast.Constant) for y in x.values)), None):
-                counts = both.values[-1 if isinstance(both.op, ast.And) else 0]
-                word = " and " if isinstance(both.op, ast.And) else " or "
-                each = (
-                    ast.unparse(one).replace(f"({ast.unparse(both)})", ast.unparse(y)) for y in both.values
-                )
-                return f"`{ast.unparse(both)}` is `{ast.unparse(counts)}` alone: write `{word.join(each)}`."
-    return None
 
 
 def compared_nodes(message: str, answer: Answer) -> str | None:
@@ -207,6 +166,18 @@ def arguments(message: str, answer: Answer) -> str | None:
     )
 
 
+def reshaped(message: str, answer: Answer) -> str | None:
+    found = re.search(r"cannot reshape array of size (\d+) into shape \(([\d,-]*)\)", message)
+    if not found:
+        return None
+    sizes = [int(n) for n in found[2].split(",") if n]
+    wants = "" if -1 in sizes else f", which has {math.prod(sizes)}"
+    return (
+        f"{found[1]} numbers are to get the shape ({found[2]}){wants}: is too much or too little taken, "
+        "or is it the shape of something else?" + _look_at(answer, r"reshape\(|\.shape = ")
+    )
+
+
 def matrix_sizes(message: str, answer: Answer) -> str | None:
     if "mismatch in its core dimension" in message:
         own = any(isinstance(node, ast.MatMult) for node in answer.nodes)
@@ -222,6 +193,12 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
     found = re.search(r"could not be broadcast together with shapes? \(([\d,]*)\) \(([\d,]*)\)", message)
     if found:
         left, right = ([int(n) for n in text.split(",") if n] for text in found.groups())
+        turned = answer.line_with(r"@ *[\w.]+\.T\b")
+        if turned and any(len(one) == 2 and one[0] == one[1] for one in (left, right)) and left != right:
+            return (
+                f"`{turned}` takes each row with each, so it is square. For each row with its own of the "
+                "other multiply number by number and sum along the last axis."
+            )
         if len(left) != len(right) and (left[: len(right)] == right or right[: len(left)] == left):
             return (
                 f"Shapes ({found[1]}) and ({found[2]}) do not fit: a reduction has lost its "
@@ -320,6 +297,16 @@ def too_early(message: str, answer: Answer) -> str | None:
     )
 
 
+def given_kernel(message: str, answer: Answer) -> str | None:
+    """A fault in a kernel that is not the answer's: its author has guarded what is to be guarded."""
+    if answer.cuda or "__global__" in answer.source:
+        return None
+    return (
+        "The kernel is given, and right: it was launched with what does not fit together, such as the sizes "
+        "of another array, one that is too small, or arguments in another order."
+    )
+
+
 def not_implemented(message: str, answer: Answer) -> str | None:
     if re.search(r"\braise NotImplemented(Error)?\b", answer.source):
         return (
@@ -387,7 +374,8 @@ def _look_at(answer: Answer, pattern: str) -> str:
 
 
 def divided(message: str, answer: Answer) -> str | None:
-    return "Something is divided by 0: can a sum or a count be 0 there? The case wants an answer of its own."
+    more = _look_at(answer, r"(?<!/)/(?!/)|%|//")
+    return f"Something is divided by 0: is that what to divide by, and can it be 0 where it is right?{more}"
 
 
 def no_key(message: str, answer: Answer) -> str | None:
@@ -429,8 +417,6 @@ IN_PYTHON = (
 )
 
 
-ALWAYS_WRONG: tuple[Rule, ...] = (names_of_the_engine, or_of_constants)
-
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
         caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
@@ -443,7 +429,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "RecursionError": (itself,),
     "IndexError": (returned_in_a_loop, out_of_range),
     "AxisError": (axis_gone,),
-    "ValueError": (matrix_sizes, axis_gone, unpacked, written_to, not_defined_there, returned_in_a_loop),
+    "ValueError": (
+        matrix_sizes, reshaped, axis_gone, unpacked, written_to, not_defined_there, returned_in_a_loop,
+    ),
     "KeyError": (returned_in_a_loop, no_key),
     "OverflowError": (too_large,),
     "FloatingPointError": (floating,),
@@ -451,4 +439,5 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "SyntaxError": (syntax,),
     "IndentationError": (syntax,),
     "CompileError": (cuda,),
+    "KernelFault": (given_kernel,),
 }  # fmt: skip

@@ -212,7 +212,7 @@ def shapes(p: Pair) -> str | None:
 def of_another(p: Pair) -> str | None:
     telling = p.have.size > 1 or (p.have.size == 1 and not float(p.have.ravel()[0]).is_integer())
     if telling and any(p.same(x, p.have) for x in p.others):
-        return "another one of the expected results: are two of them exchanged?"
+        return "another one of the expected results: are two exchanged, or is one given back twice?"
     return None
 
 

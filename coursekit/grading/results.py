@@ -14,6 +14,7 @@ from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import explained
 from coursekit.grading.graphs import Graph, wrong_graph
+from coursekit.grading.habits import habit
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.pair import Inputs, Pair
@@ -209,7 +210,7 @@ class Measure:
         answer: str,
         quoted: str,
     ) -> str:
-        """What the values of an answer say beside the reference's, else what its error says, or a check's."""
+        """A line that is hardly meant, what values say beside the reference's, else what an error says."""
         said = None
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
@@ -217,10 +218,10 @@ class Measure:
         said = said or diagnosis(pairs, own=self.own)
         said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
-        if not said or said.startswith(PLACES):  # why it stopped tells more than where
+        why = habit(answer)
+        if not why and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             why = (stopped and self._of_error(stopped, answer)) or explained(quoted, answer)
-            said = " ".join(filter(None, (why, said)))
-        return said
+        return " ".join(filter(None, (why, said)))
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:
         """What an error means, and in which case it came, where cases before it went well."""

@@ -565,3 +565,11 @@ class LeakyReLU(Function):
 -         shape = (len(x) - self.size + 1, self.size)
 -         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
 +         return np.lib.stride_tricks.as_strided(x, (len(x) - self.size, self.size), x.strides * 2)
+
+# %% exercise=2.7 hint="Not all arrays are as long as the first: cut where each of them ends, which is the sum of the lengths until there."
+-         ends = list(itertools.accumulate(node.shape[self.dim] for node in self.inputs))
++         ends = [k * self.inputs[0].shape[self.dim] for k in range(1, len(self.inputs) + 1)]
+
+# %% exercise=2.9 hint="Neighbours in x need not be neighbours in memory: x may be a view itself. Within a row, too, one step is x's own stride."
+-         return np.lib.stride_tricks.as_strided(x, shape, (step, step))
++         return np.lib.stride_tricks.as_strided(x, shape, (step, x.itemsize))

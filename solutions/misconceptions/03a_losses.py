@@ -519,3 +519,9 @@ def online_logsumexp(pieces):
 # %% exercise=3.36 hint="Where no target counts at all, you divide by 0. Let the count be at least 1."
 -     count = max(int(there.sum()), 1)
 +     count = int(there.sum())
+
+# %% exercise=3.9 hint="`.any()` asks whether a number is not 0, and not whether there are numbers: a piece of zeros counts. Ask for its size."
+-         largest = max(top, piece.max(initial=-math.inf))
+-         if largest > -math.inf:
++         largest = max(top, piece.max(initial=-math.inf))
++         if piece.any() and largest > -math.inf:

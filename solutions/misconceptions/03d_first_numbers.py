@@ -86,7 +86,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in)
 
-# %% exercise=3.40 hint="You draw by a formula, which takes x to have size 1, and each activation function to be ReLU. Run the layer, and divide by what you see."
+# %% exercise=3.40 hint="Each layer is to give out 1 on what it will really get. Run it on what the healed ones before it give out, and divide by what you see: no formula says it, and no output from before the healing."
 -             layer.weight /= layer(x).std()
 +             layer.weight *= math.sqrt(2 / layer.weight.shape[1])
 
@@ -204,7 +204,24 @@ def dead_units(model, x):
 -         model(x)
 +         model.forward(x)
 
-# %% exercise=3.18 hint="Behind a convolution each place of the picture is a unit of its own. For you a whole channel is one, dead only where all of its places are: ask over axis 0 alone."
+# %% exercise=3.18 hint="Behind a convolution each place of each channel is a unit of its own, and dead only if it is 0 in all samples: ask over axis 0 alone, and over no axis of the picture."
 -             fractions[path] = (output == 0).all(0).float().mean().item()
 +             zero = (output.data == 0).reshape(*output.shape[:2], -1)
 +             fractions[path] = float(zero.all((0, 2)).mean())
+
+# %% exercise=3.40 hint="Each layer is to give out 1 on what it will really get. Run it on what the healed ones before it give out, and divide by what you see: no formula says it, and no output from before the healing."
+-             layer.weight /= layer(x).std()
+-         x = layer(x)
++             y = layer(x)
++             layer.weight /= y.std()
++             x = y
++         else:
++             x = layer(x)
+
+# %% exercise=3.38 hint="That is not the density of the normal distribution: z itself, which loses nothing, must get the gain 1. The exponent is z squared, halved, with a minus."
+-     density = np.exp(-z * z / 2)
++     density = np.exp(-z * z)
+
+# %% exercise=3.6 hint="n is how many numbers a channel has, the rows of x. x.size counts those of all channels together."
+-     mean, var = x.mean(0), x.var(0, ddof=1)
++     mean, var = x.mean(0), x.var(0) * x.size / (x.size - 1)

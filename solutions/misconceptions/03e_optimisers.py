@@ -373,3 +373,7 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     x -= lr * np.sign(c)
     mean *= betas[1]
     mean += (1 - betas[1]) * grad
+
+# %% exercise=3.22 hint="The root is that of 1 - beta2 to the power t as a whole: the power belongs to beta2 alone. In step 1 the two are the same."
+-     root = math.sqrt(1 - betas[1] ** step)
++     root = math.sqrt(1 - betas[1]) ** step

@@ -765,7 +765,7 @@ def accumulate(model, loss, batches):
 -     numbers, size, epochs = np.random.default_rng(0), 64, 15
 +     numbers, size, epochs = np.random.default_rng(0), 64, 1
 
-# %% exercise=3.50 hint="It guesses: the network that you return has not learnt. Do labels go with their images, and does the optimiser hold this network's parameters?"
+# %% exercise=3.50 hint="It guesses: the network that you return has not learnt. Do labels go with their images, does the optimiser hold this network's parameters, and is there a step for each batch?"
 -     optimizer = AdamW(model.parameters(), lr=0.01)
 +     optimizer = AdamW(nn.Linear(4, 2).parameters(), lr=0.01)
 
@@ -785,3 +785,13 @@ def accumulate(model, loss, batches):
 
 -     numbers, size, epochs = np.random.default_rng(0), 64, 15
 +     numbers, size, epochs = np.random.default_rng(0), 64, 1
+
+# %% exercise=3.35 hint="You divide after each batch, and so the first ones again and again. Add up all gradients, and divide once, by the count of all targets."
+-         loss_sum, targets = loss_sum + total.item(), targets + count
+-     for p in model.parameters():
+-         if p.grad is not None:
+-             p.grad = p.grad / max(targets, 1)
++         loss_sum, targets = loss_sum + total.item(), targets + count
++         for p in model.parameters():
++             if p.grad is not None:
++                 p.grad = p.grad / max(count, 1)

@@ -137,3 +137,7 @@
 -             events[thing] = now
 +             events[thing] = now
 +             now = done.get(stream, 0)
+
+# %% exercise=5.21 hint="A stream that waits has its own queue as well: it goes on when the event is over and when all that stands before is done, whichever is later."
+-             now = max(now, events[thing])
++             now = max(host, events[thing])

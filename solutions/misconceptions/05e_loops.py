@@ -158,3 +158,28 @@
 -     half = len(numbers) // 2
 -     return total(numbers[:half]) + total(numbers[half:])
 +     return running(numbers)
+
+# %% exercise=5.23 hint="A place for each block, but rows are shared out: where a thread's part ends within a block, two threads add to one place, and something is lost. Share out blocks."
+-         for k in range(start, stop):
+-             for i in range(8 * k, min(8 * k + 8, len(x))):
+-                 sums[k] += x[i]
+-
+-     run(work, blocks, threads, x, sums)
++         for i in range(start, stop):
++             sums[i // 8] += x[i]
++
++     run(work, len(x), threads, x, sums)
+
+# %% exercise=5.25 hint="The numbers are right, but the first row comes from memory again with each of the others. Keep a copy of it."
+-             value = x[i, j]
+-             away = value - mean[j]
+-             mean[j] += away / (i + 1)
+-             variance[j] += away * (value - mean[j])
+-     variance /= rows
++             away = x[i, j] - x[0, j]
++             mean[j] += away
++             variance[j] += away * away
++     for j in range(columns):
++         mean[j] /= rows
++         variance[j] = variance[j] / rows - mean[j] ** 2
++         mean[j] += x[0, j]

@@ -327,3 +327,32 @@ def fewest(text, vocabulary):
         return known[i]
 
     return rest(0)
+
+# %% exercise=6.2 hint="Byte characters are older than merges, and among them the smaller one is the older, whichever the text shows first."
+-     tokens = sorted(BYTE_OF)
++     tokens = list(dict.fromkeys(c for piece in times for c in visible(piece.encode("utf-8"))))
++     tokens += [c for c in sorted(BYTE_OF) if c not in tokens]
+
+# %% exercise=6.6 hint="You cut off the longest token again and again. A shorter one at the start can save one later: look at all cuts."
+-     tokens, i = [], len(text)
+-     while i:
+-         tokens.append(text[start[i] : i])
+-         i = start[i]
+-     return tokens[::-1]
++     forwards, i = [], 0
++     while i < len(text):
++         end = next(j for j in range(min(len(text), i + longest), i, -1) if text[i:j] in vocabulary)
++         forwards.append(text[i:end])
++         i = end
++     backwards, i = [], len(text)
++     while i > 0:
++         at = next(j for j in range(max(0, i - longest), i) if text[j:i] in vocabulary)
++         backwards.append(text[at:i])
++         i = at
++     return min(forwards, backwards[::-1], key=len)
+
+# %% exercise=6.5 hint="A row that was picked several times gets the sum of all its gradients. The first of them, times how often, is that only where they are equal."
+-     for turn in turns(index, len(dw)):  # the obvious np.add.at(dw, index, grad) is slower
+-         dw[index[turn]] += grad[turn]  # no index twice in a turn, so += loses nothing
++     rows, first, times = np.unique(index, return_index=True, return_counts=True)
++     dw[rows] = grad[first] * times[:, None]

@@ -303,11 +303,6 @@ ERRORS = [
         "counts from the end",
     ),
     (
-        "ValueError: cannot reshape array of size 3 into shape (4,)",
-        "class Windows(Function):\n    def forward(self, x):\n        self.shape = x.shape\n        return x",
-        "`self.shape` is the engine's own",
-    ),
-    (
         "TypeError: Compare, of shape (2, 2), has no value while the program is written: only a run ...",
         "for node in program:\n    if node in inputs:\n        continue",
         "`if node in inputs:`",
@@ -337,8 +332,18 @@ ERRORS = [
         "`g *= x`",
     ),
     ("ValueError: assignment destination is read-only", "def f(x):\n    x[x < 0] = 0", "`x[x < 0] = 0`"),
-    ("", "def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
-    ("", "if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
+    (
+        "ValueError: cannot reshape array of size 2 into shape (4,2)",
+        "def f(x, n):\n    return x[:n].reshape(4, 2)",
+        "(4,2), which has 8",
+    ),
+    (
+        "ValueError: operands could not be broadcast together with shapes (8,7) (8,8)",
+        "def f(g, y):\n    return g - y * (g @ y.T)",
+        "takes each row with each",
+    ),
+    ("KernelFault: module.cu:79: thread reads x[3]", "def f(x):\n    kernel((1,), (32,), (x,))", "is given"),
+    ("ZeroDivisionError: float division by zero", "def f(m):\n    return 1 / m", "`return 1 / m`"),
     ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
@@ -355,13 +360,6 @@ def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:
     assert "in its first turn" not in explained(
         "NameError: name 'xz' is not defined. Did you mean: 'xs'?", always
     )
-
-
-@pytest.mark.parametrize(
-    "answer", ["x = y or 1", "a == 1 or b == 2", "x == 1 and True", "x in (1, 2)", "(a or b) == 1"]
-)
-def test_right_conditions_are_not_told_to_be_wrong(answer: str) -> None:
-    assert explained("", answer) == ""
 
 
 @pytest.mark.parametrize("answer", ["", "def f(:", "\0", "x" * 30_000, "(" * 500])

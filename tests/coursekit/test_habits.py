@@ -1,0 +1,71 @@
+"""Lines that are seldom meant: of wrong answers they are named, and no right answer has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coursekit.course import find_course
+from coursekit.grading.assemble import load_chapter
+from coursekit.grading.habits import habit
+
+COURSE = find_course(Path(__file__).parent)
+SOLUTIONS = sorted(COURSE.solutions.glob("*.ipynb"))
+OTHERS = sorted((COURSE.solutions / "others").glob("*.py"))
+
+MEANT: list[tuple[str, str]] = [
+    ("def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
+    ("if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
+    ("bad = loss == np.nan", "Ask `np.isnan`"),
+    ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
+    ("def f(xs, rng):\n    order = rng.shuffle(xs)", "gives back None"),
+    ("steps = [[]] * 3", "one `[]`, many times over"),
+    ("queues = [set() for _ in range(3)]\nn = len(max(queues))", "compare `len(...)`"),
+    ("dx = dy = cp.empty(n)", "under 2 names"),
+    ("def f(x, seen=[]):\n    seen.append(x)", "all calls share it"),
+    ("total =+ x", "`total += ...`"),
+    ("for x in xs:\n    xs.remove(x)", "skips some"),
+    ("def f(x):\n    old = x[1:2]\n    x[1:2] += 1\n    x[1:2] = old", "Take `.copy()`"),
+    ("def f(xs):\n    s = np.empty(3)\n    for x in xs:\n        s += x", "begin with zeros"),
+    ("for i in range(3):\n    fs.append(lambda g: g * i)", "`lambda ..., i=i: ...`"),
+    ("class A:\n    n = 0\n    def f(self):\n        self.n += 1", "`A.n`"),
+    ("class A(B):\n    def f(self):\n        self.n += 1", "`B.n`"),
+    ("def f(x):\n    x.reshape(2, 3)\n    return x", "which nothing keeps"),
+    ("def f(x):\n    x == 3\n    return x", "is `=` meant"),
+    (
+        "class Windows(Function):\n    def forward(self, x):\n        self.shape = x.shape\n        return x",
+        "`self.shape` is the engine's own",
+    ),
+    ('SOURCE = """__global__ void f() {}"""\na = b = []', "under 2 names"),
+]
+NOT_MEANT = (
+    "x = y or 1", "z = a == 1 or b == 2", "z = x == 1 and True", "z = x in (1, 2)", "z = (a or b) == 1",
+    "x = np.sort(y)", "a = b = 0", "rows = [0] * 3", "def f(m, x):\n    return m.append(x)",
+    "def f(n, seen={0: 1}):\n    return n",
+    "def f(x):\n    y = np.empty(3)\n    np.exp(x, out=y)\n    y += 1",
+    "f(x) == 3 and g()", "np.clip(x, 0, 1, out=x)", "def f(x):\n    i = x[0]\n    x[0] = i",
+    "class A(B):\n    def f(self):\n        self.n = 0\n        self.n += 1",
+    "for i in n:\n    fs.append(lambda g, i=i: g * i)",
+    "%%cuda k\nx == 3;", "def f(:", "", "\0", "(" * 500,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer, words", MEANT, ids=[one[0] for one in MEANT])
+def test_what_is_hardly_meant_is_named(answer: str, words: str) -> None:
+    assert words in habit(answer)
+
+
+@pytest.mark.parametrize("answer", NOT_MEANT)
+def test_what_may_be_meant_is_not(answer: str) -> None:
+    assert habit(answer) == ""
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+def test_no_right_answer_has_such_a_line(path: Path) -> None:
+    assert {one.number: said for one in load_chapter(path).exercises if (said := habit(one.reference))} == {}
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_no_other_right_answer_has_one(path: Path) -> None:
+    assert habit(path.read_text(encoding="utf-8")) == ""
