@@ -77,6 +77,18 @@ def compared_nodes(message: str, answer: Answer) -> str | None:
     )
 
 
+def ampersand(message: str, answer: Answer) -> str | None:
+    found = re.search(r"for ([&|]): ", message)
+    line = answer.line_with(rf"[=<>]=?[^{found[1]}]*{re.escape(found[1])}[^=<>]*[=<>]") if found else ""
+    if not found or not line:
+        return None
+    word = {"&": "and", "|": "or"}[found[1]]
+    return (
+        f"`{found[1]}` binds tighter than a comparison: write `{word}`, or for arrays brackets round each "
+        f"comparison: `{line}`."
+    )
+
+
 def caret(message: str, answer: Answer) -> str | None:
     if "for ^" not in message:
         return None
@@ -405,6 +417,7 @@ def syntax(message: str, answer: Answer) -> str | None:
 
 
 IN_PYTHON = (
+    (r"=>|=<", "At least is `>=`, at most is `<=`, with the `=` behind:"),
     (r"\+\+\s*$|\w\+\+|\+\+\w", "Python has no `++`: it is `+= 1`."),
     (r"&&|\|\|", "In Python it is `and` and `or`."),
     (r"\belse if\b", "In Python it is `elif`."),
@@ -419,8 +432,8 @@ IN_PYTHON = (
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
-        caret, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number, not_callable,
-        not_indexed, returned_in_a_loop,
+        caret, ampersand, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number,
+        not_callable, not_indexed, returned_in_a_loop,
     ),
     "AttributeError": (nothing_returned, rebound, inherited, not_in_class, returned_in_a_loop),
     "NameError": (misspelt,),

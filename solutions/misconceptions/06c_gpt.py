@@ -321,3 +321,11 @@ def both_ways(x, gamma, beta, W, b, targets, eps=1e-5):
     shares /= shares.sum(1, keepdims=True)
     shares[np.arange(len(x)), targets] -= 1
     return loss.item(), (shares / len(x), *(t.grad.numpy() for t in tensors))
+
+# %% exercise=6.18 hint="eps belongs to the variance, inside of the root: 1 / sqrt(var + eps)."
+-     scale = 1 / np.sqrt(x.var(1, keepdims=True) + eps)
++     scale = 1 / (np.sqrt(x.var(1, keepdims=True)) + eps)
+
+# %% exercise=6.14 hint="You ask which tokens the question has, and leave out targets that equal one of them, in the answer too. It is a matter of places: the first columns."
+-     targets[:, : max(prompt - 1, 0)] = -1
++     targets[(targets[:, :, None] == tokens[:, None, :prompt]).any(2)] = -1

@@ -266,3 +266,7 @@
 
 -     return dx.astype(x.dtype), fft.irfft(both, n, axis=-2)[:length].astype(kernel.dtype)
 +     return dx.astype(x.dtype), fft.irfft(both, axis=-2)[:length].astype(kernel.dtype)
+
+# %% exercise=7.5 hint="The ring has to hold both, one behind the other, T + L - 1 numbers. In a shorter one the end wraps round and is added to the start."
+-     n = 1 << (time + length - 2).bit_length()
++     n = 1 << (max(time, length) - 1).bit_length()

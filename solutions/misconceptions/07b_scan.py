@@ -221,3 +221,11 @@ def sample_backward(dy, x, delta, A, B, C, carried, size):
 # %% exercise=7.9 hint="Only delta's gradient is wrong. Each of the N numbers fades at its own rate of A: multiply first, then sum over them. The product of two sums is something else."
 -         ddelta[now] = dbx * x[now] + (dz * A).sum(2)
 +         ddelta[now] = dbx * x[now] + dz.sum(2) * A.sum(1)
+
+# %% exercise=7.6 hint="The shortcut divides by p, and dies when 1 / p is above the largest number there is: finfo.max. The smallest, finfo.tiny, is not one over that."
+-     room = math.log(np.finfo(dtype).max)
++     room = -math.log(np.finfo(dtype).tiny)
+
+# %% exercise=7.8 hint="From the second chunk on you read the states with the C of the first: take each chunk's own part of C."
+-         y[now] = (h * C[now][:, None, :]).sum(2)  # (T, E, N) times (T, 1, N), summed over N: eq. 2b
++         y[now] = (h * C[: len(h)][:, None, :]).sum(2)

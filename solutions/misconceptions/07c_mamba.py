@@ -387,3 +387,20 @@ class CausalConv(Function):
 # %% exercise=7.12 hint="The bias's gradient has the bias's shape, (E,): sum over the samples and over the tokens."
 -         return (dx, dw, column_sum(as_rows(grad))) if len(self.inputs) == 3 else (dx, dw)
 +         return (dx, dw, grad.sum(0)) if len(self.inputs) == 3 else (dx, dw)
+
+# %% exercise=7.12 hint="np.roll wraps round: what leaves at one end comes in at the other, and tokens at the end get gradients of those at the start. Put zeros there, on the way back as well."
+-                 dx[:, :-i] += taps[i] * grad[:, i:]
++                 dx += taps[i] * np.roll(grad, -i, 1)
+
+# %% exercise=7.13 hint="You work A out once, in __init__. It has to follow A_log, when a step, a loaded state or another dtype changes that: make it in each forward."
+-         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())  # S4D-Real: -1, ..., -N
++         self.A_log = nn.Parameter((arange(1, n + 1).float() * ones(e, 1)).log())
++         self.A = -self.A_log.exp()
+
+-         return delta, -self.A_log.exp(), B, C  # A stays below 0, whatever is learned: the state fades
++         return delta, self.A, B, C
+
+# %% exercise=7.11 hint="logaddexp(b, z) is ln(exp(b) + exp(z)), and adds no bias. Softplus is that of 0 and the whole sum, the bias with it."
+-     z = step @ weight.T + bias
+-     return np.logaddexp(0, z)
++     return np.logaddexp(bias, step @ weight.T)

@@ -109,3 +109,10 @@
 # %% exercise=8.20 hint="An event stands for all that was done before its record, also what its stream had waited for, not for the last kernel alone."
 -             kept[name] = set(before)
 +             kept[name] = {[k for k, *_ in seen if k in before][-1]} if before else set()
+
+# %% exercise=8.20 hint="Each pair belongs on the list once, over however many arrays it quarrels."
+-                 if other not in before and (writes & (other_reads | other_writes) or other_writes & reads):
+-                     found.append((other, name))
++                 if other not in before:
++                     quarrels = [*(writes & other_reads), *(writes & other_writes), *(reads & other_writes)]
++                     found += [(other, name)] * len(quarrels)

@@ -24,13 +24,13 @@
 
 # %% exercise=9.2 hint="A node still takes its place the first time that it is met. If it is met again further away, whoever is met there needs it earlier than it stands: a node has to wait until its inputs have been placed."
 -     found: list[str] = []
-- 
+-
 -     def visit(node: str) -> None:
 -         if node not in found:
 -             for x in inputs[node]:
 -                 visit(x)
 -             found.append(node)
-- 
+-
 -     visit(wanted)
 -     return found
 +     found, queue = [], [wanted]
@@ -52,13 +52,13 @@
 
 # %% exercise=9.2 hint="A stack in place of the queue is not yet an order: you still place a node when you meet it, before its inputs. It has to wait until they are placed."
 -     found: list[str] = []
-- 
+-
 -     def visit(node: str) -> None:
 -         if node not in found:
 -             for x in inputs[node]:
 -                 visit(x)
 -             found.append(node)
-- 
+-
 -     visit(wanted)
 -     return found
 +     found, stack = [], [wanted]
@@ -178,3 +178,36 @@
 -             n, m = self.find(n), self.find(m)
 -             made.append(m if n == 1 else n if m == 1 else self.equate(n, m))
 +             made.append(m if n == 1 else n if m == 1 else self.equate(n, m))
+
+# %% exercise=9.3 hint="A shape without -1 has to hold as many numbers as the old one, too: compare in both cases."
+-     total, known = math.prod(old), math.prod(n for n in shape if n != -1)
++     if -1 not in shape:
++         return tuple(shape)
++     total, known = math.prod(old), math.prod(n for n in shape if n != -1)
+
+# %% exercise=9.2 hint="You move a node that is met again, and its inputs stay where they were, now behind it. Place a node when all of its inputs are placed."
+-     found: list[str] = []
+-
+-     def visit(node: str) -> None:
+-         if node not in found:
+-             for x in inputs[node]:
+-                 visit(x)
+-             found.append(node)
+-
+-     visit(wanted)
+-     return found
++     found, queue = [], [wanted]
++     while queue:
++         node = queue.pop(0)
++         if node in found:
++             found.remove(node)
++         else:
++             queue += inputs[node]
++         found.append(node)
++     return found[::-1]
+
+# %% exercise=9.4 hint="You write results among what was fed, into the caller's dictionary, or one that all calls share: the next run takes them for fed. Make a new one in each run."
+-         values = {self.checked(node): value for node, value in (feeds or {}).items()}
++         values = feeds if feeds is not None else self.__dict__.setdefault("kept", {})
++         for node in values:
++             self.checked(node)

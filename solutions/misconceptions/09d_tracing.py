@@ -103,3 +103,8 @@
 # %% exercise=9.21 hint="Only numbers on a line are told; what is the same in all traces, a fraction for instance, belongs to the program as it is."
 -     if all(v == one for v in values):
 -         return one
+
+# %% exercise=9.21 hint="`/` gives a float, even where nothing is left over. Whole numbers come from `//` or divmod."
+-         slope, rest = divmod(values[1] - one, lengths[1] - lengths[0])
++         slope = (values[1] - one) / (lengths[1] - lengths[0])
++         rest = slope % 1

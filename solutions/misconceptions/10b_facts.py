@@ -71,3 +71,11 @@
 # %% exercise=10.8 hint="Your complaint does not say who makes the inputs: graph.makers() knows."
 -                 f"{name!r} ({f'made by {makers[name]}' if name in makers else 'given'}) is {facts[name]}"
 +                 f"{name!r} is {facts[name]}"
+
+# %% exercise=10.6 hint="The windows begin at the padding, and the numbers end at n + before: only a window that begins there or later is dropped."
+-     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
++     if isinstance(count, int) and (count - 1) * stride >= n:
+
+# %% exercise=10.5 hint="That is how many numbers are missing for one more window: the remainder of kernel - n. What is left over is the remainder of n - kernel."
+-     return (n - kernel) % stride
++     return (kernel - n) % stride

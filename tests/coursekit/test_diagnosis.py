@@ -320,6 +320,8 @@ ERRORS = [
     (f"ValueError: matmul: {SIZES}", "def f(a, b):\n    return a @ b", "rows by columns"),
     (f"ValueError: {SIZES}", "def f(layer, out):\n    return layer.backward(out)", "Below your lines"),
     ("SyntaxError: invalid syntax", "def f(x)\n    return x", "`:` is missing"),
+    ("SyntaxError: invalid syntax", "while n => 128:\n    n -= 1", "At least is `>=`"),
+    ("TypeError: unsupported operand type(s) for &: 'a' and 'b'", "x = a == b & c == d", "write `and`"),
     (
         "CompileError: k.cu:2:7: error: expected a '('",
         "%%cuda k\nfor i in range(n) {",
