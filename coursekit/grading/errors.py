@@ -25,6 +25,17 @@ def explained(error: str, source: str) -> str:
     return next((said for rule in RULES.get(kind, ()) if (said := rule(message, answer))), "")
 
 
+def endless(source: str) -> str:
+    """The loops of an answer that took too long, of which one may never end; "" where it has no `while`."""
+    answer = Answer(source)
+    loops = [f"`while {ast.unparse(one.test)}:`" for one in answer.nodes if isinstance(one, ast.While)]
+    if not loops:
+        return ""
+    return (
+        f"Does {' or '.join(loops[:2])} come to its end? In each turn something that it asks has to change."
+    )
+
+
 def _prints(function: ast.FunctionDef) -> bool:
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     return any(isinstance(one, ast.Name) and one.id == "print" for one in calls)

@@ -12,7 +12,7 @@ from coursekit.grading.beside import smallest
 from coursekit.grading.borrowed import Loan
 from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
-from coursekit.grading.errors import explained
+from coursekit.grading.errors import endless, explained
 from coursekit.grading.graphs import Graph, wrong_graph
 from coursekit.grading.habits import habit
 from coursekit.grading.hints import Known, helper_hint, hint, library_hint
@@ -220,7 +220,9 @@ class Measure:
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         why = habit(answer)
         if not why and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
+            late = any(cell.status == "timeout" for cell in shown)
             why = (stopped and self._of_error(stopped, answer)) or explained(quoted, answer)
+            why = why or (endless(answer) if late else "")
         return " ".join(filter(None, (why, said)))
 
     def _of_error(self, stopped: CellRun, answer: str) -> str:

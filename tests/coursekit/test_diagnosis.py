@@ -11,7 +11,7 @@ import pytest
 
 from coursekit.box.probe import encode
 from coursekit.grading.diagnosis import diagnosis, pairs_of
-from coursekit.grading.errors import explained
+from coursekit.grading.errors import endless, explained
 from coursekit.grading.model import CellRun, Probe
 from coursekit.grading.results import PLACES
 
@@ -362,6 +362,11 @@ def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:
     assert "in its first turn" not in explained(
         "NameError: name 'xz' is not defined. Did you mean: 'xs'?", always
     )
+
+
+def test_of_an_answer_that_took_too_long_its_loops_are_named() -> None:
+    assert "`while n in known:`" in endless("def f(n, known):\n    while n in known:\n        n = known[n]")
+    assert endless("for i in range(9):\n    pass") == endless("while") == ""
 
 
 @pytest.mark.parametrize("answer", ["", "def f(:", "\0", "x" * 30_000, "(" * 500])
