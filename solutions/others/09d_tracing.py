@@ -66,7 +66,7 @@ def lines(inputs, output):
         kind, name = type(node.f).__name__, f"{node.name}_of_mine"
         if isinstance(node.f, kinds.Constant):
             weights.append(weight(name, node.f.value))
-        elif kind in ("Sum", "LongSum"):
+        elif kind in ("Sum", "LongSum") and node.shape == ():
             nodes.append(line("ReduceSum", names, name))
         elif kind == "Permute":
             nodes.append(line("Transpose", names, name, perm=list(node.f.dims)))
