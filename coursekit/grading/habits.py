@@ -14,17 +14,26 @@ from coursekit.grading.answer import Answer
 ARRAYS = ("np", "numpy", "cp", "xp", "torch", "t")  # modules: np.sort gives back what x.sort changes
 IN_PLACE = ("append", "extend", "insert", "sort", "reverse", "shuffle")  # methods that give back None
 NEW = ("reshape", "astype", "copy", "clip", "transpose", "swapaxes", "sum", "mean")  # and leave x as it is
-FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Call)
+LONGEST = 90  # characters of a line that is shown
+FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp)
+MAKERS = (
+    *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
+    *("list", "dict", "set"),
+)
 
 
 def habit(source: str) -> str:
     """A line of the answer `source` that is hardly meant as it is, in a sentence; "" where there is none."""
-    answer = Answer(source)
-    return next((said for rule in RULES for said in rule(answer)), "")
+    try:
+        answer = Answer(source)
+        return next((said for rule in RULES for said in rule(answer)), "")
+    except RecursionError:  # an expression nested too deep to be written out
+        return ""
 
 
 def _named(node: ast.AST) -> str:
-    return f"`{ast.unparse(node)}`"
+    text = ast.unparse(node)
+    return f"`{text if len(text) <= LONGEST else f'{text[:LONGEST]} ...'}`"
 
 
 def _assigned(answer: Answer) -> Iterator[ast.Assign]:
@@ -127,7 +136,7 @@ def one_under_many_names(answer: Answer) -> Iterator[str]:
     for one in answer.nodes:
         if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult):
             for side in (one.left, one.right):
-                if isinstance(side, ast.List) and any(isinstance(x, FRESH[:4]) for x in side.elts):
+                if isinstance(side, ast.List) and any(isinstance(x, FRESH) for x in side.elts):
                     inner = ast.unparse(side.elts[0])
                     yield (
                         f"{_named(one)} is one `{inner}`, many times over: done to one, done to all. "
@@ -135,21 +144,8 @@ def one_under_many_names(answer: Answer) -> Iterator[str]:
                     )
     for node in _assigned(answer):
         names = [one for one in node.targets if isinstance(one, ast.Name | ast.Attribute)]
-        array = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).split(".")[-1] in (
-            *(
-                "empty",
-                "zeros",
-                "ones",
-                "full",
-                "empty_like",
-                "zeros_like",
-                "ones_like",
-                "list",
-                "dict",
-                "set",
-            ),
-        )
-        if len(names) > 1 and (array or isinstance(node.value, FRESH[:4])):
+        called = ast.unparse(node.value.func).split(".")[-1] if isinstance(node.value, ast.Call) else ""
+        if len(names) > 1 and (called in MAKERS or isinstance(node.value, FRESH)):
             yield (
                 f"{_named(node)} makes one, under {len(names)} names: what is written into one stands in the "
                 "others as well."
@@ -159,7 +155,7 @@ def one_under_many_names(answer: Answer) -> Iterator[str]:
 def kept_between_calls(answer: Answer) -> Iterator[str]:
     for one in answer.functions:
         for value in (*one.args.defaults, *filter(None, one.args.kw_defaults)):
-            if isinstance(value, FRESH[:3]) and ast.unparse(value) in ("[]", "{}"):
+            if ast.unparse(value) in ("[]", "{}", "set()"):
                 yield (
                     f"The default {_named(value)} of `{one.name}` is made once, and all calls share it: take "
                     "None, and make one in the call."
@@ -206,9 +202,9 @@ def changed_while_walked(answer: Answer) -> Iterator[str]:
 
 
 def sign_behind(answer: Answer) -> Iterator[str]:
-    for node in _assigned(answer):
-        if isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.UAdd):
-            yield f"`=+` sets, and does not add: is `{ast.unparse(node.targets[0])} += ...` meant?"
+    line = answer.line_with(r"\w =\+ ") if any(isinstance(node, ast.UAdd) for node in answer.nodes) else ""
+    if line:
+        yield f"`=+` sets, and does not add: is `{line.partition('=')[0]}+= ...` meant?"
 
 
 def filled_from_nothing(answer: Answer) -> Iterator[str]:

@@ -61,6 +61,11 @@ def test_what_may_be_meant_is_not(answer: str) -> None:
     assert habit(answer) == ""
 
 
+def test_long_and_deep_lines_break_nothing() -> None:
+    assert len(habit(f"x == {'1 + ' * 3000}1")) < 300
+    assert isinstance(habit(f"def f(x):\n    {'-' * 3000}x == 1"), str)
+
+
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
 def test_no_right_answer_has_such_a_line(path: Path) -> None:
     assert {one.number: said for one in load_chapter(path).exercises if (said := habit(one.reference))} == {}
