@@ -52,6 +52,9 @@ def browser() -> Iterator[Any]:
             options.add_argument(flag)
         opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
         opened.set_script_timeout(SECONDS)
+        # A window that nobody sees has the focus only in some builds, and JupyterLab's current tab is the one
+        # with the focus.
+        opened.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
         yield opened
         opened.quit()
 
