@@ -9,6 +9,17 @@ from collections.abc import Iterator
 
 from coursekit import notebooks
 
+LONGEST = 90  # characters of a piece of code that is shown
+
+
+def named(node: ast.AST) -> str:
+    """The code of `node` as a sentence shows it. It may be an attacker's: long, or nested very deep."""
+    try:
+        text = ast.unparse(node)
+    except RecursionError:
+        text = "..."
+    return f"`{text if len(text) <= LONGEST else f'{text[:LONGEST]} ...'}`"
+
 
 class Answer:
     """An answer's text, and what Python sees in it."""

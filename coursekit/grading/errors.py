@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable
 
-from coursekit.grading.answer import Answer
+from coursekit.grading.answer import Answer, named
 from coursekit.grading.c_errors import cuda
 from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
 
@@ -22,18 +22,20 @@ def explained(error: str, source: str) -> str:
     """What `error`, raised by the answer `source`, means; "" where there is no more to say than it says."""
     answer = Answer(source)
     kind, _, message = error.partition(": ")
-    return next((said for rule in RULES.get(kind, ()) if (said := rule(message, answer))), "")
+    try:
+        return next((said for rule in RULES.get(kind, ()) if (said := rule(message, answer))), "")
+    except RecursionError:  # an expression nested too deep to be written out
+        return ""
 
 
 def endless(source: str) -> str:
     """The loops of an answer that took too long, of which one may never end; "" where it has no `while`."""
     answer = Answer(source)
-    loops = [f"`while {ast.unparse(one.test)}:`" for one in answer.nodes if isinstance(one, ast.While)]
+    loops = [named(one.test) for one in answer.nodes if isinstance(one, ast.While)]
     if not loops:
         return ""
-    return (
-        f"Does {' or '.join(loops[:2])} come to its end? In each turn something that it asks has to change."
-    )
+    which = " or ".join(f"`while` {loop}" for loop in loops[:2])
+    return f"Does {which} come to its end? In each turn something that it asks has to change."
 
 
 def _prints(function: ast.FunctionDef) -> bool:
@@ -325,8 +327,8 @@ def given_kernel(message: str, answer: Answer) -> str | None:
     if answer.cuda or "__global__" in answer.source:
         return None
     return (
-        "The kernel is given, and right: it was launched with what does not fit together, such as the sizes "
-        "of another array, one that is too small, or arguments in another order."
+        "Where the kernel is given it is right: it was launched with what does not fit together, such as the "
+        "sizes of another array, one that is too small, or arguments in another order."
     )
 
 
@@ -369,7 +371,7 @@ def written_to(message: str, answer: Answer) -> str | None:
             target = target.value
         if isinstance(target, ast.Name) and target.id in given and not whole:
             return (
-                f"`{ast.unparse(one)}` writes into an array that was handed in, and whoever holds it sees "
+                f"{named(one)} writes into an array that was handed in, and whoever holds it sees "
                 "that: make a new one."
             )
     return "An array that was handed in is written to, and whoever holds it sees that: make a new one."

@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from coursekit.grading.answer import Answer
+from coursekit.grading.answer import Answer, named
 
 ARRAYS = ("np", "numpy", "cp", "xp", "torch", "t")  # modules: np.sort gives back what x.sort changes
 IN_PLACE = ("append", "extend", "insert", "sort", "reverse", "shuffle")  # methods that give back None
 NEW = ("reshape", "astype", "copy", "clip", "transpose", "swapaxes", "sum", "mean")  # and leave x as it is
-LONGEST = 90  # characters of a line that is shown
 FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp)
 MAKERS = (
     *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
@@ -29,11 +28,6 @@ def habit(source: str) -> str:
         return next((said for rule in RULES for said in rule(answer)), "")
     except RecursionError:  # an expression nested too deep to be written out
         return ""
-
-
-def _named(node: ast.AST) -> str:
-    text = ast.unparse(node)
-    return f"`{text if len(text) <= LONGEST else f'{text[:LONGEST]} ...'}`"
 
 
 def _assigned(answer: Answer) -> Iterator[ast.Assign]:
@@ -72,7 +66,7 @@ def or_of_constants(answer: Answer) -> Iterator[str]:
             last = one.values[-1]
             if isinstance(last, ast.Constant) and type(last.value) in (int, float, str):
                 yield (
-                    f"In {_named(one)} the {_named(last)} stands by itself, and is compared with nothing: "
+                    f"In {named(one)} the {named(last)} stands by itself, and is compared with nothing: "
                     "write the comparison out on both sides."
                 )
         if isinstance(one, ast.Compare):
@@ -83,15 +77,16 @@ def or_of_constants(answer: Answer) -> Iterator[str]:
                 each = (
                     ast.unparse(one).replace(f"({ast.unparse(both)})", ast.unparse(y)) for y in both.values
                 )
-                yield f"{_named(both)} is {_named(counts)} alone: write `{word.join(each)}`."
+                yield f"{named(both)} is {named(counts)} alone: write `{word.join(each)}`."
 
 
 def equal_to_nan(answer: Answer) -> Iterator[str]:
     for one in answer.nodes:
-        if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.In):
+        if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq | ast.NotEq):
             sides = [ast.unparse(side) for side in (one.left, *one.comparators)]
             if any(side in ("np.nan", "math.nan", "float('nan')", "cp.nan", "nan") for side in sides):
-                yield f"nan equals nothing, itself included: {_named(one)} is never true. Ask `np.isnan`."
+                always = "always" if isinstance(one.ops[0], ast.NotEq) else "never"
+                yield f"nan equals nothing, itself included: {named(one)} is {always} true. Ask `np.isnan`."
 
 
 def nothing_given_back(answer: Answer) -> Iterator[str]:
@@ -105,7 +100,7 @@ def nothing_given_back(answer: Answer) -> Iterator[str]:
         chained = isinstance(one, ast.Return) and name in IN_PLACE[:3]  # as nn.Sequential's, which is its own
         if name in IN_PLACE and not module and not chained and not _defines(answer, name):
             yield (
-                f"{_named(one)}: `{name}` changes what it is given and gives back None; call it on a line of "
+                f"{named(one)}: `{name}` changes what it is given and gives back None; call it on a line of "
                 "its own."
             )
 
@@ -121,14 +116,14 @@ def nothing_kept(answer: Answer) -> Iterator[str]:
             continue
         value = one.value
         if isinstance(value, ast.Compare | ast.BinOp):
-            yield f"{_named(one)} works something out and drops it: is `=` meant, or `return`?"
+            yield f"{named(one)} works something out and drops it: is `=` meant, or `return`?"
         if not isinstance(value, ast.Call):
             continue
         if any(keyword.arg == "out" for keyword in value.keywords):
             continue
         name = value.func.attr if isinstance(value.func, ast.Attribute) else ast.unparse(value.func)
         if name in NEW if isinstance(value.func, ast.Attribute) else name == "sorted":
-            yield f"{_named(one)} gives a new one back, which nothing keeps, and leaves the old one as it is."
+            yield f"{named(one)} gives a new one back, which nothing keeps, and leaves the old one as it is."
 
 
 def one_under_many_names(answer: Answer) -> Iterator[str]:
@@ -139,7 +134,7 @@ def one_under_many_names(answer: Answer) -> Iterator[str]:
                 if isinstance(side, ast.List) and any(isinstance(x, FRESH) for x in side.elts):
                     inner = ast.unparse(side.elts[0])
                     yield (
-                        f"{_named(one)} is one `{inner}`, many times over: done to one, done to all. "
+                        f"{named(one)} is one `{inner}`, many times over: done to one, done to all. "
                         f"Make each anew, `[{inner} for ...]`."
                     )
     for node in _assigned(answer):
@@ -147,7 +142,7 @@ def one_under_many_names(answer: Answer) -> Iterator[str]:
         called = ast.unparse(node.value.func).split(".")[-1] if isinstance(node.value, ast.Call) else ""
         if len(names) > 1 and (called in MAKERS or isinstance(node.value, FRESH)):
             yield (
-                f"{_named(node)} makes one, under {len(names)} names: what is written into one stands in the "
+                f"{named(node)} makes one, under {len(names)} names: what is written into one stands in the "
                 "others as well."
             )
 
@@ -157,7 +152,7 @@ def kept_between_calls(answer: Answer) -> Iterator[str]:
         for value in (*one.args.defaults, *filter(None, one.args.kw_defaults)):
             if ast.unparse(value) in ("[]", "{}", "set()"):
                 yield (
-                    f"The default {_named(value)} of `{one.name}` is made once, and all calls share it: take "
+                    f"The default {named(value)} of `{one.name}` is made once, and all calls share it: take "
                     "None, and make one in the call."
                 )
 
@@ -184,7 +179,7 @@ def counted_for_itself(answer: Answer) -> Iterator[str]:
                 if target == f"self.{name}" and target not in own and (one.bases or name in shared):
                     owner = one.name if name in shared else ast.unparse(one.bases[0])
                     yield (
-                        f"{_named(node)} gives this object a number of its own. If `{name}` is the class's, "
+                        f"{named(node)} gives this object a number of its own. If `{name}` is the class's, "
                         f"that stays as it was: to count for all, write `{owner}.{name}`."
                     )
 
@@ -196,7 +191,7 @@ def changed_while_walked(answer: Answer) -> Iterator[str]:
                 same = ast.unparse(one.func.value) == ast.unparse(loop.iter)
                 if same and one.func.attr in ("remove", "pop", "insert", "discard"):
                     yield (
-                        f"{_named(one)} changes what the loop `for {ast.unparse(loop.target)} in "
+                        f"{named(one)} changes what the loop `for {ast.unparse(loop.target)} in "
                         f"{ast.unparse(loop.iter)}` walks through, which skips some then: take a copy."
                     )
 
@@ -236,7 +231,7 @@ def filled_from_nothing(answer: Answer) -> Iterator[str]:
                 name = ast.unparse(target)
                 if name in made and name not in whole | handed:
                     yield (
-                        f"{_named(made[name])} holds whatever was in that memory, and {_named(node)} adds to "
+                        f"{named(made[name])} holds whatever was in that memory, and {named(node)} adds to "
                         "it: begin with zeros."
                     )
 
@@ -272,7 +267,7 @@ def larger_set(answer: Answer) -> Iterator[str]:
         if not isinstance(one, ast.Call) or ast.unparse(one.func) not in ("max", "min", "sorted"):
             continue
         if one.args and not one.keywords and {*map(ast.unparse, one.args)} <= sets:
-            yield f"{_named(one)}: of two sets one is larger if it holds the other; compare `len(...)`."
+            yield f"{named(one)}: of two sets one is larger if it holds the other; compare `len(...)`."
 
 
 def looked_up_late(answer: Answer) -> Iterator[str]:
@@ -288,7 +283,7 @@ def looked_up_late(answer: Answer) -> Iterator[str]:
                     read = {one.id for one in ast.walk(made.body) if isinstance(one, ast.Name)}
                     for name in sorted((names & read) - own):
                         yield (
-                            f"{_named(made)} looks `{name}` up when it is called, behind the loop: "
+                            f"{named(made)} looks `{name}` up when it is called, behind the loop: "
                             f"all find its last. Hand it in, `lambda ..., {name}={name}: ...`."
                         )
 

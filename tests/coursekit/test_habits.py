@@ -17,7 +17,8 @@ OTHERS = sorted((COURSE.solutions / "others").glob("*.py"))
 MEANT: list[tuple[str, str]] = [
     ("def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
     ("if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
-    ("bad = loss == np.nan", "Ask `np.isnan`"),
+    ("bad = loss == np.nan", "is never true"),
+    ("good = loss != np.nan", "is always true"),
     ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
     ("def f(xs, rng):\n    order = rng.shuffle(xs)", "gives back None"),
     ("steps = [[]] * 3", "one `[]`, many times over"),
