@@ -21,7 +21,7 @@ from coursekit.grading import launches
 from coursekit.grading.model import CellRun
 from coursekit.grading.pair import Array, Inputs, Pair
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, invariant, kept, kinds, zeros
+from coursekit.grading.relations import ENOUGH, RELATIONS, emptied, invariant, kept, kinds, zeros
 
 # The pairs of a test
 
@@ -218,7 +218,12 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
 
 def _lost(wrong: Sequence[Pair]) -> str | None:
     """The property of what is expected that all of `wrong` have lost."""
-    return _agreed(map(invariant, wrong)) if all(p.numeric for p in wrong) else None
+    if not all(p.numeric for p in wrong):
+        return None
+    if words := _agreed(map(invariant, wrong)):
+        return words
+    words = _agreed(map(emptied, wrong))
+    return words if words and sum(int((~p.near(p.want, p.have)).sum()) for p in wrong) > 2 else None
 
 
 def in_turn(pairs: Sequence[Pair]) -> str | None:

@@ -7,6 +7,7 @@ course has one (tested), so that a sentence here is no matter of taste.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 
 from coursekit.grading.answer import Answer, named
@@ -15,6 +16,8 @@ ARRAYS = ("np", "numpy", "cp", "xp", "torch", "t")  # modules: np.sort gives bac
 IN_PLACE = ("append", "extend", "insert", "sort", "reverse", "shuffle")  # methods that give back None
 NEW = ("reshape", "astype", "copy", "clip", "transpose", "swapaxes", "sum", "mean")  # and leave x as it is
 FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp)
+# NumPy's of each number by itself, which give a new array; a second argument would be where to put it.
+ELEMENTWISE = ("sign", "exp", "log", "sqrt", "abs", "tanh", "square", "negative")
 MAKERS = (
     *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
     *("list", "dict", "set"),
@@ -121,8 +124,9 @@ def nothing_kept(answer: Answer) -> Iterator[str]:
             continue
         if any(keyword.arg == "out" for keyword in value.keywords):
             continue
-        name = value.func.attr if isinstance(value.func, ast.Attribute) else ast.unparse(value.func)
-        if name in NEW if isinstance(value.func, ast.Attribute) else name == "sorted":
+        owner, _, name = ast.unparse(value.func).rpartition(".")
+        made = owner in ARRAYS and len(value.args) == 1 and name in ELEMENTWISE
+        if made or (name in NEW if owner else name == "sorted"):
             yield f"{named(one)} gives a new one back, which nothing keeps, and leaves the old one as it is."
 
 
@@ -288,8 +292,37 @@ def looked_up_late(answer: Answer) -> Iterator[str]:
                         )
 
 
+def braces_without_f(answer: Answer) -> Iterator[str]:
+    """`raise ValueError("not {self.data}")`: the braces stay as they are."""
+    names = {one.id for one in answer.nodes if isinstance(one, ast.Name)}
+    for one in answer.nodes:
+        if not isinstance(one, ast.Raise) or not isinstance(one.exc, ast.Call):
+            continue
+        for text in one.exc.args:
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                found = re.search(r"\{(\w+)[^{}]*\}", text.value)
+                if found and found[1] in names:
+                    yield (
+                        f"{named(text)} has no `f` before its quotes: the message holds the letters "
+                        f"`{found[0]}`, not what they stand for."
+                    )
+
+
+def chained_in_c(answer: Answer) -> Iterator[str]:
+    """`0 <= row < rows` in C."""
+    value = r"[\w.\[\]]+"
+    line = answer.line_with(rf"\b{value} ?<=? ?{value} ?<=? ?{value}") if answer.cuda else ""
+    found = re.search(rf"\b({value}) ?(<=?) ?({value}) ?(<=?) ?({value})", line)
+    if found and "<<" not in line and "template" not in line:
+        first, one, middle, other, last = found.groups()
+        yield (
+            f"C compares from the left: in `{found[0]}` the answer of the first comparison, 0 or 1, is compared "
+            f"with `{last}`. Write `{first} {one} {middle} && {middle} {other} {last}`."
+        )
+
+
 RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     or_of_constants, equal_to_nan, nothing_given_back, one_under_many_names, kept_between_calls, sign_behind,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
-    nothing_kept, names_of_the_engine,
+    nothing_kept, names_of_the_engine, braces_without_f, chained_in_c,
 )  # fmt: skip

@@ -23,7 +23,8 @@ A_FACTOR = 34.0  # bits: what a free factor costs
 
 def zeros(p: Pair) -> str | None:
     if p.have.ndim and not p.have.any() and p.want.any() and p.want.shape == p.have.shape:
-        return "it is 0 everywhere: was nothing added or written there?"
+        whole = (p.want == np.round(p.want)).all()
+        return "it is 0 everywhere" if whole else "it is 0 everywhere: was nothing added or written there?"
     return None
 
 
@@ -293,12 +294,14 @@ def by_rows(p: Pair) -> str | None:
             if want.shape[axis] < 3:
                 continue
             start = np.take(have / want, [0], axis)
-            if np.isfinite(start).all() and p.same(want * start, have):
+            some = (~p.near(np.ones_like(start), start)).sum() > 1  # one wrong line has no rule
+            if some and np.isfinite(start).all() and p.same(want * start, have):
                 return (
                     f"each {line} is off by a factor of its own: what it is multiplied or divided by is wrong"
                 )
             start = np.take(have - want, [0], axis)
-            if np.isfinite(start).all() and p.same(want + start, have):
+            some = (~p.near(np.zeros_like(start), start)).sum() > 1
+            if some and np.isfinite(start).all() and p.same(want + start, have):
                 return f"each {line} is off by an amount of its own, the same in all of it"
     return None
 
@@ -338,6 +341,15 @@ def invariant(p: Pair) -> str | None:
             if near[0].all() and not near[1].any():
                 return f"its rows should add up to {total:.0f}, and do not"
     return None
+
+
+def emptied(p: Pair) -> str | None:
+    if p.want.shape != p.have.shape or p.codes:
+        return None
+    wrong = ~p.near(p.want, p.have)
+    if wrong.all() or p.have[wrong].any():
+        return None
+    return "where it is wrong it is 0: nothing arrives there, or it is set to 0 again"
 
 
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (

@@ -17,7 +17,10 @@ from coursekit.grading.model import CellRun
 BLOCK = "all blocks work on the numbers of the first: `blockIdx.x * blockDim.x` is missing from the index"
 WIDTH = "blocks overlap: `blockIdx.x` counts blocks, so it is multiplied by `blockDim.x` in the index"
 THREAD = "all threads of a block work on its first number: `threadIdx.x` is missing from the index"
-STRIDE = "only as many numbers as there are threads are worked on: a loop goes on by `gridDim.x * blockDim.x`"
+STRIDE = (
+    "only as many numbers as there are threads are worked on: a loop goes on by `gridDim.x * blockDim.x` "
+    "as long as its index is below the number of numbers, in an incomplete last turn too"
+)
 UNGUARDED = (
     "there are more threads than numbers, and those without one touch what is behind the end: guard them"
 )

@@ -16,6 +16,10 @@
 +     h = 1e-5
       return (f(x + h) - f(x - h)) / (2 * h)
 
+# %% exercise=1.1 hint="A distance is never below 0, but this difference may be: where the curve falls, its slope is negative."
+-     return (f(x + h) - f(x - h)) / (2 * h)
++     return abs(f(x + h) - f(x - h)) / (2 * h)
+
 # %% exercise=1.2 hint="These are the derivatives of a product. If one summand grows by 1, the sum grows by 1, whatever the other one is."
 -     return Value(self.data + other.data, "+", (self, other), (1.0, 1.0))
 +     return Value(self.data + other.data, "+", (self, other), (other.data, self.data))

@@ -272,6 +272,29 @@ def accuracy(model, loader):
 -     return right / max(total, 1)
 +     return right / total
 
+# %% exercise=3.31 hint="You go through the loader twice. One that gives its batches only once is empty the second time: count both numbers on one walk."
+def accuracy(model, loader):
+    total = sum(int((targets != -100).sum().item()) for _, targets in loader)
+    right = 0
+    with evaluating(model):
+        for inputs, targets in loader:
+            right += int((model(inputs).argmax(-1) == targets).sum().item())
+    return right / max(total, 1)
+
+# %% exercise=3.32 hint="Where one shard alone has a gradient your sum is that shard's own array, and dividing it in place changes the shard. Make a new array."
+def averaged(shares):
+    count = max(sum(share[1] for share in shares), 1)
+    means = []
+    for grads in zip(*(share[2] for share in shares)):
+        total = None
+        for grad in grads:
+            if grad is not None:
+                total = grad if total is None else total + grad
+        if total is not None:
+            total /= count
+        means.append(total)
+    return means
+
 # %% exercise=3.32 hint="You divide each shard by its own count and take the mean: shards with few targets weigh too much."
 def averaged(shares):
     means = []

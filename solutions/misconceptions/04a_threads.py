@@ -1,6 +1,6 @@
 """Plausible wrong answers in Python to the exercises of chapter 04a, each with the hint that it earns."""
 
-# %% exercise=4.2 hint="Your answer does not depend on start. Where the first element is not the first of its sector, the warp may reach into one more."
+# %% exercise=4.2 hint="It makes no difference to your count at which byte of its sector the first element stands. Where that is not the first byte, the warp may reach into one sector more: divide once, at the end."
 -     return len({(start + lane * stride) * size // 32 for lane in range(lanes)})
 +     return len({lane * stride * size // 32 for lane in range(lanes)})
 

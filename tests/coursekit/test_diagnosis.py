@@ -182,6 +182,8 @@ def test_a_broken_invariant_is_told() -> None:
     assert words.startswith("In `dx`: its rows should add up to 0")
     assert "add up" not in said([("p", SHARES)], [("p", SHARES[:, ::-1].copy() * 1.0)])
     lost = X.copy()
+    lost[1:, 2] = 0
+    assert "Where it is wrong it is 0" in said([("a", X)], [("a", lost)])
     lost[1, 2] = np.nan
     assert "There is a nan" in said([("a", X)], [("a", lost)])
 

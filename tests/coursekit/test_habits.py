@@ -38,6 +38,9 @@ MEANT: list[tuple[str, str]] = [
         "class Windows(Function):\n    def forward(self, x):\n        self.shape = x.shape\n        return x",
         "`self.shape` is the engine's own",
     ),
+    ("def f(x):\n    np.sign(x)\n    return x", "which nothing keeps"),
+    ("def f(n):\n    raise ValueError('not {n}')", "no `f` before its quotes"),
+    ("%%cuda k\nif (0 <= row < rows) x[0] = 1;", "`0 <= row && row < rows`"),
     ('SOURCE = """__global__ void f() {}"""\na = b = []', "under 2 names"),
 ]
 NOT_MEANT = (
@@ -48,7 +51,8 @@ NOT_MEANT = (
     "f(x) == 3 and g()", "np.clip(x, 0, 1, out=x)", "def f(x):\n    i = x[0]\n    x[0] = i",
     "class A(B):\n    def f(self):\n        self.n = 0\n        self.n += 1",
     "for i in n:\n    fs.append(lambda g, i=i: g * i)",
-    "%%cuda k\nx == 3;", "def f(:", "", "\0", "(" * 500,
+    "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)", "raise ValueError('a set {1, 2}')",
+    "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;", "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
 
