@@ -56,8 +56,8 @@ def moons(names: Names) -> None:
 
 
 def digits_of_03a(names: Names) -> None:
-    right = names["right"]
-    _draw(names["shuffled"][1437:][right], names["labels"][1437:][right])
+    new = names["check"][names["right"]]
+    _draw(names["digits"].images[new], names["labels"][new])
 
 
 def digits_of_03c(names: Names) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +24,13 @@ def test_each_reward_is_asked_for_by_its_lesson() -> None:
     numbers = {chapter_number(path) for path in COURSE.chapters.glob("*.ipynb")}
     asked = {name for name, text in scripts(COURSE, numbers).items() if "import reward" in text}
     assert asked == {f"milestone_{number}.py" for number in REWARDS}
+
+
+@pytest.mark.parametrize("number", sorted(REWARDS))
+def test_what_a_reward_draws_is_there_in_its_milestone(number: str) -> None:
+    (script, *_) = scripts(COURSE, {number}).values()
+    drawn = re.findall(r'names\["(\w+)"\]', inspect.getsource(REWARDS[number][0]))
+    assert drawn and [name for name in drawn if not re.search(rf"\b{name}\b", script)] == []
 
 
 EACH_TIME, *AT_NIGHT = sorted(REWARDS)
