@@ -264,7 +264,8 @@ class _Comparison:
 
     def sequences(self, expected: list[Any], got: list[Any]) -> str | None:
         if len(expected) != len(got):
-            return f"expected {len(expected)} items, got {self.items(len(expected), len(got))}"
+            many = f"{len(expected)} item{'s' * (len(expected) != 1)}"
+            return f"expected {many}, got {self.items(len(expected), len(got))}"
         wanted, found = [_number(x) for x in expected], [_number(x) for x in got]
         if wanted and None not in wanted and None not in found:
             return self.distance(wanted, found)

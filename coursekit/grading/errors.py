@@ -218,6 +218,8 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
     found = re.search(r"could not be broadcast together with shapes? \(([\d,]*)\) \(([\d,]*)\)", message)
     if found:
         left, right = ([int(n) for n in text.split(",") if n] for text in found.groups())
+        if half := _half_masked(answer):
+            return half
         turned = answer.line_with(r"@ *[\w.]+\.T\b")
         if turned and any(len(one) == 2 and one[0] == one[1] for one in (left, right)) and left != right:
             return (
@@ -238,6 +240,21 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
             "An array is not one truth: `if`, `and` and `or` want one. Use `np.where`, `&`, "
             "`|`, `np.maximum`, or `.any()`."
         )
+    return None
+
+
+def _half_masked(answer: Answer) -> str | None:
+    """`out[winner == i] += grad`: places are chosen on one side alone."""
+    for one in answer.nodes:
+        target = one.target if isinstance(one, ast.AugAssign) else None
+        target = one.targets[0] if isinstance(one, ast.Assign) else target
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Compare):
+            if isinstance(one, ast.Assign | ast.AugAssign) and isinstance(one.value, ast.Name):
+                chosen = ast.unparse(target.slice)
+                return (
+                    f"{named(one)}: on the left are only the places where `{chosen}`; take the same of the right, "
+                    f"`{one.value.id}[{chosen}]`."
+                )
     return None
 
 

@@ -62,6 +62,16 @@ def names_of_the_engine(answer: Answer) -> Iterator[str]:
             )
 
 
+def saved_alone(answer: Answer) -> Iterator[str]:
+    """`self.saved = x`, an array, where the engine wants a tuple."""
+    for one in _assigned(answer):
+        name = one.value.id if isinstance(one.value, ast.Name) else ""
+        if name and any(ast.unparse(target) in ("self.saved", "f.saved") for target in one.targets):
+            forward = [f for f in answer.functions if f.name == "forward" and one in ast.walk(f)]
+            if any(name == arg.arg for f in forward for arg in f.args.args):
+                yield f"`saved` is a tuple, of one array too: {named(one)} wants a comma, `({name},)`."
+
+
 def or_of_constants(answer: Answer) -> Iterator[str]:
     """`x == 1 or 2` and `("a" and "b") in x`: one of the constants alone decides, whatever x is."""
     for one in answer.nodes:
@@ -324,5 +334,5 @@ def chained_in_c(answer: Answer) -> Iterator[str]:
 RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     or_of_constants, equal_to_nan, nothing_given_back, one_under_many_names, kept_between_calls, sign_behind,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
-    nothing_kept, names_of_the_engine, braces_without_f, chained_in_c,
+    nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
 )  # fmt: skip

@@ -32,14 +32,14 @@ def _pulled(scores: Sequence[float], target: int, value: float) -> Described:
     for i, (height, change) in enumerate(zip(p, pull)):
         ax.annotate(
             "",
-            (i, height + 0.6 * change),
+            (i, height + change),
             (i, height),
             arrowprops={"arrowstyle": "-|>", "color": colours[i], "lw": 2.2, "shrinkA": 0, "shrinkB": 0},
         )
         ax.text(i + 0.3, height, f"{change:+.2f}", fontsize=9, va="center", color=colours[i])
     ax.axhline(0, color=GREY, lw=0.8)
     names = [f"score {v:g}" + ("\nright class" if i == target else "") for i, v in enumerate(x)]
-    ax.set(xticks=range(len(x)), xlim=(-0.5, len(x) - 0.2), ylim=(-0.35, 1.45), ylabel="probability")
+    ax.set(xticks=range(len(x)), xlim=(-0.5, len(x) - 0.2), ylim=(-0.1, 1.15), ylabel="probability")
     ax.set_xticklabels(names, fontsize=9)
     loss = -np.log(p[target])
     said = f"loss {loss:.2f}: the right class has {p[target]:.0%}, and is pulled by {pull[target]:.2f}"

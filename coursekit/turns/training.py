@@ -12,7 +12,7 @@ from coursekit.turns.lending import judged, tried
 
 def judge_epoch(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `train_epoch` makes; one that is not right is replaced."""
-    right = "right: forgotten, found and stepped, for each batch"
+    right = "right: for each batch the old gradients are cleared, new ones found, and a step is taken"
     judged(_epoch(names["train_epoch"]), right, names, "train_epoch", _lent)
 
 

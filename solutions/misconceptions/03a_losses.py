@@ -26,6 +26,23 @@ def logsumexp(input, dim, keepdim=False):
     top = input.amax(dim, keepdim=True)
     return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
 
+# %% exercise=3.2 hint="The sum has lost its axis and the largest number has kept its own, so the two broadcast against each other. Keep the axis in both, and take it away at the end."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=True).detach()
+    return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
+
+# %% exercise=3.2 hint="The sum has lost its axis and the largest number has kept its own, so the two broadcast against each other. Keep the axis in both, and take it away at the end."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=True).detach()
+    top = where(abs(top) < math.inf, top, 0.0)
+    return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
+
+# %% exercise=3.2 hint="Subtract the largest number while it still has its axis: `keepdim=True` in amax, whatever the caller wants. Only the result loses it."
+def logsumexp(input, dim, keepdim=False):
+    top = input.amax(dim, keepdim=keepdim).detach()
+    top = where(abs(top) < math.inf, top, 0.0)
+    return (input - top).exp().sum(dim, keepdim=keepdim).log() + top
+
 # %% exercise=3.2 hint="That is the logarithm of the mean of the exponentials; here it is their sum."
 -     with np.errstate(divide="ignore"):  # of nothing but -inf the sum is 0, whose logarithm is -inf
 -         out = (input - top).exp().sum(dim, keepdim=True).log() + top
@@ -53,6 +70,10 @@ def softmax_backward(grad, y, out):
 # %% exercise=3.3 hint="The sum runs over each row, not over all the rows you were given: keep it as a column."
 -     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
 +     np.subtract(grad, (grad * y).sum(), out=out)
+
+# %% exercise=3.3 hint="Your sum has lost its axis: a number for each row has to stand beside its row, as a column. `row_dot` keeps it."
+-     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
++     np.subtract(grad, (grad * y).sum(1), out=out)
 
 # %% exercise=3.3 hint="out = ... gives the name to a new array and leaves the caller's as it was. Write into it: out[:] = ..."
 def softmax_backward(grad, y, out):
@@ -209,6 +230,13 @@ class Softplus(Function):
     def backward(self, grad):
         (y,) = self.saved
         return grad * np.where(y > self.threshold, 1, logistic(y))
+
+# %% exercise=3.7 hint="In backward the weight comes first: what arrives at y is grad times the weight, and of that the part along y is taken away."
+-             self.xp.multiply(grad, weight, out=dx)
++             dx[:] = grad
+
+-             dx *= scale
++             dx *= scale * weight
 
 # %% exercise=3.7 hint="You subtract the mean first, as layer norm does. RMS norm leaves it in: divide x itself by r."
 class RMSNorm(Function):

@@ -67,6 +67,10 @@ def max_pool_backward(grad, winner, taps, out):
 +         grad *= winner == i
 +         out[tap] += grad
 
+# %% exercise=3.37 hint="A weight is used on every image of the batch: its gradient adds up over all of them, not over the first alone."
+-     dw = convolve(x.swapaxes(0, 1), grad.swapaxes(0, 1))  # a weight collects from all places and images
++     dw = convolve(x[:1].swapaxes(0, 1), grad[:1].swapaxes(0, 1))
+
 # %% exercise=3.37 hint="On the way back the weight's channels change places, too: grad has the O of the results, and dx gets the C of x. Swap the first two axes of the turned weight."
 -     dx = convolve(around, turned.swapaxes(0, 1))  # a pixel gathers from all windows that it lies in
 +     dx = convolve(around, turned)

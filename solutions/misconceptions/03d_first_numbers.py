@@ -86,6 +86,30 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in)
 
+# %% exercise=3.39 hint="Fan-in is right. But a pixel, too, is read at every place of the window, and by every output: fan-out has the window's axes in it as well."
+-     return weight.shape[1] * kernel, weight.shape[0] * kernel
++     return weight.shape[1] * kernel, weight.shape[0]
+
+# %% exercise=3.39 hint="That is a variance. What `normal_` takes, and what is asked for, is the standard deviation, its root."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return calculate_gain(nonlinearity, a) ** 2 / (fan_in if mode == "fan_in" else fan_out)
+
+# %% exercise=3.39 hint="The gain multiplies the standard deviation. It does not belong under the root: there its square would stand."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return math.sqrt(calculate_gain(nonlinearity, a) / (fan_in if mode == "fan_in" else fan_out))
+
+# %% exercise=3.39 hint="The root of 2 is the gain of relu alone. Here the function is named, and has a gain of its own."
+-     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
++     return math.sqrt(2 / (fan_in if mode == "fan_in" else fan_out))
+
+# %% exercise=3.39 hint="A mode that is neither of the two has to raise ValueError. Yours goes on as if it were one of them."
+-     if mode not in ("fan_in", "fan_out"):
+-         raise ValueError(f"mode is fan_in or fan_out, not {mode!r}")
+
+# %% exercise=3.39 hint="A weight with fewer than two axes has no inputs to count: raise ValueError, before you look at its axes."
+-     if weight.ndim < 2:
+-         raise ValueError(f"a weight needs at least two axes, not shape {weight.shape}")
+
 # %% exercise=3.40 hint="Each layer is to give out 1 on what it will really get. Run it on what the healed ones before it give out, and divide by what you see: no formula says it, and no output from before the healing."
 -             layer.weight /= layer(x).std()
 +             layer.weight *= math.sqrt(2 / layer.weight.shape[1])

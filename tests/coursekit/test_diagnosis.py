@@ -248,6 +248,11 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 
 SIZES = "Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?)"
 ERRORS = [
+    (
+        "ValueError: operands could not be broadcast together with shapes (3,) (4,4) (3,)",
+        "def f(out, winner, grad):\n    out[winner == 2] += grad",
+        "`grad[winner == 2]`",
+    ),
     ("TypeError: object of type 'Value' has no len()", "def f(x):\n    return (x)", "`(x,)`"),
     (
         "TypeError: 'NoneType' object is not callable",

@@ -41,6 +41,7 @@ MEANT: list[tuple[str, str]] = [
     ("def f(x):\n    np.sign(x)\n    return x", "which nothing keeps"),
     ("def f(n):\n    raise ValueError('not {n}')", "no `f` before its quotes"),
     ("%%cuda k\nif (0 <= row < rows) x[0] = 1;", "`0 <= row && row < rows`"),
+    ("class A(Function):\n    def forward(self, x):\n        self.saved = x\n        return x", "`(x,)`"),
     ('SOURCE = """__global__ void f() {}"""\na = b = []', "under 2 names"),
 ]
 NOT_MEANT = (
