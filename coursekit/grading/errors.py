@@ -246,15 +246,15 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
 def _half_masked(answer: Answer) -> str | None:
     """`out[winner == i] += grad`: places are chosen on one side alone."""
     for one in answer.nodes:
-        target = one.target if isinstance(one, ast.AugAssign) else None
-        target = one.targets[0] if isinstance(one, ast.Assign) else target
+        if not isinstance(one, ast.Assign | ast.AugAssign) or not isinstance(one.value, ast.Name):
+            continue
+        target = one.target if isinstance(one, ast.AugAssign) else one.targets[0]
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Compare):
-            if isinstance(one, ast.Assign | ast.AugAssign) and isinstance(one.value, ast.Name):
-                chosen = ast.unparse(target.slice)
-                return (
-                    f"{named(one)}: on the left are only the places where `{chosen}`; take the same of the right, "
-                    f"`{one.value.id}[{chosen}]`."
-                )
+            chosen = ast.unparse(target.slice)
+            return (
+                f"{named(one)}: on the left are only the places where `{chosen}`; take the same of the "
+                f"right, `{one.value.id}[{chosen}]`."
+            )
     return None
 
 

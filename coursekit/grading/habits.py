@@ -326,8 +326,8 @@ def chained_in_c(answer: Answer) -> Iterator[str]:
     if found and "<<" not in line and "template" not in line:
         first, one, middle, other, last = found.groups()
         yield (
-            f"C compares from the left: in `{found[0]}` the answer of the first comparison, 0 or 1, is compared "
-            f"with `{last}`. Write `{first} {one} {middle} && {middle} {other} {last}`."
+            f"C compares from the left: in `{found[0]}` the answer of the first comparison, 0 or 1, is "
+            f"compared with `{last}`. Write `{first} {one} {middle} && {middle} {other} {last}`."
         )
 
 

@@ -52,7 +52,8 @@ NOT_MEANT = (
     "f(x) == 3 and g()", "np.clip(x, 0, 1, out=x)", "def f(x):\n    i = x[0]\n    x[0] = i",
     "class A(B):\n    def f(self):\n        self.n = 0\n        self.n += 1",
     "for i in n:\n    fs.append(lambda g, i=i: g * i)",
-    "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)", "raise ValueError('a set {1, 2}')",
+    "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)",
+    "raise ValueError('a set {1, 2}')",
     "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;", "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
