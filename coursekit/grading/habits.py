@@ -305,6 +305,7 @@ def looked_up_late(answer: Answer) -> Iterator[str]:
 def braces_without_f(answer: Answer) -> Iterator[str]:
     """`raise ValueError("not {self.data}")`: the braces stay as they are."""
     names = {one.id for one in answer.nodes if isinstance(one, ast.Name)}
+    names |= {one.arg for one in answer.nodes if isinstance(one, ast.arg)}
     for one in answer.nodes:
         if not isinstance(one, ast.Raise) or not isinstance(one.exc, ast.Call):
             continue
@@ -321,9 +322,10 @@ def braces_without_f(answer: Answer) -> Iterator[str]:
 def chained_in_c(answer: Answer) -> Iterator[str]:
     """`0 <= row < rows` in C."""
     value = r"[\w.\[\]]+"
-    line = answer.line_with(rf"\b{value} ?<=? ?{value} ?<=? ?{value}") if answer.cuda else ""
-    found = re.search(rf"\b({value}) ?(<=?) ?({value}) ?(<=?) ?({value})", line)
-    if found and "<<" not in line and "template" not in line:
+    chain = rf"\b({value}) ?(<=?) ?({value}) ?(<=?) ?({value})(?![\w.\[\]>])"  # no vector<vector<int>>
+    line = answer.line_with(chain) if answer.cuda else ""
+    found = re.search(chain, line)
+    if found and "<<" not in line:
         first, one, middle, other, last = found.groups()
         yield (
             f"C compares from the left: in `{found[0]}` the answer of the first comparison, 0 or 1, is "

@@ -54,7 +54,8 @@ NOT_MEANT = (
     "for i in n:\n    fs.append(lambda g, i=i: g * i)",
     "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)",
     "raise ValueError('a set {1, 2}')",
-    "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;", "def f(:", "", "\0", "(" * 500,
+    "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;",
+    "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
 
