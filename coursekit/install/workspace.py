@@ -27,6 +27,7 @@ from coursekit.files import read_bytes, read_record, write_record, write_text
 from coursekit.notebooks import cells, holds_the_same, read, write
 
 RECORD = ".coursekit.json"
+HOMELESS = "has no place in this version"
 MAKEFILE = """\
 # JupyterLab's terminals open here: hand each target to the course's own Makefile.
 .DEFAULT_GOAL := help
@@ -71,10 +72,13 @@ def copies(course: Course) -> list[Copy]:
 
 
 def prepare(course: Course) -> list[str]:
-    """Copy what is missing, trust the copies, and return lines for the learner. Writes over nothing."""
+    """Copy what is missing or was never touched, and trust it; returns lines for the learner.
+
+    Writes over nothing of the learner's.
+    """
     record = _read_record(course)
     before = json.dumps(record)
-    new, outdated = [], []
+    new, renewed, outdated = [], [], []
     for copy in copies(course):
         if not copy.target.exists():
             _copy(copy)
@@ -82,15 +86,25 @@ def prepare(course: Course) -> list[str]:
             new.append(copy)
         elif copy.name not in record:
             record[copy.name] = _adopt(copy)
-        elif record[copy.name].get("sha256") != digest(copy.original):
+        elif record[copy.name].get("sha256") == digest(copy.original):
+            continue
+        elif record[copy.name].get("sha256") == digest(copy.target):
+            _copy(copy)
+            record[copy.name] = describe(copy.original)
+            renewed.append(copy)
+        elif copy.is_notebook:
             outdated.append(copy)
     if json.dumps(record) != before:
         write_record(course.work / RECORD, record)
     makefile = course.work / "Makefile"
     if (course.root / "Makefile").is_file() and not makefile.exists():
         write_text(makefile, MAKEFILE)
-    trust(copy.target for copy in new if copy.is_notebook)
-    return [*_report_new(new), *_report_outdated(outdated, record)]
+    trust(copy.target for copy in (*new, *renewed) if copy.is_notebook)
+    count = len(renewed)
+    told = (
+        [f"now the newest version: {count} file{'s' * (count > 1)} that you had not touched"] if count else []
+    )
+    return [*_report_new(new), *told, *_report_outdated(outdated, record)]
 
 
 def _adopt(copy: Copy) -> dict[str, Any]:
@@ -157,7 +171,9 @@ def _update_one(copy: Copy, record: dict[str, Any], elsewhere: Written) -> str:
     fresh, moved = merge(copy, record.get(copy.name, {}), elsewhere)
     kept = _backup(copy.target)
     write(copy.target, fresh)
-    answers = f", {moved} of your answers moved over" if copy.is_exercise else ""
+    answers = f", {moved} of your answers moved over" if copy.is_exercise else ", without what you typed"
+    homeless = sum(HOMELESS in cell.source for cell in fresh.cells)
+    answers += f"; {homeless} without a place stand at its end as text" if homeless else ""
     return f"{copy.name}: now the newest version{answers}; the old one is kept as {kept.name}"
 
 
@@ -276,7 +292,7 @@ def _keep_added_cells(fresh: NotebookNode, mine: NotebookNode, known: set[str]) 
 def _append_homeless(fresh: NotebookNode, answers: dict[str, str]) -> None:
     """Answers whose exercise is gone from the newer version go to the end, as text that does not run."""
     for name, text in answers.items():
-        note = f"Your answer `{name}` has no place in this version:\n\n```python\n{text}\n```"
+        note = f"Your answer `{name}` {HOMELESS}:\n\n```python\n{text}\n```"
         fresh.cells.append(nbformat.v4.new_markdown_cell(note))  # type: ignore[no-untyped-call]
 
 

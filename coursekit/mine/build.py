@@ -83,6 +83,7 @@ def table(library: Library, asked: dict[str, str], why: dict[str, str]) -> Itera
 
 def _rows(library: Library, asked: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Each part that comes from an exercise, whose it is, and the exercise; a class is named once."""
+    mine = {answer.exercise for answer in library.answers}
     for module in library.modules.values():
         if not any(name.startswith(f"{module.name}:") for name in asked) and not module.placed:
             continue
@@ -91,12 +92,13 @@ def _rows(library: Library, asked: dict[str, str]) -> Iterator[tuple[str, str, s
             is_answer = item.source is not None and not item.source.is_import
             if not is_answer and f"{module.name}:{name}" not in asked:
                 continue
+            if not is_answer and "." not in name and asked[f"{module.name}:{name}"] in mine:
+                continue  # a helper that the learner's answer, which passes, can do without
             whose = "yours" if is_answer else "reference"
             if classes.get(name.partition(".")[0]) != whose:
                 yield f"{module.name}.{name}", whose, asked.get(f"{module.name}:{name}", "")
             if item.members is not None:
                 classes[name] = whose
-    mine = {answer.exercise for answer in library.answers}
     for name, exercise in asked.items():
         file = name.partition(":")[0]
         if file.endswith(".cu"):

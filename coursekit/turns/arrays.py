@@ -131,10 +131,8 @@ def _matmul(MatMul: Callable[[], Any]) -> str | None:
         f.forward(x, y)
         found, trouble = tried(f.backward, grad.copy())
         if trouble and "matmul" in trouble:
-            shapes = f"grad has the shape {grad.shape}, x {x.shape} and y {y.shape}"
-            return (
-                f"not yet: a product in which the shapes do not fit: {shapes}. Which two meet in a product?"
-            )
+            shapes = f"you have {grad.shape}, {x.shape} and {y.shape}, and want {x.shape} and {y.shape}"
+            return f"not yet: a product whose shapes do not fit: {shapes}. Which has to be turned?"
         if trouble:
             return trouble
         if not isinstance(found, tuple | list) or len(found) != 2:

@@ -18,9 +18,17 @@ def judge_slope(slope: Any) -> None:
         if got != expected:
             x0, y0, x1, y1 = line
             asked = f"from ({x0}, {y0}) to ({x1}, {y1}) the slope is {expected:g}"
-            print(f"not yet: {asked}, and yours is {got}. {_of_a_slope(got, expected)}")
+            print(f"not yet: {asked}, and yours is {got}. {_bare(slope) or _of_a_slope(got, expected)}")
             return
     print("right: well done")
+
+
+def _bare(slope: Any) -> str:
+    """What to say of a formula without its parentheses."""
+    x0, y0, x1, y1 = 1, 5, 3, 7
+    if slope(x0, y0, x1, y1) in (y1 - y0 / x1 - x0, (y1 - y0) / x1 - x0, y1 - y0 / (x1 - x0)):
+        return "`/` comes before `-`: each difference needs parentheses of its own"
+    return ""
 
 
 def _of_a_slope(got: Any, expected: float) -> str:
@@ -112,6 +120,8 @@ def _plus(a: Any, b: Any) -> str | None:
         if tuple(c.derivatives) == (b.data, a.data):
             return "not yet: these are the derivatives of a product. A summand grows by 1: and the sum?"
         return f"not yet: the local derivatives of a sum are not {tuple(c.derivatives)}"
+    if getattr(c, "op", "+") != "+":
+        return f"not yet: all right, but it calls itself {c.op!r}, and pictures show that name: it is '+'"
     return None
 
 
@@ -126,11 +136,11 @@ def judge_backward(names: dict[str, Any]) -> None:
         lend(["Value.backward", "topological_order"], "backward", names)
 
 
-def _short_and_long(Value: Any) -> tuple[Any, Any, Any, Any]:
+def _short_and_long(Value: Any, *, turned: bool = False) -> tuple[Any, Any, Any, Any]:
     a = Value(2.0)
     b = a * a
     c = b * a
-    return a, b, c, b * c
+    return a, b, c, c * b if turned else b * c
 
 
 def _order(names: dict[str, Any]) -> str | None:
@@ -161,6 +171,13 @@ def _order(names: dict[str, Any]) -> str | None:
         return f"not yet. {mistakes.get(a.grad, f'a.grad is {a.grad:g}, and should be 80')}"
     if (b.grad, c.grad) != (16.0, 4.0):
         return f"not yet: a.grad is right, but b.grad and c.grad are {b.grad:g} and {c.grad:g}, not 16 and 4"
+    a, *_, d = _short_and_long(names["Value"], turned=True)
+    d.backward()
+    if a.grad != 80.0:
+        return (
+            f"not yet: 80, but with d = c * b in place of b * c it is {a.grad:g}. You put a value on the list "
+            "when you first meet it; it belongs there after all that it was made of"
+        )
     again = _called_twice(names["Value"])
     if again == 80.0:
         return (

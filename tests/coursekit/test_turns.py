@@ -26,6 +26,7 @@ from minilib.scalar import MLP
         (lambda x0, y0, x1, y1: y1 - y0, "the slope is 3, and yours is 6. Which difference is the rise"),
         (lambda x0, y0, x1, y1: abs(y1 - y0) / (x1 - x0), "the slope is -2, and yours is 2.0"),
         (lambda x0, y0, x1, y1: (y1 - y0) // (x1 - x0), "`//` drops"),
+        (lambda x0, y0, x1, y1: y1 - y0 / x1 - x0, "`/` comes before `-`"),
         (lambda x0, y0, x1, y1: 1 / 0, "stops with ZeroDivisionError"),
     ],
 )
@@ -116,6 +117,7 @@ def plus(derivatives: Any) -> Any:
         (lambda a, b: Value(a.data + b.data, "+", (a, b), 1.0), "one derivative for each input"),
         (lambda a, b: Value(a.data + b.data, "+", (a, b)), "one derivative for each input"),
         (lambda a, b: Value(a.data - b.data), "yours is 5.0"),
+        (lambda a, b: Value(a.data + b.data, "*", (a, b), (1.0, 1.0)), "calls itself '*'"),
         (lambda a, b: Value(a.data + b.data, "+", (a,), (1.0,)), "yours remembers 1"),
         (lambda a, b: a.dat + b.data, "stops with AttributeError"),
     ],
@@ -197,6 +199,20 @@ def once_as_met(self: Any) -> None:
         queue += [i for i in value.inputs if all(i is not one for one in queue)]
 
 
+def by_luck(self: Any) -> None:
+    """Each is listed when it comes off a stack: right for b * c, wrong for c * b."""
+    order: list[Any] = []
+    stack = [self]
+    while stack:
+        value = stack.pop()
+        if all(value is not one for one in order):
+            order.append(value)
+            stack += value.inputs
+    self.grad = 1.0
+    for value in order:
+        speak(value)
+
+
 def overwrites(self: Any) -> None:
     self.grad = 1.0
     for value in reversed(in_order(self)):
@@ -229,6 +245,7 @@ def cleared_too_late(self: Any) -> None:
         (each_begins, "1: each value that is called sets"),
         (as_met, "112: b spoke twice"),
         (once_as_met, "48: b spoke before c"),
+        (by_luck, "with d = c * b in place of b * c it is 48"),
         (overwrites, "16: right order, but each value overwrites"),
         (nothing, "nobody has passed it on"),
         (only_itself, "its end"),

@@ -156,7 +156,7 @@ def test_each_wrong_pair_of_gradients_is_named_and_replaced(capsys: Any) -> None
             np.testing.assert_array_equal(got, want)
     assert len(found) == 5
     assert any("in the other order" in one for one in found)
-    assert any("(2, 4), x (2, 3) and y (3, 4)" in one for one in found)
+    assert any("(2, 4), (2, 3) and (3, 4), and want (2, 3)" in one for one in found)
 
 
 @pytest.mark.parametrize(
