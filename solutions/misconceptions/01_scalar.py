@@ -16,6 +16,10 @@
 +     h = 1e-5
       return (f(x + h) - f(x - h)) / (2 * h)
 
+# %% exercise=1.1 hint="`/ 2 * h` divides by 2 and then multiplies by h. The distance of the two points is one number: put it in parentheses."
+-     return (f(x + h) - f(x - h)) / (2 * h)
++     return (f(x + h) - f(x - h)) / 2 * h
+
 # %% exercise=1.1 hint="A distance is never below 0, but this difference may be: where the curve falls, its slope is negative."
 -     return (f(x + h) - f(x - h)) / (2 * h)
 +     return abs(f(x + h) - f(x - h)) / (2 * h)
@@ -137,6 +141,25 @@ def backward(self):
             for i, derivative in zip(value.inputs, value.derivatives):
                 i.grad += derivative * value.grad
             todo += reversed(value.inputs)
+
+# %% exercise=1.6 hint="You put a value on the list when you first meet it, and then one may speak before all that use it have spoken. It belongs there only after all that it was made of; then read the list from its end."
+@add_to(Value)
+def backward(self):
+    order, seen, todo = [], set(), [self]
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        order.append(value)
+        todo.extend(value.inputs)
+    for value in order:
+        if value.op:
+            value.grad = 0.0
+    self.grad = 1.0
+    for value in order:
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
 
 # %% exercise=1.6 hint="The first call is right. Before the second one operations still hold what the first has left in them: set their gradients to 0 at the start, but not those of leaves."
 -     for value in order:

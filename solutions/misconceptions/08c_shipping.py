@@ -82,6 +82,10 @@
 -     return np.ndarray(description["shape"], dtype, memory, description["byte_offset"], strides)
 +     return np.ndarray(description["shape"], dtype, memory, description["byte_offset"], strides).copy()
 
+# %% exercise=8.19 hint="`/` gives a fraction, 1.0, and a stride is a whole number, which `view` will multiply again. Divide with `//`."
+-         "strides": tuple(stride // x.itemsize for stride in x.strides),
++         "strides": tuple(stride / x.itemsize for stride in x.strides),
+
 # %% exercise=8.19 hint="byte_offset counts bytes, not elements: hand it on as it is."
 -     return np.ndarray(description["shape"], dtype, memory, description["byte_offset"], strides)
 +     return np.ndarray(description["shape"], dtype, memory, description["byte_offset"] // dtype.itemsize, strides)
