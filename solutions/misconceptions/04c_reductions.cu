@@ -55,6 +55,27 @@
 +         if (t < half) part[t] = fmaxf(part[t], part[t + half]);
 +         left = (left + 1) / 2;
 
+// %% exercise=4.18 hint="In the last step 32 lanes add up, and fewer warps have left a sum: the other lanes still hold what they had before. They have to bring 0."
+__device__ float warp_sum(float v) {  // right in lane 0
+    for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
+    return v;
+}
+
+extern "C" __global__ void dot(const float* x, const float* y, float* result, int n) {
+    __shared__ float of_warp[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float v = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += x[i] * y[i];
+    v = warp_sum(v);
+    if (lane == 0) of_warp[warp] = v;
+    __syncthreads();
+    if (warp == 0) {
+        if (lane < blockDim.x / 32) v = of_warp[lane];
+        v = warp_sum(v);
+        if (lane == 0) atomicAdd(result, v);
+    }
+}
+
 // %% exercise=4.18 hint="Right, but each warp adds to the result. Let the first warp add up the sums of the warps, and then one thread of the block."
 -     __shared__ float of_warp[32];
 -     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -294,6 +294,24 @@ def backward(self, grad):
         dw[self.padding_idx] = 0
     return dw
 
+# %% exercise=6.6 hint="You give up a place at the first piece that is no token. A longer piece from there may be one again, as `the` is where `th` is not: go on to the next length."
+def fewest(text: str, vocabulary: set[str]) -> list[str]:
+    """The text cut into as few tokens of the vocabulary as possible."""
+    longest = max(map(len, vocabulary), default=1)
+    best, start = [0] + [len(text) + 1] * len(text), [0] * (len(text) + 1)
+    for j in range(len(text)):
+        for i in range(j + 1, min(j + longest, len(text)) + 1):
+            if text[j:i] not in vocabulary:
+                break
+            if best[j] + 1 < best[i]:
+                best[i], start[i] = best[j] + 1, j
+    tokens = []
+    end = len(text)
+    while end > 0:
+        tokens.append(text[start[end] : end])
+        end = start[end]
+    return tokens[::-1]
+
 # %% exercise=6.6 hint="You cut off the longest token again and again. A shorter one at the start can save one later: look at all cuts."
 def fewest(text, vocabulary):
     tokens = []

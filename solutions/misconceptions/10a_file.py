@@ -1,5 +1,18 @@
 """Wrong answers to the exercises of part 10a, and the hint that each earns."""
 
+# %% exercise=10.1 hint="`/` makes a float, which holds only 53 bits of a number: large ones lose their last digits. `//` and `%` stay whole."
+def varint_bytes(value: int) -> bytes:
+    """The bytes of a whole number, as `varint` reads them."""
+    if not -(2**63) <= value < 2**64:
+        raise WireError(f"{value} does not fit into 64 bits")
+    value %= 2**64
+    made = bytearray()
+    while value > 127:
+        made.append(value % 128 + 128)
+        value = int(value / 128)
+    made.append(value)
+    return bytes(made)
+
 # %% exercise=10.1 hint="You write the highest seven bits first. The lowest come first: take value & 127, then shift."
 -     return bytes([*parts, value])
 +     return bytes([value | 128 if parts else value, *parts[:0:-1], *[part & 127 for part in parts[:1]]])
