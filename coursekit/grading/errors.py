@@ -417,7 +417,7 @@ def _look_at(answer: Answer, pattern: str) -> str:
 
 def divided(message: str, answer: Answer) -> str | None:
     more = _look_at(answer, r"(?<!/)/(?!/)|%|//")
-    return f"Something is divided by 0: is that what to divide by, and can it be 0 where it is right?{more}"
+    return f"Something is divided by 0: is that the right number, and if so, what holds where it is 0?{more}"
 
 
 def no_key(message: str, answer: Answer) -> str | None:
