@@ -23,8 +23,9 @@ def draw_window(image: Any, window: Any, still: int = 9) -> Described:
 def _look(image: Any, window: Any, sums: Any, place: tuple[int, ...]) -> Described:
     (r, c), (h, w) = place, window.shape
     seen = image[r : r + h, c : c + w]
-    figure = Figure(figsize=(7.6, 2.75), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(7.6, 2.75))  # placed by hand: 36 layouts would take seconds
+    margins = {"left": 0.01, "right": 0.99, "bottom": 0.02, "top": 0.9, "wspace": 0.06}
+    left, middle, right = figure.subplots(1, 3, gridspec_kw=margins)
     left.imshow(image, cmap="Greys", vmin=0, vmax=1)
     for i, j in np.ndindex(h, w):
         left.add_patch(Rectangle((c + j - 0.5, r + i - 0.5), 1, 1, fill=False, ec=PLUS, lw=0.8))
