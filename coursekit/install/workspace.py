@@ -81,16 +81,14 @@ def prepare(course: Course) -> list[str]:
     new, renewed, outdated = [], [], []
     for copy in copies(course):
         if not copy.target.exists():
-            _copy(copy)
-            record[copy.name] = describe(copy.original)
+            record[copy.name] = _copied(copy)
             new.append(copy)
         elif copy.name not in record:
             record[copy.name] = _adopt(copy)
         elif record[copy.name].get("sha256") == digest(copy.original):
             continue
-        elif record[copy.name].get("sha256") == digest(copy.target):
-            _copy(copy)
-            record[copy.name] = describe(copy.original)
+        elif record[copy.name].get("copy") == digest(copy.target):
+            record[copy.name] = _copied(copy)
             renewed.append(copy)
         elif copy.is_notebook:
             outdated.append(copy)
@@ -105,6 +103,12 @@ def prepare(course: Course) -> list[str]:
         [f"now the newest version: {count} file{'s' * (count > 1)} that you had not touched"] if count else []
     )
     return [*_report_new(new), *told, *_report_outdated(outdated, record)]
+
+
+def _copied(copy: Copy) -> dict[str, Any]:
+    """Copy it; the record of it."""
+    _copy(copy)
+    return {**describe(copy.original), "copy": digest(copy.target)}
 
 
 def _adopt(copy: Copy) -> dict[str, Any]:

@@ -125,6 +125,29 @@ def test_a_changed_notebook_survives_a_newer_exercise_and_the_learner_is_told(co
     )
 
 
+def test_what_nobody_touched_is_renewed(course: Course) -> None:
+    workspace.prepare(course)
+    before = solve(course)
+    lesson = new_notebook(cells=[new_markdown_cell("# A better lesson", id="a")])
+    notebooks.write(course.chapters / "01_scalar.ipynb", lesson)
+    (course.chapters / "picture.svg").write_text("<svg />")
+    assert workspace.prepare(course) == ["now the newest version: 2 files that you had not touched"]
+    assert sources(course.work / "chapters" / "01_scalar.ipynb") == ["# A better lesson"]
+    assert mine(course).read_bytes() == before
+    assert workspace.prepare(course) == []
+
+
+def test_an_update_says_that_what_was_typed_in_a_lesson_stays_behind(course: Course) -> None:
+    workspace.prepare(course)
+    own = course.work / "chapters" / "01_scalar.ipynb"
+    notebooks.write(own, new_notebook(cells=[new_markdown_cell("# Scalar, and a note of mine", id="a")]))
+    lesson = new_notebook(cells=[new_markdown_cell("# A better lesson", id="a")])
+    notebooks.write(course.chapters / "01_scalar.ipynb", lesson)
+    assert any(
+        "without what you typed; the old one is kept" in line for line in workspace.update(course, "01")
+    )
+
+
 def test_update_moves_answers_and_keeps_the_old_notebook(course: Course) -> None:
     workspace.prepare(course)
     before = solve(course)
