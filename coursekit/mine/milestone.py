@@ -73,8 +73,8 @@ def run_milestone(course: Course, name: str) -> bool:
         code = process.wait(timeout=MILESTONE_SECONDS)
     except subprocess.TimeoutExpired:
         print(
-            f"the milestone takes longer than {MILESTONE_SECONDS} s and was stopped: something in your library "
-            f"is too slow or never ends, or this machine is busy; `{python} mine/{name}` lets it go on"
+            f"the milestone takes longer than {MILESTONE_SECONDS} s and was stopped: something in your "
+            f"library is too slow or never ends, or this machine is busy; `{python} mine/{name}` lets it go on"
         )
         return False
     finally:

@@ -175,8 +175,8 @@ def _order(names: dict[str, Any]) -> str | None:
     d.backward()
     if a.grad != 80.0:
         return (
-            f"not yet: 80, but with d = c * b in place of b * c it is {a.grad:g}. You put a value on the list "
-            "when you first meet it; it belongs there after all that it was made of"
+            f"not yet: 80, but with d = c * b in place of b * c it is {a.grad:g}. You put a value on the "
+            "list when you first meet it; it belongs there after all that it was made of"
         )
     again = _called_twice(names["Value"])
     if again == 80.0:
