@@ -74,7 +74,8 @@ def run_milestone(course: Course, name: str) -> bool:
     except subprocess.TimeoutExpired:
         print(
             f"the milestone takes longer than {MILESTONE_SECONDS} s and was stopped: something in your "
-            f"library is too slow or never ends, or this machine is busy; `{python} mine/{name}` lets it go on"
+            "library is too slow or never ends, or this machine is busy; "
+            f"`{python} mine/{name}` lets it go on"
         )
         return False
     finally:
