@@ -668,7 +668,7 @@ def report(model, batches, classes):
 -             batch, self.left = self.left[: self.batch_size], self.left[self.batch_size :]
 +             batch, self.left = self.left[: self.batch_size], self.left[:0]
 
-# %% exercise=3.49 hint="A loss that is no number any more is a rate that was too high; nan compares as False with everything."
+# %% exercise=3.49 hint="A loss that is no number any more is a rate that was too high; nan compares as False with everything, in Python's `max` as well."
 -     if not np.isfinite(learnt).all() or learnt[-1] > 1.1 * learnt[0]:
 +     if learnt[-1] > 1.1 * learnt[0]:
 
