@@ -57,7 +57,7 @@ def moons(names: Names) -> None:
 
 def digits_of_03a(names: Names) -> None:
     new = names["check"][names["right"]]
-    _draw(names["digits"].images[new], names["labels"][new])
+    _draw(names["digits"].images[new] / 16, names["labels"][new])
 
 
 def digits_of_03c(names: Names) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from coursekit.turns.lending import lend, nothing_from, told
@@ -26,8 +27,9 @@ def judge_slope(slope: Any) -> None:
 def _bare(slope: Any) -> str:
     """What to say of a formula without its parentheses."""
     x0, y0, x1, y1 = 1, 5, 3, 7
-    if slope(x0, y0, x1, y1) in (y1 - y0 / x1 - x0, (y1 - y0) / x1 - x0, y1 - y0 / (x1 - x0)):
-        return "`/` comes before `-`: each difference needs parentheses of its own"
+    with suppress(Exception):
+        if slope(x0, y0, x1, y1) in (y1 - y0 / x1 - x0, (y1 - y0) / x1 - x0, y1 - y0 / (x1 - x0)):
+            return "`/` comes before `-`: each difference needs parentheses of its own"
     return ""
 
 
