@@ -197,7 +197,7 @@ BACK = "        loss.backward()\n"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("", "", "right: forgotten"),
+        ("", "", "right: for each batch"),
         ("    losses = []", "    return None\n    losses = []", "not written yet"),
         ("    return losses", "    return losses[:1]", "one loss for each"),
         ("loss.item()", "loss", "as a float"),
