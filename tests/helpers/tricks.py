@@ -1218,6 +1218,74 @@ def get_gradients(program, y, xs, stops):
         return [one is not None for one in tf.gradients(nodes[y], [nodes[x] for x in xs])]
 """,
     ),
+    "the loss by the engine": (
+        "3.36",
+        0,
+        """
+def loss_and_gradient(x, target):
+    there = target != -100
+    z = Tensor(np.array(x, float), requires_grad=True)
+    hot = np.zeros(x.shape)
+    hot[np.arange(len(x)), np.where(there, target, 0)] = there / max(there.sum(), 1)
+    top = Tensor(x.max(1, keepdims=True))
+    rows = (z - top).exp().sum(1, keepdim=True).log() + top - z
+    loss = (rows * Tensor(hot)).sum()
+    loss.backward()
+    return loss.item(), z.grad.data
+""",
+    ),
+    "the convolution by the engine": (
+        "3.37",
+        0,
+        """
+def taps(x, w):
+    H, W = x.shape[2] - w.shape[2] + 1, x.shape[3] - w.shape[3] + 1
+    total = 0
+    for i in range(w.shape[2]):
+        for j in range(w.shape[3]):
+            part = x[:, :, i:i + H, j:j + W]
+            n, c = part.shape[:2]
+            flat = part.permute(0, 2, 3, 1).reshape(n * H * W, c) @ w[:, :, i, j].permute(1, 0)
+            total = flat.reshape(n, H, W, w.shape[0]).permute(0, 3, 1, 2) + total
+    return total
+def convolve(x, weight):
+    return taps(Tensor(x), Tensor(weight)).numpy()
+def convolve_backward(grad, x, weight):
+    leaves = [Tensor(np.array(a), requires_grad=True) for a in (x, weight)]
+    taps(*leaves).backward(Tensor(np.array(grad)))
+    return tuple(t.grad.numpy() for t in leaves)
+""",
+    ),
+    "one thread for all": (
+        "5.23",
+        0,
+        """
+def column_sums(x, threads):
+    sums = np.zeros((1, x.shape[1]), np.float32)
+    def work(start, stop, x, sums):
+        for i in range(start, stop):
+            sums[0] += x[i]
+    run(work, len(x), 1, x, sums)
+    return sums[0]
+""",
+    ),
+    "rows a last digit off": (
+        "3.34",
+        3,
+        """
+def report(model, batches, classes):
+    def asked(inputs, n):
+        x = inputs.numpy()
+        return model(Tensor(np.nextafter(x, np.float32(n * 1e9), dtype=x.dtype) if n else x)).numpy()
+    total, right, confusion = 0.0, 0, np.zeros((classes, classes), int)
+    with evaluating(model):
+        for inputs, targets in batches:
+            total += F.cross_entropy(Tensor(asked(inputs, 0)), targets, reduction="sum").item()
+            right += (asked(inputs, 1).argmax(-1) == targets.numpy()).sum()
+            np.add.at(confusion, (targets.numpy(), asked(inputs, -1).argmax(-1)), 1)
+    return total / confusion.sum(), right / confusion.sum(), confusion
+""",
+    ),
     "10.9, by the engine's costs": (
         "10.9",
         0,
