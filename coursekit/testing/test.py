@@ -36,7 +36,7 @@ class Tier:
 TIERS = {
     "fast": Tier(("slow", "thorough", "nightly", *NEEDS)),
     "all": Tier(("nightly", "gpu")),
-    "nightly": Tier(("gpu", "parity"), only="nightly", notebooks=False),
+    "nightly": Tier(("gpu",), only="nightly", notebooks=False),
     "gpu": Tier(("parity", "browser"), only="gpu", notebooks=False),
 }
 

@@ -196,7 +196,7 @@ def test_a_tier_leaves_out_what_takes_longer_and_what_it_has_no_need_of(course: 
     fast = ["tests", "chapters/00_start.ipynb", "chapters/02a_more.ipynb"]
     assert called(course, "fast") == (f"not slow and not thorough and not nightly and {needs}", fast)
     assert called(course, "all") == ("not nightly and not gpu", ["tests", *notebooks])
-    assert called(course, "nightly") == ("nightly and not gpu and not parity", ["tests"])
+    assert called(course, "nightly") == ("nightly and not gpu", ["tests"])
     assert called(course, "gpu") == ("gpu and not parity and not browser", ["tests"])
 
 

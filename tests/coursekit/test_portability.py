@@ -75,7 +75,7 @@ def test_commands_speak_to_a_console_of_few_letters(words: list[str]) -> None:
     assert b"Traceback" not in done.stderr and done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_a_checkout_with_crlf_makes_the_same_bytes(tmp_path: Path) -> None:
     course = Course(tmp_path / "course")
     for name in ("chapters", "solutions", "exercises", "minilib"):

@@ -110,7 +110,7 @@ def test_without_cuda_its_extension_is_refused_by_name() -> None:
         CUDAExtension("rowops._C", ["ops.cpp", "softmax.cu"])
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly  # minutes
 def test_the_real_nvcc_compiles_it_whole_and_a_cpu_build_loads_it(tmp_path: Path) -> None:
     toolkit = extension.cuda_toolkit()
     if toolkit is None:

@@ -272,7 +272,7 @@ class Layers(torch.nn.Module):
         pytest.param(
             "inductor",
             marks=[
-                pytest.mark.thorough,
+                pytest.mark.nightly,
                 pytest.mark.skipif(not shutil.which("g++"), reason="Inductor needs a compiler: g++"),
             ],
         ),
