@@ -156,6 +156,14 @@ def test_the_longer_race_of_03e_is_the_recorded_one():
         for schedule in optimisers.SCHEDULES
     }
     assert [*winner.values()] == ["momentum 0.9", "AdamW", "AdamW"]
+    spread = {kind: {False: [], True: []} for kind in optimisers.KINDS}  # by whether the rate falls
+    for row in rows:
+        spread[row["optimiser"]][row["schedule"] != "constant"] += row["losses"]
+    adamw, sgd, momentum = spread["AdamW"], spread["SGD"], spread["momentum 0.9"]
+    assert max(adamw[True]) < min(adamw[False])
+    assert tells(lesson.prose, *(f"{f(adamw[falls]):.4f}" for falls in (False, True) for f in (min, max)))
+    assert tells(lesson.prose, *(f"{f(sgd[falls]):.3f}" for falls in (False, True) for f in (min, max)))
+    assert tells(lesson.prose, *(f"{f(momentum[False] + momentum[True]):.3f}" for f in (min, max)))
 
 
 @pytest.mark.slow
