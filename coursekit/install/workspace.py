@@ -98,11 +98,7 @@ def prepare(course: Course) -> list[str]:
     if (course.root / "Makefile").is_file() and not makefile.exists():
         write_text(makefile, MAKEFILE)
     trust(copy.target for copy in (*new, *renewed) if copy.is_notebook)
-    count = len(renewed)
-    told = (
-        [f"now the newest version: {count} file{'s' * (count > 1)} that you had not touched"] if count else []
-    )
-    return [*_report_new(new), *told, *_report_outdated(outdated, record)]
+    return [*_report_new(new), *_report_renewed(len(renewed)), *_report_outdated(outdated, record)]
 
 
 def _copied(copy: Copy) -> dict[str, Any]:
@@ -124,6 +120,11 @@ def _report_new(new: list[Copy]) -> Iterator[str]:
     names = [copy.name for copy in new if copy.is_notebook]
     if names:
         yield f"copied into work/: {', '.join(names)}"
+
+
+def _report_renewed(count: int) -> Iterator[str]:
+    if count:
+        yield f"now the newest version: {count} file{'s' * (count > 1)} that you had not touched"
 
 
 def _report_outdated(outdated: list[Copy], record: dict[str, Any]) -> Iterator[str]:
