@@ -5,14 +5,17 @@ Requests that come with the code, or alone, let the grader start each exercise f
 remembers the state after the set-up cells, `restore` brings it back, `answer` gives the answer a namespace of
 its own, `hidden` leaves that again and makes the generator of one hidden test.
 
-An answer runs in one process with its hidden tests and can, in the end, show what it likes in their place:
-that costs its own points, since values are compared elsewhere and none that one can guess earns any. What is
-taken back here keeps the plain ways from working, and one exercise from changing another.
+An answer runs in one process with its hidden tests. It sees the names of the set-up and its own; those of the
+tests are in a namespace that no object leads to, what they show is signed, and who looks for either is
+refused (`coursekit.box.seal`). What an answer changed is taken back before each test. Who reads memory by its
+address can show what it likes in a test's place: in vain where it has to be worked out, since values are
+compared elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
+import builtins
 import contextlib
 import gc
 import json
@@ -22,10 +25,14 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
-from types import FunctionType, ModuleType
+from functools import lru_cache
+from hashlib import blake2b
+from types import CodeType, ModuleType
 from typing import Any
+
+globals()["__builtins__"] = dict(vars(builtins))  # no answer changes what is called here
 
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
 CHANGEABLE = re.compile(  # the modules that answers are likely to patch
@@ -34,6 +41,8 @@ CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"|(coursekit|warplens|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
+OF_TESTS = "coursekit.box"
+PROBE = "coursekit.box.probe"
 LATE = "numpy.testing"  # of the above, what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
@@ -43,7 +52,6 @@ WATCHES: tuple[Any, ...] = (
     (threading.gettrace, threading.settrace),
     (threading.getprofile, threading.setprofile),
 )
-PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, each can be replaced
 
 
 def main() -> None:
@@ -78,13 +86,19 @@ def serve(settings: dict[str, Any]) -> None:
     from ipykernel.kernelapp import IPKernelApp
     from ipykernel.zmqshell import ZMQInteractiveShell
 
+    state: State | None = None  # known to no object that an answer can come by
+
     class Shell(ZMQInteractiveShell):
         def ask_exit(self) -> None:
             os._exit(0)  # quit() ends the kernel now, not at some time during the next cells
 
+        async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> Any:
+            if state and state.testing:
+                code_obj, async_ = state.out_of_sight(code_obj), False
+            return await super().run_code(code_obj, result, async_=async_)  # type: ignore[no-untyped-call]
+
     class Kernel(IPythonKernel):
         shell_class = Shell
-        state: State | None = None
 
         async def do_execute(
             self,
@@ -95,23 +109,31 @@ def serve(settings: dict[str, Any]) -> None:
             allow_stdin: bool = False,
             **options: Any,
         ) -> Any:
-            request = (user_expressions or {}).get("coursekit")
+            asked = user_expressions or {}  # the message that the shell keeps has these too: they go
+            request, key = asked.pop("coursekit", None), asked.pop("key", "")
             if request:
                 try:
                     self.prepare(*request)
                 except Exception as error:
                     return refusal(error)
+            if state:
+                state.sign(key)
             if not code:
                 return {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
-            return await super().do_execute(  # type: ignore[no-untyped-call]
-                code, silent, store_history, {}, allow_stdin, **options
-            )
+            try:
+                return await super().do_execute(  # type: ignore[no-untyped-call]
+                    code, silent, store_history, {}, allow_stdin, **options
+                )
+            finally:
+                if state:
+                    state.keep_the_shell()
 
         def prepare(self, request: str, *arguments: Any) -> None:
+            nonlocal state
             if request == "mark":
-                self.state = State(self.shell, guard, *arguments)
-            elif self.state:
-                getattr(self.state, request)(*arguments)
+                state = State(self.shell, guard, settings["sealed"], *arguments)
+            elif state:
+                getattr(state, request)(*arguments)
 
     sockets = iter(
         [settings["shell"], None, None, settings["iopub"]]
@@ -162,23 +184,29 @@ def refusal(error: Exception) -> dict[str, Any]:
 
 
 class Guard:
-    """Refuses audit hooks, and remembers that something happened which cannot be taken back.
+    """Refuses audit hooks and, once it is sealed, looks at what tests an answer.
 
-    Also that parts of some function were replaced, or could have been: to look at all takes milliseconds.
+    It remembers that something happened which cannot be taken back.
     """
 
     def __init__(self) -> None:
         self.alarm = ""
-        self.functions_changed = False
+        self.prevents: Callable[[str, tuple[Any, ...]], bool] | None = None
         sys.addaudithook(self._hear)
 
+    def seal(self, secret: Sequence[dict[str, Any]], instead: Callable[[], dict[str, Any]]) -> None:
+        """From now on nobody but the kernel looks at what runs beside or below it, or into `secret` names."""
+        from coursekit.box.seal import REFUSAL, sealed
+
+        self.refusal = REFUSAL.format
+        places = [*sys.path, os.path.dirname(os.__file__)]
+        self.prevents = sealed(places, globals(), secret, instead)
+        forget("coursekit.box.seal")
+
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        reads = (
-            event == "object.__getattr__" and arguments[1] == "__kwdefaults__"
-        )  # it can be filled in place
-        if reads or event == "object.__setattr__":
-            self.functions_changed = True
-        elif event.startswith(NOT_TAKEN_BACK):
+        if self.prevents and self.prevents(event, arguments):
+            raise RuntimeError(self.refusal(arguments[1] if event.startswith("object.") else event))
+        if event.startswith(NOT_TAKEN_BACK):
             self.alarm = event
             if event == "sys.addaudithook":
                 raise RuntimeError("no other hook here")  # the answer that asks is not told
@@ -187,7 +215,7 @@ class Guard:
 class State:
     """What the set-up cells left: names, classes, the parts of Python and IPython that cells can change."""
 
-    def __init__(self, shell: Any, guard: Guard, hidden_set_up: Sequence[str] = ()) -> None:
+    def __init__(self, shell: Any, guard: Guard, sealed: bool, hidden_set_up: Sequence[str] = ()) -> None:
         import random
 
         import numpy
@@ -198,15 +226,15 @@ class State:
         self.default_rng = numpy.random.default_rng
         self.main = shell.user_module
         self.hidden_set_up = hidden_set_up  # names that only hidden tests know
-        lay_below(shell.user_ns)
         self.names = dict(shell.user_ns)
+        self.seen = {name for name, value in self.names.items() if not self.of_tests(name, value)}
         self.modules = dict(sys.modules)
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
-        self.functions = [(f, [getattr(f, part) for part in PARTS]) for f in self.all_functions()]
-        self.named_defaults = [(f, dict(f.__kwdefaults__)) for f, _ in self.functions if f.__kwdefaults__]
         self.lists = [(items, copy(items)) for items in self.shell_lists()]
         self.contents = [(items, copy(items)) for items in self.containers()]
         self.handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        shell = {id(one) for one in (*self.classes_of_the_shell(), *self.objects_of_the_shell())}
+        self.of_the_shell = [one for one in self.saved if id(one[0]) in shell]
         free = {id(thing) for thing in self.left_to_answers()}
         self.kept = [one for one in self.saved if id(one[0]) not in free]
         self.limits = (sys.getrecursionlimit(), sys.getswitchinterval())
@@ -215,9 +243,19 @@ class State:
         self.folder = os.getcwd()
         self.tasks = tasks()
         self.answers: ModuleType | None = None
+        self.testing = False
         self.rebound: list[str] = []
-        self.guard.alarm, self.guard.functions_changed = "", False
         self.seed(0)
+        if sealed:
+            tests = (vars(module) for name, module in self.modules.items() if name.startswith(f"{OF_TESTS}."))
+            self.guard.seal([vars(self.main), *tests], lambda: vars(self.answers) if self.answers else {})
+        self.guard.alarm = ""
+
+    def of_tests(self, name: str, value: Any) -> bool:
+        """Whether a name of the set-up is for hidden tests alone."""
+        home = str(getattr(value, "__module__", "")) + "."
+        of_tests = home.startswith(f"{OF_TESTS}.") and home != f"{OF_TESTS}.check."
+        return name in self.hidden_set_up or of_tests
 
     def things(self) -> Iterator[Any]:
         """Modules and classes whose attributes an answer might replace."""
@@ -228,28 +266,22 @@ class State:
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield thing
-        yield from (self.shell, self.shell.display_pub, self.shell.displayhook)
+        yield from self.objects_of_the_shell()
+
+    def objects_of_the_shell(self) -> Sequence[Any]:
+        shell = self.shell
+        return shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session
 
     def classes_of_the_shell(self) -> list[type]:
-        shell = self.shell
-        parts = (shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session)
-        return [one for part in parts for one in type(part).__mro__[:4]]
+        return [one for part in self.objects_of_the_shell() for one in type(part).__mro__[:4]]
 
-    def all_functions(self) -> Iterator[FunctionType]:
-        seen: set[int] = set()
-        for space in (self.names, *(attributes for _, attributes in self.saved)):
-            for value in space.values():
-                for function in functions_of(value):
-                    if id(function) not in seen:
-                        seen.add(id(function))
-                        yield function
-
-    def shell_lists(self) -> Iterator[list[Any]]:
+    def shell_lists(self) -> Iterator[Any]:
         manager = self.shell.input_transformer_manager
         yield self.shell.ast_transformers
         yield from (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
         yield self.shell.input_transformers_post
         yield from self.shell.events.callbacks.values()
+        yield self.shell.kernel.shell_handlers
         yield from (sys.path, sys.meta_path, sys.path_hooks, gc.callbacks)
 
     def containers(self) -> Iterator[Any]:
@@ -286,8 +318,9 @@ class State:
         set_options(**options)
         sys.setrecursionlimit(self.limits[0])
         sys.setswitchinterval(self.limits[1])
-        self.answers, self.rebound = None, []
+        self.answers, self.rebound, self.testing = None, [], False
         self.back_to_set_up()
+        self.enter(self.main)
         self.seed(0)
 
     def answer(self) -> None:
@@ -297,21 +330,22 @@ class State:
         there at each use, as Python's names are: a hidden test may rebind what an answer calls.
         """
         self.answers = ModuleType("__main__")
-        names = self.shell.user_ns
-        self.begun = {name: value for name, value in names.items() if name != "rng"}
-        vars(self.answers).update({**self.begun, "__builtins__": names})
+        self.begun = {name: self.names[name] for name in self.seen if name != "rng"}
+        vars(self.answers).update({**self.begun, "__builtins__": below(vars(self.main), self.seen)})
         self.enter(self.answers)
+        self.hide()
 
     def hidden(self, entropy: int, about: Sequence[str] = (), binds: Sequence[str] = ()) -> None:
         """Prepare for a hidden test, which finds the names of the set-up as they were.
 
         Of the answer's it finds those that the set-up has not, and those that the exercise is `about`.
-        `binds` are the names that the test binds.
+        `binds` are the names that the test binds. It runs where no answer finds its names.
         """
         self.take_back(self.kept)
+        tests = vars(self.main)
         for name in self.rebound:  # by a test before this one, which an error kept from putting it back
-            if name in self.names and self.shell.user_module is not self.answers:
-                self.shell.user_ns[name] = self.names[name]
+            if name in self.names and self.testing:
+                tests[name] = self.names[name]
         self.rebound = [name for name in binds if name not in about]
         if self.answers:
             space = vars(self.answers)
@@ -319,12 +353,51 @@ class State:
             for name in binds:
                 if name not in own:
                     space.pop(name, None)  # from now on it is looked up
-            if self.shell.user_module is self.answers:  # the first hidden test
+                space["__builtins__"].pop(name, None)
+            if not self.testing:  # the first hidden test
                 self.back_to_set_up()
-                shown = {name: own[name] for name in own if name in about or name not in self.names}
-                self.shell.user_ns.update(shown)
+                taken = self.names.keys() | vars(builtins).keys()
+                tests.update({name: own[name] for name in own if name in about or name not in taken})
+                tests["__builtins__"] = {**vars(builtins), "__import__": self.imported}
+                self.enter(ModuleType("__main__"))
+                sys.modules["__main__"] = self.answers
+                self.testing = True
+        self.hide()
         self.seed(entropy)
-        self.shell.user_ns["rng"] = self.default_rng(entropy)
+        tests["rng"] = self.default_rng(entropy)
+
+    def hide(self) -> None:
+        """Let no answer find the modules that are for tests."""
+        for name in [name for name in sys.modules if name.startswith(f"{OF_TESTS}.")]:
+            forget(name)
+        for name in (name for name in self.modules if name.startswith(f"{OF_TESTS}.")):
+            vars(sys.modules[OF_TESTS]).pop(name.rpartition(".")[2], None)
+
+    def sign(self, key: str) -> None:
+        """Let what is shown from now on carry marks that prove it to whoever has `key`; without one, none."""
+        if PROBE in self.modules:
+            vars(self.modules[PROBE])["mark"] = signer(key.encode()) if key else None
+
+    def imported(self, name: str, *how: Any) -> Any:
+        """`import` in hidden tests, which find what is hidden from answers."""
+        if name not in self.modules or not name.startswith(f"{OF_TESTS}."):
+            return __import__(name, *how)
+        sys.modules[name] = self.modules[name]
+        try:
+            return __import__(name, *how)
+        finally:
+            self.hide()
+
+    def out_of_sight(self, code: CodeType) -> CodeType:
+        """Code that runs `code` with the names of hidden tests."""
+        bench = self.shell.user_ns
+
+        def test() -> None:
+            del bench["test"]
+            exec(code, vars(self.main))
+
+        bench["test"] = test
+        return compile("test()", code.co_filename, "exec")
 
     def left_to_answers(self) -> Iterator[Any]:
         """What an answer may change for its own tests: the course's modules, the classes that it sees."""
@@ -336,12 +409,10 @@ class State:
                 yield thing
 
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
-        """Undo what was done to functions, the shell, what watches and rings, and the things `saved`."""
+        """Undo what was done to the shell, what watches and rings, and the things `saved`."""
         stop_watching()
         if LATE not in self.modules:
             forget(LATE)
-        if self.guard.functions_changed:
-            self.put_back_functions()
         for thing, attributes in saved:
             put_back(thing, attributes)
         for items, content in self.lists:
@@ -351,22 +422,17 @@ class State:
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
 
-    def put_back_functions(self) -> None:
-        for function, parts in self.functions:
-            for part, value in zip(PARTS, parts, strict=True):
-                if getattr(function, part) is not value:
-                    setattr(function, part, value)
-        for function, named in self.named_defaults:
-            now = function.__kwdefaults__ or {}
-            if list(map(id, now.values())) != list(map(id, named.values())):
-                function.__kwdefaults__ = dict(named)
-        self.guard.functions_changed = False
+    def keep_the_shell(self) -> None:
+        """Undo what was done to the shell, so that it does with the next cell what it should."""
+        for thing, attributes in self.of_the_shell:
+            put_back(thing, attributes)
+        for items, content in self.lists:
+            refill(items, content)
 
     def back_to_set_up(self) -> None:
         names = vars(self.main)
         names.clear()
         names.update(self.names)
-        self.enter(self.main)
 
     def enter(self, module: ModuleType) -> None:
         """Let cells run in the namespace of `module`."""
@@ -379,23 +445,36 @@ class State:
         self.numpy_random.seed(entropy % 2**32)
 
 
-def lay_below(names: dict[str, Any]) -> None:
-    """Give `names` what Python has built in, so that it can itself stand in for that."""
-    import builtins
+def below(tests: dict[str, Any], seen: Collection[str]) -> dict[str, Any]:
+    """What an answer's names are looked up in where it has none: Python's, and those `tests` that are `seen`.
 
-    for name, value in vars(builtins).items():
-        if not name.startswith("__") or name in ("__import__", "__build_class__", "__debug__"):
-            names.setdefault(name, value)
+    Take a name away, and it is looked up among the tests' at each use.
+    """
+    python = dict(vars(builtins))
+
+    @lru_cache(maxsize=0)  # what it is made of, nobody can ask
+    def missing(self: Any, name: str) -> Any:
+        if name in seen or name in python:
+            return tests[name] if name in tests else python[name]
+        raise KeyError(name)
+
+    del missing.__wrapped__
+    made: dict[str, Any] = type("Names", (dict,), {"__missing__": missing})(python)
+    for name in seen:
+        made.pop(name, None)
+    return made
 
 
-def functions_of(value: Any) -> Iterator[FunctionType]:
-    """The functions that an attribute of a module or class is, or calls."""
-    kind = type(value)
-    if kind is staticmethod or kind is classmethod:
-        value = value.__func__
-    for function in (value.fget, value.fset) if kind is property else (value,):
-        if type(function) is FunctionType:
-            yield function
+def signer(key: bytes) -> Callable[[dict[str, Any]], str]:
+    """Marks plain data, one after the other, so that none is changed, left out or repeated unnoticed."""
+    number = 0
+
+    def mark(data: dict[str, Any]) -> str:
+        nonlocal number
+        number += 1
+        return blake2b(f"{number} {data!r}".encode("utf-8", "surrogatepass"), key=key).hexdigest()
+
+    return mark
 
 
 def stop_watching() -> None:
@@ -419,7 +498,8 @@ def forget(package: str) -> None:
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
         del sys.modules[name]
     above, _, part = package.rpartition(".")
-    vars(sys.modules[above]).pop(part, None)
+    if above in sys.modules:
+        vars(sys.modules[above]).pop(part, None)
 
 
 def refill(items: Any, content: Any) -> None:

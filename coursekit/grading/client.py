@@ -18,6 +18,7 @@ from typing import Any
 import zmq
 from jupyter_client.session import Session
 
+from coursekit.box.kernel import signer
 from coursekit.box.probe import MIME
 from coursekit.grading import sandbox
 from coursekit.grading.model import Probe
@@ -116,26 +117,29 @@ class Kernel:
         `first` is a request to `coursekit.box.kernel`, with its arguments, that comes before the code. Much
         may come of `loud` code, and is passed over.
         """
+        key = uuid.uuid4().hex if tuple(first[:1]) == ("hidden",) else ""
         content = {
             "code": code,
             "silent": not code,
             "store_history": False,
-            "user_expressions": {"coursekit": list(first)} if first else {},
+            "user_expressions": {"coursekit": list(first), "key": key} if first else {},
             "allow_stdin": False,
             "stop_on_error": False,
         }
         if not self.student and tuple(first[:1]) == ("answer",):
             self.student, self.own_memory = True, sandbox.resident("self")
-        shown = self.request("execute_request", content, timeout, LOUD if loud else 1)
+        shown = self.request("execute_request", content, timeout, LOUD if loud else 1, key)
         if shown.lost:
             self.close()
         return shown
 
-    def request(self, kind: str, content: dict[str, Any], timeout: float, loudness: int = 1) -> Shown:
+    def request(
+        self, kind: str, content: dict[str, Any], timeout: float, loudness: int = 1, key: str = ""
+    ) -> Shown:
         message = self.session.msg(kind, content)
         message["header"]["msg_id"] = uuid.uuid4().hex  # not to be guessed: nobody can answer ahead
         start = time.monotonic()
-        conversation = Conversation(message["header"]["msg_id"], loudness)
+        conversation = Conversation(message["header"]["msg_id"], loudness, key)
         try:
             if self.lost or self.process.poll() is not None:
                 conversation.shown.status = "died"
@@ -186,11 +190,12 @@ class Kernel:
 
 
 class Conversation:
-    """The messages that belong to one request."""
+    """The messages that belong to one request. Where it has a `key`, what is shown is signed with it."""
 
-    def __init__(self, msg_id: str, loudness: int = 1) -> None:
+    def __init__(self, msg_id: str, loudness: int = 1, key: str = "") -> None:
         self.msg_id = msg_id
         self.loudness = loudness
+        self.mark = signer(key.encode()) if key else None
         self.shown = Shown()
         self.replied = self.idle = False
         self.bytes = self.messages = 0
@@ -232,7 +237,7 @@ class Conversation:
 
     def show(self, content: bytes) -> None:
         """Take up one value, or one of a series: its items become one list, in the place of its begin."""
-        for one in as_probes(content):
+        for one in as_probes(content) if self.signed(content) else [Probe(MALFORMED, None)]:
             place = None if one.name == MALFORMED else placed(content)
             if place is None:
                 self.shown.probes.append(one)
@@ -242,6 +247,16 @@ class Conversation:
                 self.shown.probes.append(replace(one, value={"list": items}))
             else:
                 self.go_on(one, *place)
+
+    def signed(self, content: bytes) -> bool:
+        """Whether what is shown is the test's own, and the next."""
+        if self.mark is None:
+            return True
+        data = json.loads(content)["data"]
+        if MIME not in data:
+            return True
+        shown = data[MIME]
+        return isinstance(shown, dict) and shown.pop("mark", None) == self.mark(shown)
 
     def go_on(self, one: Probe, place: int, last: bool) -> None:
         """The next item of a series, or its end. One that is missing, or comes after the end, spoils all."""

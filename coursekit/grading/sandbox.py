@@ -18,7 +18,8 @@ What the box guarantees, where the kernel of the operating system keeps its word
 
 What it does not: a hole in the Linux kernel is a hole in the box. The watch looks some times a second, and a
 box may hold more in between. Boxes share the machine's cores: one can slow others down.
-A hidden test is visible to the answer that it tests, and one line (the message of an error) comes back.
+The text of a hidden test is visible to the answer that it tests, its values are not; one line (the message
+of an error) comes back.
 """
 
 from __future__ import annotations
@@ -121,11 +122,13 @@ class Launch:
     environment: dict[str, str]
     limits: dict[str, int] = field(default_factory=dict)
     door: tuple[str, str] = ("", "")  # the folder of libraries, and where bubblewrap finds it
+    sealed: bool = True
 
     def spawn(self, library: Path, cwd: Path, shell: int, iopub: int, key: str) -> subprocess.Popen[bytes]:
         """Start a kernel on two listening Unix sockets, with `library` (see `make_library`) on its path."""
         path = [LIBRARY if self.wrapper else str(library), *self.path]
-        settings = {"shell": shell, "iopub": iopub, "key": key, "path": path, "limits": self.limits}
+        settings: dict[str, Any] = {"shell": shell, "iopub": iopub, "key": key, "path": path}
+        settings |= {"limits": self.limits, "sealed": self.sealed}
         orphaned = {} if self.wrapper else {"JPY_PARENT_PID": str(os.getpid())}  # then it ends by itself
         folder, door = self.door
         placeholder, source = f"{door}/{ANY}", str(library).replace(folder, door, 1)
@@ -156,6 +159,7 @@ class Launch:
             data["environment"],
             data["limits"],
             tuple(data["door"]),
+            data["sealed"],
         )
 
 
@@ -262,6 +266,7 @@ class Box:
     root: bool = False  # the grader is root, and must not stay so
     closes_namespaces: bool = True  # bubblewrap 0.8 and newer
     filters: bool = True  # system calls, by seccomp
+    sealed: bool = True  # answers, by `coursekit.box.seal`; what the walls keep is tested without
 
     @staticmethod
     def required() -> Box:
@@ -303,7 +308,8 @@ class Box:
             own = folder / "own"  # a kernel that is killed leaves its temporary files there
             own.mkdir()
             environment = {**os.environ, **ENVIRONMENT, "IPYTHONDIR": str(own), "TMPDIR": str(own)}
-            return Launch((), (sys.executable, "-P", str(KERNEL_SOURCE)), (), environment)
+            python = (sys.executable, "-P", str(KERNEL_SOURCE))
+            return Launch((), python, (), environment, sealed=self.sealed)
         copies = folder / "box"
         copies.mkdir()
         shutil.copyfile(KERNEL_SOURCE, copies / "kernel.py")
@@ -323,6 +329,7 @@ class Box:
             PLAIN,
             LIMITS,
             (str(libraries), layout.source(str(libraries))),
+            self.sealed,
         )
 
     def wrapper(self, layout: Layout) -> Iterator[str]:

@@ -83,7 +83,7 @@ def submissions(course: Course, port: int) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="session")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
     try:
-        box = Box.required()
+        box = replace(Box.required(), sealed=False)  # else nothing would get as far as the walls
     except CourseError as error:
         pytest.skip(str(error))
     root = tmp_path_factory.mktemp("attacks")

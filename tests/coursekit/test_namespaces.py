@@ -66,9 +66,7 @@ inner = Reader = outer""",
 get_ipython().user_ns["probe"] = __builtins__["inner"] = lambda *args, **named: ["gives", 1.0]
 __builtins__["bool"] = lambda *args: True""",
     "contents of functions": """
-inner.__code__ = (lambda action: ["gives", 1.0]).__code__
-probe.__code__ = (lambda name, value, **named: None).__code__
-probe.__kwdefaults__["tolerance"] = 1e300
+note.__code__ = (lambda *args: ["gives", 1.0]).__code__
 Reader.read = lambda self, number: ["read", 1.0]""",
     "functions of the probe": """
 import coursekit.box.probe as module
@@ -106,6 +104,7 @@ def ring(*arguments): get_ipython().user_ns["probe"] = lambda *args, **named: No
 signal.signal(signal.SIGALRM, ring)
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)""",
 }
+REFUSED = {"contents of functions", "a function of a module that is first imported here", "a trace"}
 WRONG = "\ndef double(x): return 3 * x\ndef counted(x): return note(x)"
 
 # Each is right, and has names that the set-up or the hidden test has too.
@@ -204,6 +203,10 @@ def test_an_honest_answer_may_use_any_name(runs: Mapping[str, NotebookRun], name
 def test_no_name_of_the_test_is_the_answers(runs: Mapping[str, NotebookRun], name: str) -> None:
     right, got = dict(shown(runs["reference"])), shown(runs[name])
     wrong = {"value", "outer", "read", "is right"}
+    if name in REFUSED:
+        assert "graded without frames" in first(runs[name]).error
+        assert got == []
+        return
     assert [probe for probe, _ in got] == list(right)
     assert dict(got)["is right"] is False
     assert {probe for probe, value in got if value != right[probe]} == wrong

@@ -287,7 +287,7 @@ ANSWERS = {
     "again": REFERENCE,
     "name with / and \n": REFERENCE,
     "=cmd()": {},
-    "raises": {**REFERENCE, "1.1": "rng.normal(size=100)\nraise ValueError('x\\ny')"},
+    "raises": {**REFERENCE, "1.1": "np.random.normal(size=100)\nraise ValueError('x\\ny')"},
     "imports": {"1.1": f"import {IMPORTS}\nmatplotlib.pyplot.plot([1, 2])\ndef double(x): return 2 * x"},
     "leaves": {
         "helpers": "def helper(): return 1",
