@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -11,6 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from coursekit.errors import CourseError
+
+COPIES = ".coursekit.json"  # in work/: what was copied there, and of notebooks with which stubs
+
+
+def short_hash(text: str) -> str:
+    """Something that changes when `text` does."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_bytes(path: Path) -> bytes:

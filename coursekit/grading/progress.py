@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import Any
 
 from coursekit.course import Course, chapter_number, find_course
 from coursekit.errors import CourseError
-from coursekit.files import read_record, write_record
+from coursekit.files import COPIES, read_record, short_hash, write_record
 from coursekit.grading.assemble import HELPERS, Chapter, Exercise, load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult, number
 from coursekit.grading.submissions import Refused, Submission, answers_of
@@ -81,7 +80,7 @@ def _mark(mine: Submission, exercise: Exercise) -> str:
     """Something that changes when the answer does, or the helpers that it may use."""
     answer, helpers = (mine.answers.get(key, "").strip() for key in (exercise.number, HELPERS))
     answer = "\n".join([answer, "" if helpers == NO_HELPERS else helpers])
-    return hashlib.sha256(answer.encode()).hexdigest()[:16]
+    return short_hash(answer)
 
 
 # The table
@@ -171,6 +170,8 @@ def _row(course: Course, lesson: str, record: dict[str, Any]) -> Row:
         answers, added = answers_of(course.own(name), chapter)
     except Refused as reason:
         return replace(row, state="begun", step=str(reason))
+    copied = _copied(course, chapter)
+    answers = {key: text for key, text in answers.items() if copied.get(key) != short_hash(text)}
     known = record.get(name)
     known = known.items() if isinstance(known, dict) else ()
     told = {number: said for number, said in known if isinstance(said, dict)}
@@ -216,6 +217,14 @@ def _step(chapter: Chapter, written: set[str], unsaved: set[str], fresh: set[str
         if names:
             return words.format(", ".join([name for name in in_order if name in names][:3]))
     return "`make build`: your own library"
+
+
+def _copied(course: Course, chapter: Chapter) -> dict[str, str]:
+    """Of each answer, the stub with which its notebook was copied: the course may have another by now."""
+    record = read_record(course.work / COPIES).get(f"exercises/{course.own(chapter.number).name}")
+    stubs = record.get("stubs") if isinstance(record, dict) else None
+    known = stubs if isinstance(stubs, dict) else {}
+    return {key: known.get(grade_id, "") for grade_id, key in chapter.answer_ids.items()}
 
 
 def is_written(exercise: Exercise, mine: Submission) -> bool:

@@ -23,10 +23,9 @@ from nbformat import NotebookNode
 
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
-from coursekit.files import read_bytes, read_record, write_record, write_text
+from coursekit.files import COPIES, read_bytes, read_record, short_hash, write_record, write_text
 from coursekit.notebooks import cells, holds_the_same, read, write
 
-RECORD = ".coursekit.json"
 HOMELESS = "has no place in this version"
 MAKEFILE = """\
 # JupyterLab's terminals open here: hand each target to the course's own Makefile.
@@ -93,7 +92,7 @@ def prepare(course: Course) -> list[str]:
         elif copy.is_notebook:
             outdated.append(copy)
     if json.dumps(record) != before:
-        write_record(course.work / RECORD, record)
+        write_record(course.work / COPIES, record)
     makefile = course.work / "Makefile"
     if (course.root / "Makefile").is_file() and not makefile.exists():
         write_text(makefile, MAKEFILE)
@@ -157,7 +156,7 @@ def update(course: Course, wanted: str) -> list[str]:
     for copy in chosen:
         lines.append(_update_one(copy, record, written[copy.chapter]))
         record[copy.name] = describe(copy.original)
-        write_record(course.work / RECORD, record)
+        write_record(course.work / COPIES, record)
     trust(copy.target for copy in chosen)
     return lines
 
@@ -261,7 +260,7 @@ def merge(copy: Copy, before: dict[str, Any], elsewhere: Written | None = None) 
     written = {
         name: "\n\n".join(parts)
         for name, parts in answers.items()
-        if stubs.get(name) != _hash("\n\n".join(parts))
+        if stubs.get(name) != short_hash("\n\n".join(parts))
     }
     moved = [name for name in written if name in places and written[name] != places[name].source]
     for name in moved:
@@ -308,7 +307,7 @@ def describe(original: Path) -> dict[str, Any]:
         notebook = read(original)
         seen["cells"] = [cell.get("id") for cell in notebook.cells]
         seen["stubs"] = {
-            cell.grade_id: _hash(cell.source)
+            cell.grade_id: short_hash(cell.source)
             for cell in cells(original, notebook)
             if cell.is_answer and cell.grade_id
         }
@@ -317,10 +316,6 @@ def describe(original: Path) -> dict[str, Any]:
 
 def digest(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def trust(paths: Iterable[Path]) -> None:
@@ -360,5 +355,5 @@ def _of_this_kernel() -> dict[str, Any]:
 
 
 def _read_record(course: Course) -> dict[str, Any]:
-    entries = read_record(course.work / RECORD).items()
+    entries = read_record(course.work / COPIES).items()
     return {name: entry for name, entry in entries if isinstance(entry, dict)}

@@ -16,6 +16,7 @@ from coursekit.grading import progress
 from coursekit.grading.assemble import load_for_learners
 from coursekit.grading.results import UNSOLVED, ExerciseResult
 from coursekit.grading.submissions import Submission, answers_of
+from coursekit.install import workspace
 
 WRONG = tiny.DOUBLE.replace("2 *", "3 *")
 
@@ -51,6 +52,23 @@ def check(course: Course, **said: str) -> None:
 
 def row(course: Course) -> tuple[str, ...]:
     return progress.table(course).rows[1].cells[1:]
+
+
+def test_a_stub_that_the_course_has_changed_is_not_the_learners(course: Course) -> None:
+    workspace.prepare(course)
+    path = course.exercise("01")
+    notebook = notebooks.read(path)
+    for cell in notebooks.cells(path, notebook):
+        if cell.exercise == "1.1":
+            cell.node.source += "\n# told otherwise"
+    notebooks.write(path, notebook)
+    assert row(course)[1] == ""
+    mine = notebooks.read(course.own("01"))
+    for cell in notebooks.cells(course.own("01"), mine):
+        if cell.exercise == "1.1":
+            cell.node.source += "\n1"
+    notebooks.write(course.own("01"), mine)
+    assert row(course)[1] == "1 of 3"
 
 
 def test_what_nobody_has_begun_says_so(course: Course, capsys: Any) -> None:
