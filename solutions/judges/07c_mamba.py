@@ -112,8 +112,21 @@ def _balances(expected: Any, got: Any) -> tuple[str | None, int, int]:
         return "a step lasts less than 0, or a rate is not below 0", bound, states
     if len(said) != len(right):
         return "a token lacks its numbers", bound, states
-    wrong = sum(not abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in zip(right, said, strict=True))
-    return (f"{wrong} of {len(right)} balances are not right" if wrong else None), bound, states
+    good = [abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in zip(right, said, strict=True)]
+    return (None if all(good) else _which(kinds, good)), bound, states
+
+
+def _which(kinds: list[str], good: list[bool]) -> str:
+    """Which of the balances that are asked are not right, where these have something in common."""
+    asked = [at for at, kind in enumerate(kinds) if kind.startswith("ask")]
+    wrong = [at for at, right in zip(asked, good, strict=True) if not right]
+    if len({kinds[at] for at in wrong}) == 1 < len({kinds[at] for at in asked}):
+        return f"what `{kinds[wrong[0]]}` wants is not right, the other balances are"
+    for kind in ("clear", "noise"):
+        first = kinds.index(kind) if kind in kinds else len(kinds)
+        if asked[0] < first < wrong[0]:
+            return f"balances are right until the first `{kind}`, and not after it"
+    return f"{len(wrong)} of {len(good)} balances are not right"
 
 
 def _run(kinds: list[str], shown: Any) -> tuple[list[float] | None, int]:
