@@ -1,9 +1,9 @@
 """The kernel that runs a notebook for the grader: an IPython kernel on two sockets that it inherits.
 
-This one file runs inside the box, so it imports nothing of the course. It sets the limits, then serves.
-Requests that come with the code, or alone, let the grader start each exercise from the same state: `mark`
-remembers the state after the set-up cells, `restore` brings it back, `answer` gives the answer a namespace of
-its own, `hidden` leaves that again and makes the generator of one hidden test.
+This one file is started inside the box; of the course it imports `coursekit.box` alone. It sets the limits,
+then serves. Requests that come with the code, or alone, let the grader start each exercise from the same
+state: `mark` remembers the state after the set-up cells, `restore` brings it back, `answer` gives the answer
+a namespace of its own, `test` runs one hidden test beside it.
 
 An answer runs in one process with its hidden tests. It sees the names of the set-up and its own; those of the
 tests are in a namespace that no object leads to, what they show is signed, and who looks for either is
@@ -29,7 +29,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from functools import lru_cache
 from hashlib import blake2b
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 globals()["__builtins__"] = dict(vars(builtins))  # no answer changes what is called here
@@ -42,7 +42,10 @@ CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
 OF_TESTS = "coursekit.box"
-PROBE = "coursekit.box.probe"
+STANDARD = os.path.dirname(os.__file__)  # where Python's own library is
+COPIED = ("", "random", "linalg", "fft", "testing")  # parts of NumPy of which hidden tests have their own
+MOST_TOLD = 4000  # characters of an error's message
+REQUESTS = ("restore", "answer", "test")
 LATE = "numpy.testing"  # of the above, what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
@@ -88,14 +91,16 @@ def serve(settings: dict[str, Any]) -> None:
 
     state: State | None = None  # known to no object that an answer can come by
 
+    def prepare(request: str, *arguments: Any) -> None:
+        nonlocal state
+        if request == "mark" and state is None:
+            state = State(app.shell, guard, settings["sealed"], *arguments)
+        elif state and request in REQUESTS:
+            getattr(state, request)(*arguments)
+
     class Shell(ZMQInteractiveShell):
         def ask_exit(self) -> None:
             os._exit(0)  # quit() ends the kernel now, not at some time during the next cells
-
-        async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> Any:
-            if state and state.testing:
-                code_obj, async_ = state.out_of_sight(code_obj), False
-            return await super().run_code(code_obj, result, async_=async_)  # type: ignore[no-untyped-call]
 
     class Kernel(IPythonKernel):
         shell_class = Shell
@@ -109,15 +114,12 @@ def serve(settings: dict[str, Any]) -> None:
             allow_stdin: bool = False,
             **options: Any,
         ) -> Any:
-            asked = user_expressions or {}  # the message that the shell keeps has these too: they go
-            request, key = asked.pop("coursekit", None), asked.pop("key", "")
+            request = (user_expressions or {}).pop("coursekit", None)  # the shell keeps the message
             if request:
                 try:
-                    self.prepare(*request)
+                    prepare(*request)
                 except Exception as error:
                     return refusal(error)
-            if state:
-                state.sign(key)
             if not code:
                 return {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
             try:
@@ -127,13 +129,6 @@ def serve(settings: dict[str, Any]) -> None:
             finally:
                 if state:
                     state.keep_the_shell()
-
-        def prepare(self, request: str, *arguments: Any) -> None:
-            nonlocal state
-            if request == "mark":
-                state = State(self.shell, guard, settings["sealed"], *arguments)
-            elif state:
-                getattr(state, request)(*arguments)
 
     sockets = iter(
         [settings["shell"], None, None, settings["iopub"]]
@@ -184,28 +179,20 @@ def refusal(error: Exception) -> dict[str, Any]:
 
 
 class Guard:
-    """Refuses audit hooks and, once it is sealed, looks at what tests an answer.
+    """Refuses audit hooks and, once there is a seal, what it refuses.
 
     It remembers that something happened which cannot be taken back.
     """
 
     def __init__(self) -> None:
         self.alarm = ""
-        self.prevents: Callable[[str, tuple[Any, ...]], bool] | None = None
+        self.refuses: Callable[[str, tuple[Any, ...]], bool] | None = None
+        self.refusal = ""
         sys.addaudithook(self._hear)
 
-    def seal(self, secret: Sequence[dict[str, Any]], instead: Callable[[], dict[str, Any]]) -> None:
-        """From now on nobody but the kernel looks at what runs beside or below it, or into `secret` names."""
-        from coursekit.box.seal import REFUSAL, sealed
-
-        self.refusal = REFUSAL.format
-        places = [*sys.path, os.path.dirname(os.__file__)]
-        self.prevents = sealed(places, globals(), secret, instead)
-        forget("coursekit.box.seal")
-
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.prevents and self.prevents(event, arguments):
-            raise RuntimeError(self.refusal(arguments[1] if event.startswith("object.") else event))
+        if self.refuses and self.refuses(event, arguments):
+            raise PermissionError(self.refusal.format(event))
         if event.startswith(NOT_TAKEN_BACK):
             self.alarm = event
             if event == "sys.addaudithook":
@@ -215,14 +202,22 @@ class Guard:
 class State:
     """What the set-up cells left: names, classes, the parts of Python and IPython that cells can change."""
 
-    def __init__(self, shell: Any, guard: Guard, sealed: bool, hidden_set_up: Sequence[str] = ()) -> None:
+    def __init__(
+        self, shell: Any, guard: Guard, sealed: bool, secret: str, hidden_set_up: Sequence[str] = ()
+    ) -> None:
         import random
 
         import numpy
 
+        from coursekit.box import probe, seal
+
         self.shell, self.guard = shell, guard
+        self.unlock, self.signer, self.probe = seal.unlock, seal.signer, probe
+        self.secret, self.number = bytes.fromhex(secret), 0
+        self.flags = shell.compile.flags
         self.random = random
         self.numpy_random = numpy.random
+        self.numpy = own_copy(numpy, COPIED)
         self.default_rng = numpy.random.default_rng
         self.main = shell.user_module
         self.hidden_set_up = hidden_set_up  # names that only hidden tests know
@@ -233,7 +228,7 @@ class State:
         self.lists = [(items, copy(items)) for items in self.shell_lists()]
         self.contents = [(items, copy(items)) for items in self.containers()]
         self.handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
-        shell = {id(one) for one in (*self.classes_of_the_shell(), *self.objects_of_the_shell())}
+        shell = {id(one) for one in (json, *self.classes_of_the_shell(), *self.objects_of_the_shell())}
         self.of_the_shell = [one for one in self.saved if id(one[0]) in shell]
         free = {id(thing) for thing in self.left_to_answers()}
         self.kept = [one for one in self.saved if id(one[0]) not in free]
@@ -243,12 +238,18 @@ class State:
         self.folder = os.getcwd()
         self.tasks = tasks()
         self.answers: ModuleType | None = None
-        self.testing = False
+        self.testing = self.measured = False
         self.rebound: list[str] = []
         self.seed(0)
         if sealed:
-            tests = (vars(module) for name, module in self.modules.items() if name.startswith(f"{OF_TESTS}."))
-            self.guard.seal([vars(self.main), *tests], lambda: vars(self.answers) if self.answers else {})
+            own = [vars(module) for name, module in self.modules.items() if name.startswith(f"{OF_TESTS}.")]
+            self.guard.refusal = seal.REFUSAL
+            self.guard.refuses = seal.sealed(
+                [vars(self.main), globals(), *own],
+                [one for one in globals().values() if isinstance(one, type)],
+                [path for path in sys.path if path and path not in (STANDARD, f"{STANDARD}/lib-dynload")],
+                lambda: vars(self.answers) if self.answers else {},
+            )
         self.guard.alarm = ""
 
     def of_tests(self, name: str, value: Any) -> bool:
@@ -270,7 +271,8 @@ class State:
 
     def objects_of_the_shell(self) -> Sequence[Any]:
         shell = self.shell
-        return shell, shell.display_pub, shell.displayhook, shell.kernel, shell.kernel.session
+        parts = (shell.display_pub, shell.displayhook, shell.compile, shell.kernel, shell.kernel.session)
+        return shell, *parts
 
     def classes_of_the_shell(self) -> list[type]:
         return [one for part in self.objects_of_the_shell() for one in type(part).__mro__[:4]]
@@ -323,17 +325,40 @@ class State:
         self.enter(self.main)
         self.seed(0)
 
-    def answer(self) -> None:
+    def answer(self, measured: bool = False) -> None:
         """Let what follows, helpers and answer, run in a namespace of their own.
 
         It begins with the names of the set-up, whose own functions keep theirs. What it lacks is looked up
-        there at each use, as Python's names are: a hidden test may rebind what an answer calls.
+        there at each use, as Python's names are: a hidden test may rebind what an answer calls. Where its
+        memory is `measured`, what it makes here is counted.
         """
+        self.measured = measured
         self.answers = ModuleType("__main__")
         self.begun = {name: self.names[name] for name in self.seen if name != "rng"}
         vars(self.answers).update({**self.begun, "__builtins__": below(vars(self.main), self.seen)})
         self.enter(self.answers)
         self.hide()
+        self.probe.pools = 0
+        if measured:
+            self.probe.watch_pools()
+
+    def test(self, locked: str) -> None:
+        """Run a hidden test, with what it needs to know, that only the grader can have sent.
+
+        What it shows is signed; at its end that it has ended, and by which error.
+        """
+        self.number += 1
+        request = json.loads(self.unlock(self.secret, self.number, locked))
+        self.hidden(*request["about"])
+        self.probe.mark = self.signer(self.secret, self.number)
+        told = None
+        try:
+            exec(compile(request["code"], "hidden test", "exec", self.flags, True), vars(self.main))
+        except BaseException as error:
+            told = [type(error).__name__, str(error)[:MOST_TOLD]]
+        self.probe.publish({"end": True, "error": told}, "")
+        self.probe.mark = None
+        self.take_back(self.kept)
 
     def hidden(self, entropy: int, about: Sequence[str] = (), binds: Sequence[str] = ()) -> None:
         """Prepare for a hidden test, which finds the names of the set-up as they were.
@@ -355,12 +380,12 @@ class State:
                     space.pop(name, None)  # from now on it is looked up
                 space["__builtins__"].pop(name, None)
             if not self.testing:  # the first hidden test
+                if self.measured:
+                    self.probe.count_pools()
                 self.back_to_set_up()
                 taken = self.names.keys() | vars(builtins).keys()
                 tests.update({name: own[name] for name in own if name in about or name not in taken})
                 tests["__builtins__"] = {**vars(builtins), "__import__": self.imported}
-                self.enter(ModuleType("__main__"))
-                sys.modules["__main__"] = self.answers
                 self.testing = True
         self.hide()
         self.seed(entropy)
@@ -373,11 +398,6 @@ class State:
         for name in (name for name in self.modules if name.startswith(f"{OF_TESTS}.")):
             vars(sys.modules[OF_TESTS]).pop(name.rpartition(".")[2], None)
 
-    def sign(self, key: str) -> None:
-        """Let what is shown from now on carry marks that prove it to whoever has `key`; without one, none."""
-        if PROBE in self.modules:
-            vars(self.modules[PROBE])["mark"] = signer(key.encode()) if key else None
-
     def imported(self, name: str, *how: Any) -> Any:
         """`import` in hidden tests, which find what is hidden from answers."""
         if name not in self.modules or not name.startswith(f"{OF_TESTS}."):
@@ -387,17 +407,6 @@ class State:
             return __import__(name, *how)
         finally:
             self.hide()
-
-    def out_of_sight(self, code: CodeType) -> CodeType:
-        """Code that runs `code` with the names of hidden tests."""
-        bench = self.shell.user_ns
-
-        def test() -> None:
-            del bench["test"]
-            exec(code, vars(self.main))
-
-        bench["test"] = test
-        return compile("test()", code.co_filename, "exec")
 
     def left_to_answers(self) -> Iterator[Any]:
         """What an answer may change for its own tests: the course's modules, the classes that it sees."""
@@ -411,6 +420,8 @@ class State:
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
         """Undo what was done to the shell, what watches and rings, and the things `saved`."""
         stop_watching()
+        gc.set_debug(0)
+        gc.garbage.clear()
         if LATE not in self.modules:
             forget(LATE)
         for thing, attributes in saved:
@@ -433,6 +444,9 @@ class State:
         names = vars(self.main)
         names.clear()
         names.update(self.names)
+        names.update(
+            {name: self.numpy for name, value in self.names.items() if value is sys.modules["numpy"]}
+        )
 
     def enter(self, module: ModuleType) -> None:
         """Let cells run in the namespace of `module`."""
@@ -440,9 +454,13 @@ class State:
         sys.modules["__main__"] = module
 
     def seed(self, entropy: int) -> None:
-        """Also the generators that an answer may use unasked, so that the same seed gives the same grades."""
-        self.random.seed(entropy)
-        self.numpy_random.seed(entropy % 2**32)
+        """Also the generators that an answer may use unasked, so that the same seed gives the same grades.
+
+        By a number that says nothing about the other.
+        """
+        told = int.from_bytes(blake2b(str(entropy).encode()).digest()[:4])
+        self.random.seed(told)
+        self.numpy_random.seed(told)
 
 
 def below(tests: dict[str, Any], seen: Collection[str]) -> dict[str, Any]:
@@ -454,7 +472,7 @@ def below(tests: dict[str, Any], seen: Collection[str]) -> dict[str, Any]:
 
     @lru_cache(maxsize=0)  # what it is made of, nobody can ask
     def missing(self: Any, name: str) -> Any:
-        if name in seen or name in python:
+        if type(name) is str and (name in seen or name in python):
             return tests[name] if name in tests else python[name]
         raise KeyError(name)
 
@@ -465,16 +483,14 @@ def below(tests: dict[str, Any], seen: Collection[str]) -> dict[str, Any]:
     return made
 
 
-def signer(key: bytes) -> Callable[[dict[str, Any]], str]:
-    """Marks plain data, one after the other, so that none is changed, left out or repeated unnoticed."""
-    number = 0
-
-    def mark(data: dict[str, Any]) -> str:
-        nonlocal number
-        number += 1
-        return blake2b(f"{number} {data!r}".encode("utf-8", "surrogatepass"), key=key).hexdigest()
-
-    return mark
+def own_copy(module: ModuleType, parts: Sequence[str]) -> ModuleType:
+    """A module with the same attributes, and such of its `parts`: it stays when those are changed."""
+    copied = ModuleType(module.__name__)
+    vars(copied).update(vars(module))
+    for name in parts:
+        if isinstance(part := vars(module).get(name), ModuleType):
+            setattr(copied, name, own_copy(part, ()))
+    return copied
 
 
 def stop_watching() -> None:

@@ -1,6 +1,6 @@
 """What hidden tests call: they show values, and the grader compares them outside the student's process.
 
-Runs inside kernels, in the grader's box too: imports nothing of the course and nothing heavy. There an answer
+Runs inside kernels, in the grader's box too: imports nothing of the course, and NumPy. There an answer
 cannot find this module (`coursekit.box.kernel`), and what it changes in Python's own does not reach here:
 builtins are looked up in a copy, and what measures is imported by name.
 """
@@ -13,15 +13,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from gc import collect
 from math import isfinite
-from tracemalloc import get_object_traceback, get_traced_memory, reset_peak, start, stop, take_snapshot
+from tracemalloc import (
+    get_object_traceback,
+    get_traced_memory,
+    is_tracing,
+    reset_peak,
+    start,
+    stop,
+    take_snapshot,
+)
 from types import SimpleNamespace
 from typing import Any, TypeVar
+
+from numpy import generic, ndarray
 
 globals()["__builtins__"] = dict(vars(builtins))
 
 MIME = "application/vnd.coursekit.probe+json"
 LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has ...
 FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
+
+POOL = 16 * LARGE  # a block that may be one of a pool ...
+POOLS = 8 * POOL  # ... of which an answer may have so many before memory is measured
 
 NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
@@ -33,6 +46,7 @@ _NUMPY = re.compile(r"\bnp\.(?:(?:str_|u?int\d+|float\d+)\(([^()]*)\)|(True|Fals
 Result = TypeVar("Result")
 
 mark: Callable[[dict[str, Any]], str] | None = None  # signs what is shown, for the grader
+pools: int | None = 0  # bytes of large blocks that an answer's cells have made; None: it stopped the count
 
 
 PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
@@ -61,11 +75,12 @@ def encode(value: Any) -> Any:
         return {kind.__name__: [encode(item) for item in value]}
     if kind is dict:
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
-    if kind.__module__ == "numpy" and hasattr(value, "dtype"):
+    if isinstance(value, ndarray | generic):
+        plain_array = ndarray.view(value, ndarray) if isinstance(value, ndarray) else generic.ravel(value)
         return {
-            "array": [encode(item) for item in value.ravel().tolist()],
-            "shape": list(value.shape),
-            "dtype": str(value.dtype),
+            "array": [encode(item) for item in plain_array.ravel().tolist()],
+            "shape": list(plain_array.shape) if isinstance(value, ndarray) else [],
+            "dtype": str(plain_array.dtype),
         }
     for base, plain in PLAIN:
         if issubclass(kind, base):
@@ -91,10 +106,11 @@ def _case(asked: Any) -> str:
 
 def show(name: str, encoded: Any, tolerance: float, text: str, of: Sequence[str] = ()) -> None:
     """Show what is encoded already; `text` is for the eyes."""
-    _display({"name": name, "value": encoded, "tolerance": tolerance, "of": [*of]}, text)
+    publish({"name": name, "value": encoded, "tolerance": tolerance, "of": [*of]}, text)
 
 
-def _display(data: dict[str, Any], text: str) -> None:
+def publish(data: dict[str, Any], text: str) -> None:
+    """Display plain data for the grader, signed where there is a `mark`."""
     from IPython.display import display
 
     signed = {**data, "mark": mark(data)} if mark else data
@@ -110,7 +126,7 @@ def series(name: str, *, tolerance: float = 1e-9) -> Iterator[Callable[[Any], No
     that was kept from being shown is missed. Call it in the innermost layer, from a function that copies of
     the object share: the more an answer asks, the more is shown.
     """
-    as_data, show_part, said = encode, _display, 0
+    as_data, show_part, said = encode, publish, 0
 
     def part(value: Any, last: bool = False) -> None:
         data = {"name": name, "value": value, "tolerance": tolerance, "place": said, "last": last}
@@ -147,8 +163,10 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
     Whoever keeps them: the result, an attribute, a closure, a global name. Arrays of NumPy count, a view as
     all of the array that it looks into; so do lists, bytes and whatever else takes `LARGE` bytes at a time.
     Let the arrays be of some kilobytes. What was there before counts for nothing, filled or not: take sizes
-    from `rng`, and several actions before the first result is used.
+    from `rng`, and several actions before the first result is used. Large blocks that an answer has made
+    before any is measured are refused.
     """
+    without_pools()
     collect()
     stop()
     start()
@@ -170,6 +188,7 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
     But at least `floor`, which is reached before it begins: let it be what the judge allows, and whoever
     begins the measurement anew, so that less is measured, is told so.
     """
+    without_pools()
     collect()
     stop()
     start()
@@ -188,8 +207,30 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
         stop()
 
 
+def watch_pools() -> None:
+    """From now on, until it is asked for, note what memory an answer makes for itself."""
+    stop()
+    start()
+
+
+def count_pools() -> None:
+    """What the cells of an answer have made, which no measurement would see."""
+    global pools
+    pools = sum(size for size in _sizes() if size >= POOL) if is_tracing() else None
+    stop()
+
+
+def without_pools() -> None:
+    if pools is None or pools > POOLS:
+        raise RuntimeError("the answer keeps memory of its own, made before any is measured")
+
+
+def _sizes() -> list[int]:
+    return [trace.size for trace in take_snapshot().traces]
+
+
 def _live_bytes() -> int:
-    sizes = [trace.size for trace in take_snapshot().traces]
+    sizes = _sizes()
     small = sum(size for size in sizes if size < LARGE)
     return sum(size for size in sizes if size >= LARGE) + max(0, small - FEW)
 

@@ -1,173 +1,157 @@
-"""Keeps an answer from looking at what tests it: frames, closures, what refers to what, other processes.
+"""Keeps an answer from looking at what tests it, and lets what the tests show be proved to be theirs.
 
-Python tells an audit hook of most of these before they happen, and a hook that raises prevents them; closures
-and globals of functions are asked for through a property of ours. Nothing here may depend on what an answer
-can change: functions look up their builtins in this module's copy, and `coursekit.box.kernel` lets go of it.
+Frames and functions show what is harmless in place of what is secret: the names of hidden tests, of the
+kernel, of what shows values. References, traces and other processes are refused, by an audit hook. What the
+grader sends is locked, and what is shown is signed, with a secret to which no object leads.
 
-What it does not prevent: to read or write memory by its address, as NumPy can.
+Nothing here depends on what an answer can change: functions look up their builtins in this module's copy, and
+`coursekit.box.kernel` lets go of the module. What it does not prevent: to read or write memory by its
+address, as NumPy can.
 """
 
 from __future__ import annotations
 
 import builtins
+import ctypes
 import gc
-import io
 import os
-import threading
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
+from hashlib import blake2b
 from types import FrameType, FunctionType
 from typing import Any
 
 globals()["__builtins__"] = dict(vars(builtins))  # what follows is defined with these
 
-LOOKS = {
-    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile",
-    "sys.monitoring.register_callback", "gc.get_objects", "gc.get_referrers", "gc.get_referents",
+REFUSED = {
+    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
+    "sys.monitoring.register_callback", "cpython.PyInterpreterState_New", "mmap.__new__", "os.fork",
+    "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "pty.spawn",
 }  # fmt: skip
-LEAVES = {
-    "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen",
-    "pty.spawn", "cpython.PyInterpreterState_New", "mmap.__new__",
-}  # fmt: skip
-UNTOLD = ("__closure__", "__globals__", "__builtins__")  # parts of a function of which no hook hears
-OF_FUNCTIONS = {*UNTOLD, "__code__", "__defaults__", "__kwdefaults__"}
-OF_FRAMES = {"tb_frame", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "f_code"}
-ALLOWED = {  # functions of libraries that look, and hand on nothing of what they see
-    "collections/__init__.py": {"namedtuple"},
-    "dataclasses.py": {
-        "_process_class",
-        "_add_slots",
-        "_set_new_attribute",
-        "_update_func_cell_for__class__",
-    },
-    "enum.py": {"_create_", "__new__"},
-    "inspect.py": {"_signature_from_function", "_has_code_flag", "get_annotations"},
-    "typing.py": {"_caller", "overload", "__new__"},
-    "minilib/parallel.py": {"_calls", "_glibc"},
-    "numpy/_utils/_inspect.py": {"getargspec"},
-    "warplens/language/frontend.py": {"_calls_open"},
-}
-OF_THE_SHELL = ("IPython/", "ipykernel/", "inspect.py", "logging/", "traceback.py")
-LIBRARIES = ("<frozen importlib", "threadpoolctl.py")  # below these no answer is called
-
-REFUSAL = "an answer is graded without frames, closures or other processes ({}): work with what it is given"
+OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library
+REFUSAL = "an answer is graded without traces, other processes and raw memory ({})"
 
 Names = dict[str, Any]
-Prevented = Callable[[str, tuple[Any, ...]], bool]
 
 
 def sealed(
-    places: Sequence[str], own: Names, secret: Sequence[Names], instead: Callable[[], Names]
-) -> Prevented:
-    """Close what no hook hears of; return what says of an event with its arguments whether to prevent it.
+    secret: Sequence[Names], classes: Collection[type], libraries: Sequence[str], instead: Callable[[], Names]
+) -> Callable[[str, tuple[Any, ...]], bool]:
+    """Hide what is `secret`; return what says of an audit event, with its arguments, whether to refuse it.
 
-    `places`: the folders of Python and of libraries, which no answer can write to. `own`: the names of the
-    kernel's module, which may look. `secret`: namespaces into whose functions nobody else looks; who asks for
-    one is given that of `instead`, in which annotations, too, are what they are. What is returned is asked by
-    the hook, and the frame of who asks lies below that.
+    `secret` are namespaces: functions and frames that have one give that of `instead`, and none of their
+    values. `classes` are nobody's subclasses any more. `libraries` are the folders of what may use ctypes and
+    /proc. The frame of who asks lies below that of the hook.
     """
-    folders = sorted({f"{os.path.abspath(place)}/" for place in places if place}, key=len, reverse=True)
+    of_function, of_frame, of_class = map(_attributes, (FunctionType, FrameType, type))
+    names_of, names_in = of_function["__globals__"].__get__, of_frame["f_globals"].__get__
+    below, code_of = of_frame["f_back"].__get__, of_frame["f_code"].__get__
+    real_subclasses, frame_at, stat = of_class["__subclasses__"], sys._getframe, os.stat
+    hidden = {id(globals()), *map(id, secret)}
+    fixed = hidden | {id(vars(module)) for module in [*sys.modules.values()]}
+    unlisted, refused = set(map(id, classes)), set(REFUSED)
+    folders = tuple(f"{os.path.abspath(folder)}/" for folder in libraries)
     of_proc = os.stat("/proc").st_dev if os.path.isdir("/proc/self") else None
-    mine, stat, reader = globals(), os.stat, io.open
-    thread, main = threading.get_ident, threading.get_ident()
-    of_functions, parts, told = frozenset(OF_FUNCTIONS), OF_FUNCTIONS | OF_FRAMES, LOOKS | LEAVES
-    unseen = {id(space) for space in (own, mine, *secret)}
-    names_of = FunctionType.__globals__.__get__
-    allowed, of_the_shell, libraries = {**ALLOWED}, OF_THE_SHELL, LIBRARIES
-    looking: set[int] = set()
 
-    def prevented(event: str, arguments: tuple[Any, ...]) -> bool:
-        if event == "object.__getattr__" or event == "object.__setattr__":
-            thing, name, *changes = arguments
-            if name not in parts or id(thing) in looking:
-                return False
-            open_to_all = name in of_functions and type(thing) is FunctionType and not changes
-            if open_to_all and id(names_of(thing)) not in unseen:
-                return False
-        elif event == "open":
-            if not in_proc(arguments[0]):
-                return False
-        elif event == "import":
-            return type(arguments[1]) is str and not within(arguments[1])
-        elif event == "compile":
-            source, file = arguments
-            return type(file) is str and bool(within(file)) and not holds(file, source)
-        elif event not in told and not event.startswith("ctypes.") and event != "marshal.loads":
-            return False
-        frame = asking()
-        if frame.f_globals is mine or frame.f_globals is own:
-            return False
-        if event == "marshal.loads":
-            file = frame.f_locals.get("bytecode_path")
-            return (
-                not within(frame.f_code.co_filename) or type(file) is not str or not holds(file, arguments[0])
-            )
-        return not known(frame)
+    def harmless(attribute: Any, names: Callable[[Any], Names], otherwise: Callable[[], Any]) -> property:
+        """An attribute that of what is secret is `otherwise()`; what others share nobody sets."""
+        get, put = attribute.__get__, getattr(attribute, "__set__", None)
 
-    def asking() -> FrameType:
-        """The frame below the hook's; nobody else can have this traceback."""
-        try:
-            raise ValueError
-        except ValueError as error:
-            trace = error.__traceback__
-            looking.add(id(trace))
+        def value(thing: Any) -> Any:
+            return otherwise() if id(names(thing)) in hidden else get(thing)
+
+        def change(thing: Any, value: Any) -> None:
+            if put is None or id(names(thing)) in fixed:
+                raise PermissionError("an answer changes no functions but its own")
+            put(thing, value)
+
+        return property(value, change)
+
+    def caller(frame: FrameType) -> FrameType | None:
+        back: FrameType | None = below(frame)
+        while back is not None and id(names_in(back)) in hidden:
+            back = below(back)
+        return back
+
+    def subclasses(kind: type) -> list[type]:
+        return [one for one in real_subclasses(kind) if id(one) not in unlisted]
+
+    def refuses(event: str, arguments: tuple[Any, ...]) -> bool:
+        if event in refused:
+            return True
+        if event == "open" and of_proc is not None and type(arguments[0]) in (str, bytes):
             try:
-                return trace.tb_frame.f_back.f_back.f_back  # type: ignore[union-attr, return-value]
-            finally:
-                looking.discard(id(trace))
+                return stat(arguments[0]).st_dev == of_proc and not by_library(frame_at(2))
+            except (OSError, ValueError):
+                return False
+        return event.startswith("ctypes.") and not by_library(frame_at(2))
 
-    def known(frame: FrameType | None) -> bool:
-        """Whether a function that is allowed to asks, or a module while it is imported, or the shell."""
-        assert frame
-        while (first := within(frame.f_code.co_filename)) == "ctypes/__init__.py" and frame.f_back:
-            frame = frame.f_back
-        if frame.f_code.co_name in allowed.get(first, ()):
-            return not frame.f_locals.get("eval_str")
-        while frame is not None and frame.f_globals is not own:
-            file = within(frame.f_code.co_filename)
-            if not file or file.startswith(libraries):
-                return bool(file)
-            frame = frame.f_back
-        return first.startswith(of_the_shell) and thread() == main
+    def by_library(frame: FrameType | None) -> bool:
+        while frame is not None and code_of(frame).co_filename.endswith("/ctypes/__init__.py"):
+            frame = below(frame)
+        if frame is None or id(names_in(frame)) in hidden:
+            return frame is not None
+        file: str = code_of(frame).co_filename
+        return file.startswith(folders) and file.endswith(OF_THE_MACHINE)
 
-    def within(file: str) -> str:
-        """Which file of Python's or of a library's it is, "" of all others."""
-        for folder in folders:
-            if file.startswith(folder) and "/../" not in file:
-                return file[len(folder) :]
-        return file if file.startswith("<frozen ") else ""
-
-    def holds(file: str, source: Any) -> bool:
-        """Whether a file holds what is compiled or loaded under its name."""
-        try:
-            with reader(file, "rb") as opened:
-                return opened.read().endswith(bytes(source))
-        except (OSError, TypeError, ValueError):
-            return False
-
-    def in_proc(path: Any) -> bool:
-        try:
-            return of_proc is not None and type(path) in (str, bytes) and stat(path).st_dev == of_proc
-        except (OSError, ValueError):
-            return False
-
-    for name in UNTOLD:
-        ask_first(name, prevented, instead if name == "__globals__" else None)
-    return prevented
+    for name, otherwise in (("__globals__", instead), ("__closure__", _none), ("__builtins__", dict)):
+        of_function[name] = harmless(of_function[name], names_of, otherwise)
+    for name in ("__defaults__", "__kwdefaults__"):
+        of_function[name] = harmless(of_function[name], names_of, _none)
+    code = of_function["__code__"]
+    of_function["__code__"] = property(code.__get__, harmless(code, names_of, _none).fset)
+    for name, otherwise in (("f_globals", instead), ("f_locals", dict), ("f_builtins", dict)):
+        of_frame[name] = harmless(of_frame[name], names_in, otherwise)
+    of_frame["f_back"] = property(caller)
+    of_class["__subclasses__"] = subclasses
+    for kind in (FunctionType, FrameType, type):
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+    return refuses
 
 
-def ask_first(name: str, prevented: Prevented, instead: Callable[[], Names] | None) -> None:
-    """Let a function give its part `name` to those alone who may have it."""
-    import ctypes
+def _attributes(kind: type) -> dict[str, Any]:
+    """The attributes of a type of Python's own, to be changed."""
+    found: dict[str, Any] = gc.get_referents(kind.__dict__)[0]
+    return found
 
-    parts = gc.get_referents(FunctionType.__dict__)[0]
-    real, refusal = parts[name].__get__, REFUSAL.format(name)
 
-    def part(function: Any) -> Any:
-        if prevented("object.__getattr__", (function, name)):
-            if instead:
-                return instead()
-            raise RuntimeError(refusal)
-        return real(function)
+def _none() -> None:
+    return None
 
-    parts[name] = property(part)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(FunctionType))
+
+def lock(secret: bytes, number: int, text: str) -> str:
+    """`text`, to be read by whoever has the `secret`, as request of this `number` alone."""
+    plain = text.encode()
+    locked = _mixed(_derived(secret, "text", number), plain)
+    return (locked + _derived(_derived(secret, "whole", number), locked)).hex()
+
+
+def unlock(secret: bytes, number: int, locked: str) -> str:
+    """What was locked. Raises ValueError where it was not, or with another number."""
+    data = bytes.fromhex(locked)
+    data, proof = data[:-64], data[-64:]
+    if _derived(_derived(secret, "whole", number), data) != proof:
+        raise ValueError("no request of the grader")
+    return _mixed(_derived(secret, "text", number), data).decode()
+
+
+def signer(secret: bytes, number: int) -> Callable[[Names], str]:
+    """Marks what the request of this `number` shows: nothing is changed, left out or repeated unnoticed."""
+    key, shown = _derived(secret, "shown", number), 0
+
+    def mark(data: Names) -> str:
+        nonlocal shown
+        shown += 1
+        return _derived(key, f"{shown} {data!r}".encode("utf-8", "surrogatepass")).hex()
+
+    return mark
+
+
+def _derived(key: bytes, what: str | bytes, number: int | str = "") -> bytes:
+    what = what if isinstance(what, bytes) else f"{what} {number}".encode()
+    return blake2b(what, key=key).digest()
+
+
+def _mixed(key: bytes, data: bytes) -> bytes:
+    stream = b"".join(_derived(key, "", at) for at in range(0, len(data), 64))[: len(data)]
+    return (int.from_bytes(data) ^ int.from_bytes(stream)).to_bytes(len(data))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import secrets
 import socket
 import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from typing import Any
 import zmq
 from jupyter_client.session import Session
 
-from coursekit.box.kernel import signer
 from coursekit.box.probe import MIME
+from coursekit.box.seal import lock, signer
 from coursekit.grading import sandbox
 from coursekit.grading.model import Probe
 
@@ -34,6 +35,7 @@ MAX_LINE = 200
 START_TIMEOUT = 60.0
 SEND_TIMEOUT = 5.0
 TICK = 0.05  # seconds between looks at the process
+Mark = Callable[[dict[str, Any]], str]
 DELIMITER = b"<IDS|MSG>"
 MALFORMED = "(malformed)"
 
@@ -69,6 +71,7 @@ class Kernel:
         self.own_memory = sandbox.resident("self")
         self.lost = ""  # "died" or "flood" once it was ended for what it held or sent
         self.why = ""
+        self.secret, self.number = secrets.token_bytes(32), 0  # of hidden tests, which are numbered
         self.student = False  # whether it has run an answer
         self.closed = threading.Event()
         with listen(folder / "shell") as shell, listen(folder / "iopub") as iopub:
@@ -117,29 +120,36 @@ class Kernel:
         `first` is a request to `coursekit.box.kernel`, with its arguments, that comes before the code. Much
         may come of `loud` code, and is passed over.
         """
-        key = uuid.uuid4().hex if tuple(first[:1]) == ("hidden",) else ""
+        mark = None
+        if tuple(first[:1]) == ("mark",):
+            first = ["mark", self.secret.hex(), *first[1:]]
+        elif tuple(first[:1]) == ("hidden",):
+            self.number += 1
+            told = json.dumps({"code": code, "about": list(first[1:])})
+            first, code = ["test", lock(self.secret, self.number, told)], ""
+            mark = signer(self.secret, self.number)
         content = {
             "code": code,
             "silent": not code,
             "store_history": False,
-            "user_expressions": {"coursekit": list(first), "key": key} if first else {},
+            "user_expressions": {"coursekit": list(first)} if first else {},
             "allow_stdin": False,
             "stop_on_error": False,
         }
         if not self.student and tuple(first[:1]) == ("answer",):
             self.student, self.own_memory = True, sandbox.resident("self")
-        shown = self.request("execute_request", content, timeout, LOUD if loud else 1, key)
+        shown = self.request("execute_request", content, timeout, LOUD if loud else 1, mark)
         if shown.lost:
             self.close()
         return shown
 
     def request(
-        self, kind: str, content: dict[str, Any], timeout: float, loudness: int = 1, key: str = ""
+        self, kind: str, content: dict[str, Any], timeout: float, loudness: int = 1, mark: Mark | None = None
     ) -> Shown:
         message = self.session.msg(kind, content)
         message["header"]["msg_id"] = uuid.uuid4().hex  # not to be guessed: nobody can answer ahead
         start = time.monotonic()
-        conversation = Conversation(message["header"]["msg_id"], loudness, key)
+        conversation = Conversation(message["header"]["msg_id"], loudness, mark)
         try:
             if self.lost or self.process.poll() is not None:
                 conversation.shown.status = "died"
@@ -150,6 +160,9 @@ class Kernel:
             conversation.shown.status = "died"
         if self.lost and not conversation.complete:
             conversation.shown.status, conversation.shown.error = self.lost, self.why
+        if mark and conversation.shown.status == "ok" and not conversation.ended:
+            conversation.shown.status = "error"
+            conversation.shown.error = "the answer kept its hidden test from coming to its end"
         conversation.shown.seconds = time.monotonic() - start
         return conversation.shown
 
@@ -190,12 +203,13 @@ class Kernel:
 
 
 class Conversation:
-    """The messages that belong to one request. Where it has a `key`, what is shown is signed with it."""
+    """The messages that belong to one request. With a `mark`, what is shown is signed, its end too."""
 
-    def __init__(self, msg_id: str, loudness: int = 1, key: str = "") -> None:
+    def __init__(self, msg_id: str, loudness: int = 1, mark: Mark | None = None) -> None:
         self.msg_id = msg_id
         self.loudness = loudness
-        self.mark = signer(key.encode()) if key else None
+        self.mark = mark
+        self.ended = False
         self.shown = Shown()
         self.replied = self.idle = False
         self.bytes = self.messages = 0
@@ -237,7 +251,10 @@ class Conversation:
 
     def show(self, content: bytes) -> None:
         """Take up one value, or one of a series: its items become one list, in the place of its begin."""
-        for one in as_probes(content) if self.signed(content) else [Probe(MALFORMED, None)]:
+        signed = self.signed(content)
+        if signed and self.mark and "end" in json.loads(content)["data"].get(MIME, {}):
+            return self.end(json.loads(content)["data"][MIME])
+        for one in as_probes(content) if signed else [Probe(MALFORMED, None)]:
             place = None if one.name == MALFORMED else placed(content)
             if place is None:
                 self.shown.probes.append(one)
@@ -247,6 +264,12 @@ class Conversation:
                 self.shown.probes.append(replace(one, value={"list": items}))
             else:
                 self.go_on(one, *place)
+
+    def end(self, data: dict[str, Any]) -> None:
+        """The last that a hidden test shows: that it has come to its end, by which error."""
+        self.ended = True
+        if data["error"]:
+            self.fail(dict(zip(("ename", "evalue"), data["error"], strict=True)))
 
     def signed(self, content: bytes) -> bool:
         """Whether what is shown is the test's own, and the next."""

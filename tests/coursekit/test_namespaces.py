@@ -104,7 +104,7 @@ def ring(*arguments): get_ipython().user_ns["probe"] = lambda *args, **named: No
 signal.signal(signal.SIGALRM, ring)
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)""",
 }
-REFUSED = {"contents of functions", "a function of a module that is first imported here", "a trace"}
+REFUSED = {"contents of functions", "a trace"}
 WRONG = "\ndef double(x): return 3 * x\ndef counted(x): return note(x)"
 
 # Each is right, and has names that the set-up or the hidden test has too.
@@ -204,7 +204,7 @@ def test_no_name_of_the_test_is_the_answers(runs: Mapping[str, NotebookRun], nam
     right, got = dict(shown(runs["reference"])), shown(runs[name])
     wrong = {"value", "outer", "read", "is right"}
     if name in REFUSED:
-        assert "graded without frames" in first(runs[name]).error
+        assert first(runs[name]).error.startswith("PermissionError: an answer ")
         assert got == []
         return
     assert [probe for probe, _ in got] == list(right)

@@ -19,6 +19,10 @@ import numpy as np
 from coursekit.box.probe import probe, series
 SECRET = 7
 def visible(x): return x
+def made(secret):
+    def secretive(x, kept=[1]): return x + secret
+    return secretive
+secretive = made(7)
 """
 TEST = """
 expected = [SECRET]
@@ -30,58 +34,91 @@ def counted(action):
 """
 # Each is an expression. Refused where the answer is defined and where it is called, in the same words.
 REFUSED = {
-    "a frame": "sys._getframe()",
-    "frames of all threads": "sys._current_frames()",
-    "the frame of a traceback": "caught().tb_frame",
-    "the frame of a generator": "(n for n in []).gi_frame",
-    "the stack, by the library": "inspect.stack()",
-    "the stack, as a walk": "list(traceback.walk_stack(None))",
-    "the stack of a task": "[task.get_stack() for task in asyncio.all_tasks()]",
-    "code": "visible.__code__",
-    "code, replaced": "setattr(visible, '__code__', (lambda: 0).__code__)",
-    "code of the library, replaced": "setattr(np.testing.assert_equal, '__code__', (lambda: 0).__code__)",
-    "a closure": "visible.__closure__",
-    "a closure, by C": "operator.attrgetter('__closure__')(visible)",
-    "a closure, by object": "object.__getattribute__(visible, '__closure__')",
-    "a closure, by the class": "types.FunctionType.__dict__['__closure__'].fget(visible)",
-    "a closure, by a text": "'{0.__closure__}'.format(visible)",
-    "a closure, by a text of the library's": "string.Formatter().format('{0.__closure__}', visible)",
-    "a closure, by NumPy": "np.vectorize(operator.attrgetter('__closure__'), otypes=[object])([visible])",
-    "a closure, in a thread": "in_a_thread(operator.attrgetter('__closure__'), visible)",
-    "a closure, under a library's name": "forged(visible)",
     "all objects": "gc.get_objects()",
     "what refers to it": "gc.get_referrers(visible)",
     "what it refers to": "gc.get_referents(visible)",
+    "what it refers to, by a library in C": "by_a_library(gc.get_referents, visible)",
     "a trace": "sys.settrace(print)",
     "a profile": "sys.setprofile(print)",
     "a process": "os.fork()",
     "another program": "subprocess.run(['true'])",
     "memory beside Python's": "mmap.mmap(-1, 4096)",
     "its own memory, as a file": "open('/proc/self/maps').read()",
+    "its own memory, as a path": "pathlib.Path('/proc/self/maps').read_text()",
+    "a library in C": "ctypes.CDLL(None)",
+    "code of a visible function, replaced": "setattr(visible, '__code__', (lambda: 0).__code__)",
+    "code of the library, replaced": "setattr(inspect.signature, '__code__', (lambda: 0).__code__)",
+    "defaults of a visible function, replaced": "setattr(visible, '__defaults__', (1,))",
 }
-# Each finds nothing.
+# Each finds nothing that is a test's, when the answer is defined and when it is called.
 EMPTY = {
     "the namespace of visible functions": "known(visible.__globals__)",
+    "the same, by C": "known(operator.attrgetter('__globals__')(visible))",
+    "the same, by object": "known(object.__getattribute__(visible, '__globals__'))",
+    "the same, by its class": "known(types.FunctionType.__dict__['__globals__'].__get__(visible))",
+    "the same, by what asks first": "known(types.FunctionType.__dict__['__globals__'].fget.__globals__)",
+    "closures of visible functions": "[c for c in (visible.__closure__, secretive.__closure__) if c]",
+    "defaults of visible functions": "[secretive.__defaults__] * bool(secretive.__defaults__)",
+    "frames": "in_frames(sys._getframe())",
+    "frames of all threads": "[n for f in sys._current_frames().values() for n in in_frames(f)]",
+    "the frame of a traceback": "in_frames(caught().tb_frame)",
+    "the frame of a signal": "in_frames(signalled())",
+    "frames that are garbage": "[n for f in garbage() for n in in_frames(f)]",
+    "the stack, by the library": "[n for one in inspect.stack() for n in in_frames(one.frame)]",
+    "the stacks of tasks": "[n for t in asyncio.all_tasks() for f in t.get_stack() for n in in_frames(f)]",
     "what is built in": "known(__builtins__) + [n for n in ('SECRET', 'expected') if n in looked_up(n)]",
+    "what is built in, by a changing name": "known_by_a_changing_name()",
     "the shell's names": "known(get_ipython().user_ns)",
     "the main module": "known(vars(sys.modules['__main__']))",
     "modules of tests": "[n for n in sys.modules if n[14:] in ('probe', 'seal', 'kernels')]",
     "parts of the package": "[n for n in vars(sys.modules['coursekit.box']) if n in ('probe', 'seal')]",
     "the state of the kernel": "[n for n in map(str, vars(get_ipython().kernel)) if 'state' in n]",
+    "the class of the state": "[c for c in object.__subclasses__() if 'take_back' in vars(c)]",
     "the request": "[*get_ipython().kernel.get_parent()['content']['user_expressions']]",
 }
 HELPERS = """
-import asyncio, gc, inspect, mmap, operator, os, string, subprocess, sys, traceback, types
-from concurrent.futures import ThreadPoolExecutor
+import asyncio, collections, ctypes, functools, gc, inspect, mmap, operator, os, pathlib, signal, subprocess
+import sys, types
 import numpy as np
 def caught():
     try: 1 / 0
     except ZeroDivisionError as error: return error.__traceback__
-def in_a_thread(function, value):
-    with ThreadPoolExecutor(1) as pool: return [*pool.map(function, [value])]
-def forged(function):
-    exec(compile("def look(f): return f.__closure__", os.__file__, "exec"), space := {})
-    return space["look"](function)
+def signalled():
+    found = []
+    signal.signal(signal.SIGUSR1, lambda number, frame: found.append(frame))
+    signal.raise_signal(signal.SIGUSR1)
+    return found[0]
+def garbage():
+    def loop():
+        try: 1 / 0
+        except ZeroDivisionError as error: kept = error
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    loop()
+    gc.collect()
+    return [one for one in gc.garbage if type(one) is types.FrameType]
+def in_frames(frame):
+    found = []
+    while frame:
+        found += known(frame.f_globals) + known(frame.f_builtins)
+        found += [name for name in frame.f_locals if name in ("state", "secret")]
+        frame = frame.f_back
+    return found
+def by_a_library(action, value):
+    found = []
+    before = collections._iskeyword
+    collections._iskeyword = functools.partial(next, map(found.append, map(action, [value])))
+    try: collections.namedtuple("A", "a")
+    finally: collections._iskeyword = before
+    return found
+def known_by_a_changing_name():
+    class Name(str):
+        asked = 0
+        def __hash__(self):
+            self.asked += 1
+            return hash("np" if self.asked < 3 else "SECRET")
+        def __eq__(self, other): return True
+    try: return [__builtins__[Name("a")]]
+    except KeyError: return []
 def known(names): return [name for name in ("SECRET", "expected", "counted", "probe") if name in names]
 def looked_up(name):
     try: return [name, eval(name)]
@@ -97,6 +134,9 @@ HONEST = {
     "a protocol": "import typing\n@typing.runtime_checkable\nclass A(typing.Protocol):\n    a: int",
     "wraps": "import functools\nfunctools.wraps(visible)(lambda x: x)",
     "a cache": "import functools\n@functools.lru_cache\ndef a(x): return x\na(1)",
+    "an error, told": "import traceback\ntry: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()",
+    "a log": "import logging\nlogging.getLogger().warning('x')",
+    "defaults of a tuple": "import typing\nclass A(typing.NamedTuple):\n    a: int = 3",
     "dispatch": "import functools as f\n@f.singledispatch\ndef a(x): 0\n@a.register\ndef _(x: int): 1",
     "a signature": "import inspect\ninspect.signature(visible)",
     "parts of its own": "def a(x, y=2): return x\na.__defaults__, a.__code__.co_varnames",
@@ -147,11 +187,11 @@ def test_nobody_looks_at_what_tests_an_answer(kernel: Kernel, name: str) -> None
     says = f"""{HELPERS}
 def answer(x):
     try: return str({REFUSED[name]})
-    except RuntimeError as error: return str(error)
+    except PermissionError as error: return str(error)
 early = answer(0)"""
     _, shown = answered(kernel, says, "probe('said', [early, answer(0)])")
     early, late = value(shown)["list"]
-    assert early.startswith("an answer is graded without frames, closures or other processes"), early
+    assert early.startswith(("an answer is graded without traces", "an answer changes no functions")), early
     assert late == early
 
 
@@ -174,7 +214,7 @@ def test_what_honest_answers_do_is_not_refused(kernel: Kernel, name: str) -> Non
 def test_what_is_counted_in_a_closure_cannot_be_mended(kernel: Kernel) -> None:
     answer = "def answer(count):\n    count()\n    count.__closure__[0].cell_contents[0] = 100"
     _, shown = answered(kernel, answer, "probe('calls', counted(answer))")
-    assert "graded without frames" in shown.error
+    assert "'NoneType' object is not subscriptable" in shown.error
     assert shown.probes == []
 
 
@@ -223,17 +263,83 @@ def test_what_is_kept_back_is_missed(kernel: Kernel) -> None:
     assert shown.probes == []
 
 
-def test_a_shell_that_was_changed_does_with_the_next_test_what_it_should(kernel: Kernel) -> None:
+# Each changes what the next test runs through.
+CHANGED = {
+    "the kernel": "async def run(*args, **named): 1 / 0\ntype(get_ipython().kernel).do_execute = run",
+    "the compiler": "type(get_ipython().compile).ast_parse = lambda *args, **named: 1 / 0",
+    "JSON": "import json\njson.loads = lambda *args, **named: {'code': 'probe(1)', 'about': [1]}",
+    "the shell": "type(get_ipython()).run_cell = type(get_ipython()).run_code = lambda *args, **named: 1 / 0",
+    "its names": "get_ipython().user_ns = dict(__builtins__={})",
+    "NumPy": "np.abs = np.max = np.random.default_rng = lambda *args: 7.0",
+    "Python": "import builtins as b\nb.abs = b.repr = b.exec = b.compile = lambda *args: 7.0",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_an_answer_changes_is_not_what_tests_run_through(kernel: Kernel, name: str) -> None:
+    inside = CHANGED[name].replace("\n", "\n    ")
+    answer = f"def answer(x):\n    {inside}\n    return -x"
+    test = "probe('values', [answer(4), abs(answer(2)), float(np.abs(answer(5)))])"
+    _, shown = answered(kernel, answer, test)
+    second = kernel.execute(test, 30, first=["hidden", 6, ["answer"]])
+    for each in (shown, second):
+        assert value(each) == {"list": [{"int": "-4"}, {"int": "2"}, {"float": "0x1.4000000000000p+2"}]}
+
+
+def test_who_ends_a_test_early_has_not_passed_it(kernel: Kernel) -> None:
     answer = """
-Kernel, requests = type(get_ipython().kernel), []
-before = Kernel.do_execute
-async def do_execute(self, code, *args, **named):
-    requests.append([code, args, named])
-    return await before(self, "probe = print", *args, **named)
 def answer(x):
-    Kernel.do_execute = do_execute
-    return len(requests)
+    kernel = get_ipython().kernel
+    parent = kernel.get_parent()
+    kernel.session.send(kernel.iopub_socket, "status", {"execution_state": "idle"}, parent=parent)
+    done = {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
+    to = kernel._parent_ident["shell"]
+    kernel.session.send(kernel.shell_stream, "execute_reply", done, parent=parent, ident=to)
+    kernel.shell_stream.flush()
+    import time
+    time.sleep(0.3)
+    return x
 """
-    answered(kernel, answer, "probe('value', answer(4))")
-    second = kernel.execute("probe('value', answer(4))", 30, first=["hidden", 6, ["answer"]])
-    assert value(second) == {"int": "0"}
+    _, shown = answered(kernel, answer, "probe('value', 4)\nassert answer(4) == 5")
+    assert shown.status == "error"
+
+
+def test_a_value_is_what_it_is_when_it_is_shown(kernel: Kernel) -> None:
+    answer = """
+class Late:
+    dtype, shape = "float64", ()
+    def ravel(self): return self
+    def tolist(self): return [3.0]
+Late.__module__ = "numpy"
+class Array(np.ndarray):
+    def ravel(self): return Late()
+    def tolist(self): return [3.0]
+def answer(x): return [Late(), np.ones(1).view(Array)]
+"""
+    _, shown = answered(kernel, answer, "probe('value', answer(4))")
+    late, array = value(shown)["list"]
+    assert late == {"object": "Late"}
+    assert array["array"] == [{"float": "0x1.0000000000000p+0"}]
+
+
+def test_the_seed_of_others_says_nothing_about_the_tests_own(kernel: Kernel) -> None:
+    answer = "import random\ndef answer(x): return [random.getrandbits(32), random.Random(5).getrandbits(32)]"
+    _, shown = answered(kernel, answer, "probe('value', answer(4))")
+    drawn, of_the_same_seed = value(shown)["list"]
+    assert drawn != of_the_same_seed
+
+
+POOL = """
+POOL = np.empty(100_000)
+def answer(x): return x
+"""
+
+
+def test_memory_that_was_made_before_is_no_way_around_measuring(kernel: Kernel) -> None:
+    assert kernel.execute("", 30, first=["restore"]).error == ""
+    assert kernel.execute(POOL, 30, first=["answer", True]).error == ""
+    test = "from coursekit.box.probe import most\nprobe('value', most(lambda: answer(1)))"
+    shown = kernel.execute(test, 30, first=["hidden", 5, ["answer"]])
+    assert shown.error == "RuntimeError: the answer keeps memory of its own, made before any is measured"
+    _, shown = answered(kernel, "def answer(x): return x", test)
+    assert value(shown)["tuple"][0] == {"int": "1"}
