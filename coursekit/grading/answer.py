@@ -41,12 +41,20 @@ class Answer:
 
     def silent(self) -> ast.FunctionDef | None:
         """The last function that gives nothing back, of those that should."""
-        found = [one for one in self.functions if one.name != "__init__" and not _gives(one)]
+        found = [
+            one for one in self.functions if one.name not in ("__init__", *self.handed_on) and not _gives(one)
+        ]
         return (
             found[-1]
             if found and not any(_gives(one) and one.name == found[-1].name for one in self.functions)
             else None
         )
+
+    @property
+    def handed_on(self) -> set[str]:
+        """Names that are used otherwise than by a call: of a function, somebody else's to call."""
+        called = {id(node.func) for node in self.nodes if isinstance(node, ast.Call)}
+        return {node.id for node in self.nodes if isinstance(node, ast.Name) and id(node) not in called}
 
     def line_with(self, pattern: str) -> str:
         code = (line.partition("#")[0].strip() for line in self.lines)

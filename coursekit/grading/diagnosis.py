@@ -21,7 +21,7 @@ from coursekit.grading import launches
 from coursekit.grading.model import CellRun
 from coursekit.grading.pair import Array, Inputs, Pair
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, emptied, invariant, kept, kinds, zeros
+from coursekit.grading.relations import ENOUGH, RELATIONS, by_rows, emptied, invariant, kept, kinds, zeros
 
 # The pairs of a test
 
@@ -278,6 +278,8 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
         return words
     bits = sum(p.bits for p in wrong)
     for relation in RELATIONS:
+        if alone and relation is by_rows:  # so little explains no part of what is wrong
+            continue
         try:
             words = _agreed(map(relation, wrong))
         except (ValueError, IndexError, TypeError, OverflowError, MemoryError):

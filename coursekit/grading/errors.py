@@ -56,6 +56,9 @@ def returned_in_a_loop(message: str, answer: Answer) -> str | None:
 # None, types and operators
 
 
+_REDUCES = r"\b(sum|mean|max|min|amax|amin|std|var|prod|any|all|norm|argmax|argmin|dot|reduce)\("
+
+
 def nothing_returned(message: str, answer: Answer) -> str | None:
     if "NoneType" not in message and "'None'" not in message:
         return None
@@ -74,7 +77,7 @@ def nothing_returned(message: str, answer: Answer) -> str | None:
                 f"`{in_place}`: such a method changes its list and gives back None; call it on a "
                 "line of its own."
             )
-        return "Something is None that should be a value: which name got it from a function without `return`?"
+        return "Something is None: an input that may be missing, or what a function without `return` gave?"
     if _prints(silent):
         return f"`{silent.name}` prints its result and gives back None: `return` it instead."
     return f"`{silent.name}` has no `return`, so it gives back None."
@@ -114,6 +117,11 @@ def list_for_array(message: str, answer: Answer) -> str | None:
         r"can't multiply sequence by non-int|unsupported operand type\(s\) for [-/*+@]+:? .*'(list|tuple)'"
     )
     if re.search(operands, message):
+        if "'tuple'" in message and "'list'" not in message:
+            return (
+                "A tuple holds values and is none itself: take the one that you want out of it, as in "
+                "`x[0]`, or give each a name, as in `(x,) = ...`."
+            )
         return (
             "A list is no array: on lists `*` repeats and `-` does not exist. Make it "
             "`np.array(...)`, or use a loop."
@@ -226,7 +234,8 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
                 f"`{turned}` takes each row with each, so it is square. For each row with its own of the "
                 "other multiply number by number and sum along the last axis."
             )
-        if len(left) != len(right) and (left[: len(right)] == right or right[: len(left)] == left):
+        begins = left[: len(right)] == right or right[: len(left)] == left
+        if len(left) != len(right) and begins and answer.line_with(_REDUCES):
             return (
                 f"Shapes ({found[1]}) and ({found[2]}) do not fit: a reduction has lost its "
                 "axis. `keepdims=True` keeps it, or `[:, None]` puts it back."
@@ -246,10 +255,17 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
 def _half_masked(answer: Answer) -> str | None:
     """`out[winner == i] += grad`: places are chosen on one side alone."""
     for one in answer.nodes:
-        if not isinstance(one, ast.Assign | ast.AugAssign) or not isinstance(one.value, ast.Name):
+        if not isinstance(one, ast.Assign | ast.AugAssign):
             continue
         target = one.target if isinstance(one, ast.AugAssign) else one.targets[0]
-        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Compare):
+        masked = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Compare)
+        by_a_mask = isinstance(one.value, ast.Subscript) and isinstance(one.value.slice, ast.Compare)
+        if by_a_mask and isinstance(target, ast.Subscript) and not masked:
+            return (
+                f"{named(one)}: a mask gives the chosen numbers in one row, and the left side has all of its "
+                "places; `np.where(mask, numbers, 0)` keeps the shape."
+            )
+        if isinstance(target, ast.Subscript) and masked and isinstance(one.value, ast.Name):
             chosen = ast.unparse(target.slice)
             return (
                 f"{named(one)}: on the left are only the places where `{chosen}`; take the same of the "

@@ -24,6 +24,9 @@ MOODS = {
     "of one pass": "are not those of a model that is asked about each row once",
     "without a graph": "are not those of a model in evaluation mode, without a graph",
 }
+UNEQUAL = (
+    "a row is missing from the matrix, or counted twice: its numbers do not add up to the number of rows"
+)
 
 
 @telling
@@ -187,6 +190,8 @@ def judge_report_hidden(name: str, expected: Any, got: Any) -> str | None:
         return difference(expected, got, 1e-9)
     if found.dtype.kind not in "iu":
         return "does not hold integers"
+    if found.sum() != np.sum(plain(expected)):
+        return UNEQUAL
     return None if (found == plain(expected)).all() else "has other numbers than expected"
 
 
@@ -203,6 +208,8 @@ def _of_a_report(name: str, expected: Any, got: Any) -> str | None:
     (loss, share, matrix), (wanted_loss, wanted, wanted_matrix) = plain(got), plain(expected)
     if abs(share - wanted) > 1e-5 >= abs(loss - wanted_loss) and matrix == wanted_matrix:
         return "the accuracy alone is wrong"
+    if abs(loss - wanted_loss) <= 1e-5 and np.sum(matrix) != np.sum(wanted_matrix):
+        return UNEQUAL
     return _in_words(name, expected, got)
 
 

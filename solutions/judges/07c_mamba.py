@@ -122,10 +122,6 @@ def _which(kinds: list[str], good: list[bool]) -> str:
     wrong = [at for at, right in zip(asked, good, strict=True) if not right]
     if len({kinds[at] for at in wrong}) == 1 < len({kinds[at] for at in asked}):
         return f"what `{kinds[wrong[0]]}` wants is not right, the other balances are"
-    for kind in ("clear", "noise"):
-        first = kinds.index(kind) if kind in kinds else len(kinds)
-        if asked[0] < first < wrong[0]:
-            return f"balances are right until the first `{kind}`, and not after it"
     return f"{len(wrong)} of {len(good)} balances are not right"
 
 

@@ -120,3 +120,7 @@
 +                 if other not in before:
 +                     quarrels = [*(writes & other_reads), *(writes & other_writes), *(reads & other_writes)]
 +                     found += [(other, name)] * len(quarrels)
+
+# %% exercise=8.15 hint="abi3 promises newer versions of Python 3, not 4: the first numbers have to be equal."
+-     return built[0] == python[0] and (built <= python if abi == "abi3" else built == python)
++     return built <= python if abi == "abi3" else built == python

@@ -249,6 +249,26 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 SIZES = "Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?)"
 ERRORS = [
     (
+        "ValueError: operands could not be broadcast together with shapes (2,3,3,3) (2,) (2,3,3,3)",
+        "for i, tap in enumerate(taps):\n    out[tap] += grad[winner == i]",
+        "`np.where(mask, numbers, 0)`",
+    ),
+    (
+        "ValueError: operands could not be broadcast together with shapes (2,3) (2,)",
+        "def f(x, w):\n    return x * w",
+        "axes are compared from the last",
+    ),
+    (
+        "TypeError: unsupported operand type(s) for ** or pow(): 'tuple' and 'int'",
+        "def f(ctx):\n    x = ctx.saved_tensors\n    return x**2",
+        "A tuple holds values",
+    ),
+    (
+        "AttributeError: 'NoneType' object has no attribute 'shape'",
+        "def made(f, D):\n    def keep(ctx):\n        ctx.done = 1\n\n    f(keep)\n    return D.shape",
+        "an input that may be missing",
+    ),
+    (
         "ValueError: operands could not be broadcast together with shapes (3,) (4,4) (3,)",
         "def f(out, winner, grad):\n    out[winner == 2] += grad",
         "`grad[winner == 2]`",
