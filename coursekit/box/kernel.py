@@ -338,7 +338,7 @@ class State:
         vars(self.answers).update({**self.begun, "__builtins__": below(vars(self.main), self.seen)})
         self.enter(self.answers)
         self.hide()
-        self.probe.pools = 0
+        self.pools: int | None = 0
         if measured:
             self.probe.watch_pools()
 
@@ -381,12 +381,13 @@ class State:
                 space["__builtins__"].pop(name, None)
             if not self.testing:  # the first hidden test
                 if self.measured:
-                    self.probe.count_pools()
+                    self.pools = self.probe.counted_pools()
                 self.back_to_set_up()
                 taken = self.names.keys() | vars(builtins).keys()
                 tests.update({name: own[name] for name in own if name in about or name not in taken})
                 tests["__builtins__"] = {**vars(builtins), "__import__": self.imported}
                 self.testing = True
+        self.probe.pools = self.pools
         self.hide()
         self.seed(entropy)
         tests["rng"] = self.default_rng(entropy)

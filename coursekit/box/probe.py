@@ -46,7 +46,7 @@ _NUMPY = re.compile(r"\bnp\.(?:(?:str_|u?int\d+|float\d+)\(([^()]*)\)|(True|Fals
 Result = TypeVar("Result")
 
 mark: Callable[[dict[str, Any]], str] | None = None  # signs what is shown, for the grader
-pools: int | None = 0  # bytes of large blocks that an answer's cells have made; None: it stopped the count
+pools: int | None = 0  # what `counted_pools` said of the answer
 
 
 PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
@@ -213,11 +213,11 @@ def watch_pools() -> None:
     start()
 
 
-def count_pools() -> None:
-    """What the cells of an answer have made, which no measurement would see."""
-    global pools
-    pools = sum(size for size in _sizes() if size >= POOL) if is_tracing() else None
+def counted_pools() -> int | None:
+    """The bytes that an answer's cells have made, which no measurement would see; None if it stopped that."""
+    found = sum(size for size in _sizes() if size >= POOL) if is_tracing() else None
     stop()
+    return found
 
 
 def without_pools() -> None:

@@ -194,8 +194,10 @@ class Flow:
         if not answers:
             return Shown("missing")
         self.stopped = None
-        tests = [cell.source for cell in self.of("hidden", exercise)]
-        measured = any(_MEASURES(source) for source in tests)
+        for_tests = [
+            cell for cell in self.cells if "binds" in info(cell) and self.room in info(cell).get("rooms", ())
+        ]
+        measured = any(_MEASURES(cell.source) for cell in (*self.of("hidden", exercise), *for_tests))
         for number, cell in enumerate([*self.of("borrowed", exercise), *self.helpers(), *answers]):
             shown = self.execute(cell, *([] if number else ["answer", measured]), loud=True)
             owner = HELPERS if is_helper(cell) else exercise

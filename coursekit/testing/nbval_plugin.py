@@ -11,8 +11,10 @@ import pytest
 from nbval.plugin import IPyNbCell
 
 from coursekit import needs
+from coursekit.course import chapter_number
 from coursekit.notebooks import HIDDEN
 from coursekit.sockets import SocketKernelManager
+from coursekit.testing.test import LONG_CHAPTERS
 
 # Pictures change with the version of what draws them.
 NOT_COMPARED = ("image/png", "image/jpeg", "image/svg+xml")
@@ -29,6 +31,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         if HIDDEN[0] in item.cell.source:
             item.options["check"] = False
         gone = needs.missing([*needs.of_notebook(item.parent.nb), *needs.of_cell(item.cell)])
+        if chapter_number(item.path) in LONG_CHAPTERS and item.path.parent.name == "chapters":
+            item.add_marker(pytest.mark.long)
         if gone:
             item.add_marker(pytest.mark.skip(reason=f"missing: {gone}"))
 

@@ -20,6 +20,7 @@ from coursekit.errors import CourseError
 passes_on = True
 CELL_TIMEOUT = 600
 FAST_CHAPTERS = ("00", "02a", "04a")  # seconds each: how to start, arrays, kernels
+LONG_CHAPTERS = ("03d", "03e", "03f", "06d", "07c", "07d")  # they train for half a minute or more: at night
 NEEDS = ("parity", "browser", "gpu")  # each a mark, and a folder in tests/, not even imported without it
 _NO_TESTS = 5  # pytest's exit code where it found none
 
@@ -30,14 +31,14 @@ class Tier:
 
     left: tuple[str, ...] = ("thorough", "nightly", *NEEDS)
     only: str = ""  # the mark that a test must have
-    notebooks: bool = True
+    notebooks: str = "every"  # or "few", "short", "long", ""
 
 
 TIERS = {
-    "fast": Tier(("slow", "thorough", "nightly", *NEEDS)),
-    "all": Tier(("nightly", "gpu")),
-    "nightly": Tier(("gpu",), only="nightly", notebooks=False),
-    "gpu": Tier(("parity", "browser"), only="gpu", notebooks=False),
+    "fast": Tier(("slow", "thorough", "nightly", *NEEDS), notebooks="few"),
+    "all": Tier(("nightly", "gpu"), notebooks="short"),
+    "nightly": Tier(("gpu",), only="(nightly or long)", notebooks="long"),
+    "gpu": Tier(("parity", "browser"), only="gpu", notebooks=""),
 }
 
 
@@ -89,7 +90,7 @@ def pytest_command(course: Course, name: str | None, words: list[str]) -> list[s
     # Where somebody says what to run, only needs leave a test out, and `fast` does.
     left = [mark for mark in tier.left if mark in NEEDS or name == "fast" or not words]
     wanted = " and ".join([*filter(None, [tier.only]), *(f"not {mark}" for mark in left)])
-    cells = notebooks(course, fast=name == "fast") if tier.notebooks and not words else []
+    cells = notebooks(course, tier.notebooks) if not words else []
     folders = [one for one in ("tests", "simulator/tests") if (course.root / one).is_dir()]
     if not folders and not cells:
         raise CourseError(f"{course.root} holds neither tests nor notebooks to run")
@@ -107,13 +108,18 @@ def pytest_command(course: Course, name: str | None, words: list[str]) -> list[s
     ]  # fmt: skip
 
 
-def notebooks(course: Course, *, fast: bool = False) -> list[str]:
+def notebooks(course: Course, which: str = "every") -> list[str]:
     """The notebooks that nbval runs, relative to the course."""
-    if fast:
-        found = [path for path in course.chapters.glob("*.ipynb") if chapter_number(path) in FAST_CHAPTERS]
-    else:
-        found = [*course.chapters.glob("*.ipynb"), *course.solutions.glob("*.ipynb")]
-    return sorted(path.relative_to(course.root).as_posix() for path in found)
+    lessons = {path: chapter_number(path) for path in course.chapters.glob("*.ipynb")}
+    chosen = {
+        "every": [*lessons],
+        "few": [path for path, number in lessons.items() if number in FAST_CHAPTERS],
+        "short": [path for path, number in lessons.items() if number not in LONG_CHAPTERS],
+        "long": [path for path, number in lessons.items() if number in LONG_CHAPTERS],
+        "": [],
+    }[which]
+    solutions = course.solutions.glob("*.ipynb") if which in ("every", "short") else ()
+    return sorted(path.relative_to(course.root).as_posix() for path in (*chosen, *solutions))
 
 
 def require_gpu() -> None:

@@ -52,7 +52,7 @@
 -         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
 +         own = MambaState(list(state.windows), [h.copy() for h in state.states])
 
-# %% exercise=7.17 hint="The states are shared still: copy them as you copy the windows."
+# %% exercise=7.17 hint="A new list of the same arrays is no copy: `step` writes into the arrays, and all endings share them. Copy each array."
 -         own = MambaState([w.copy() for w in state.windows], [h.copy() for h in state.states])
 +         own = MambaState([w.copy() for w in state.windows], list(state.states))
 

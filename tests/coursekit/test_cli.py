@@ -186,17 +186,19 @@ def called(course: Course, tier: str | None, *words: str) -> tuple[str, list[str
 
 
 def test_a_tier_leaves_out_what_takes_longer_and_what_it_has_no_need_of(course: Course) -> None:
-    for name in ("00_start", "01_scalar", "02a_more"):
+    for name in ("00_start", "01_scalar", "02a_more", "07d_memory"):
         save(course.chapters / f"{name}.ipynb", ("1 + 1", "2"))
         save(course.solutions / f"{name}.ipynb", ("1 + 1", "2"))
     needs = "not parity and not browser and not gpu"
     notebooks = course_test.notebooks(course)
-    assert len(notebooks) == 6
+    assert len(notebooks) == 8
     assert called(course, None) == (f"not thorough and not nightly and {needs}", ["tests", *notebooks])
     fast = ["tests", "chapters/00_start.ipynb", "chapters/02a_more.ipynb"]
     assert called(course, "fast") == (f"not slow and not thorough and not nightly and {needs}", fast)
-    assert called(course, "all") == ("not nightly and not gpu", ["tests", *notebooks])
-    assert called(course, "nightly") == ("nightly and not gpu", ["tests"])
+    long = "chapters/07d_memory.ipynb"
+    short = [path for path in notebooks if path != long]
+    assert called(course, "all") == ("not nightly and not gpu", ["tests", *short])
+    assert called(course, "nightly") == ("(nightly or long) and not gpu", ["tests", long])
     assert called(course, "gpu") == ("gpu and not parity and not browser", ["tests"])
 
 
