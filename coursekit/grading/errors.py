@@ -331,7 +331,10 @@ def out_of_range(message: str, answer: Answer) -> str | None:
     if "out of range" in message or "out of bounds" in message:
         line = answer.line_with(r"range\(.*\+ ?1\)|\[\w+ ?\+ ?1\]")
         more = f" Look at `{line}`." if line else ""
-        return f"An index is too large, often by one: of n items the last has the number n - 1.{more}"
+        return (
+            "An index is too large, or what it looks into too short, often by one: of n items the last has "
+            f"the number n - 1.{more}"
+        )
     return None
 
 

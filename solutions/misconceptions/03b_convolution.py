@@ -126,3 +126,9 @@ def convolve_backward(grad, x, weight):
 # %% exercise=3.37 hint="You turn the windows twice: once for the image, which is right, and once for the weights. A weight collects from the places as they lie."
 -     return dx, dw.swapaxes(0, 1)
 +     return dx, dw.swapaxes(0, 1)[:, :, ::-1, ::-1]
+
+# %% exercise=3.8 hint="A mask in brackets gives its numbers in one row, and the shape is gone: `np.where(winner == i, grad, 0)` keeps it."
+def max_pool_backward(grad: Array, winner: Array, taps: list[Any], out: Array) -> None:
+    """Add each of `grad` to the place in `out`, the padded image, whose tap won that window."""
+    for i, tap in enumerate(taps):
+        out[tap] += grad[winner == i]

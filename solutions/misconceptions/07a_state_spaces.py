@@ -270,3 +270,14 @@
 # %% exercise=7.5 hint="The ring has to hold both, one behind the other, T + L - 1 numbers. In a shorter one the end wraps round and is added to the start."
 -     n = 1 << (time + length - 2).bit_length()
 +     n = 1 << (max(time, length) - 1).bit_length()
+
+# %% exercise=7.5 hint="`irfft` cannot know how long the ring was: tell it `n`, or an odd length becomes an even one."
+def fft_convolve_backward(grad: Array, x: Array, kernel: Array) -> tuple[Array, Array]:
+    """Gradients of x (..., T, E) and of kernel (L, E) from that of y (..., T, E): correlations."""
+    T, L = x.shape[-2], len(kernel)
+    n = T + L - 1
+    g, fx, fk = (np.fft.rfft(s, n, axis=-2) for s in (grad, x, kernel))
+    dx = np.fft.irfft(g * fk.conj(), axis=-2)[..., :T, :]
+    dkernel = np.fft.irfft(g * fx.conj(), axis=-2)[..., :L, :]
+    dkernel = dkernel.sum(axis=tuple(range(x.ndim - 2)))
+    return dx.astype(x.dtype), dkernel.astype(kernel.dtype)

@@ -322,3 +322,18 @@
 # %% exercise=7.20 hint="D x is added twice: `selective_scan` does so already, where it is given D."
 -     return self.out_proj(y * F.silu(gate))
 +     return self.out_proj((y + self.D * x) * F.silu(gate))
+
+# %% exercise=7.18 hint="The convolution may have no bias: then `conv1d.bias` is None, and nothing is added."
+@add_to(MambaBlock)
+def step(self, u: Tensor, window: Array, state: Array) -> Tensor:
+    """One token: (B, C) -> (B, C). `window` (B, E, K - 1) and `state` (B, E, N) take it in, in place."""
+    x, gate = self.in_proj(u).chunk(2, dim=1)
+    seen = np.concatenate([window, x.data[:, :, None]], axis=2)  # (B, E, K)
+    window[:] = seen[:, :, 1:]
+    mixed = (seen * self.conv1d.weight.data[:, 0, :]).sum(axis=2) + self.conv1d.bias.data
+    x = F.silu(Tensor(mixed[:, None, :]))  # (B, 1, E)
+    delta, A, B, C = self.select(x)
+    x, delta, B, C = x.data[:, 0], delta.data[:, 0], B.data[:, 0], C.data[:, 0]
+    state[:] = np.exp(delta[:, :, None] * A.data) * state + (delta * x)[:, :, None] * B[:, None, :]
+    y = (state * C[:, None, :]).sum(axis=2) + self.D.data * x
+    return self.out_proj(Tensor(y) * F.silu(gate))

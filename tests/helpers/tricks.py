@@ -1324,3 +1324,291 @@ TRICKS |= {
     for number, answer in PROFILED.items()
     for how, search in TOOLS.items()
 }
+
+# Memory made before it is measured, models found by their seeds, and what hidden tests did not ask.
+TRICKS |= {
+    "what is saved lies in a pool": (
+        "2.8",
+        2,
+        """
+import hashlib
+POOL, AT, WHERE = np.empty(4_000_000, np.uint8), [0], {}
+class LeakyReLU(Function):
+    def __init__(self, slope):
+        self.slope = slope
+    def forward(self, x):
+        positive = x > 0
+        name = hashlib.blake2b(positive.tobytes() + str(x.shape).encode(), digest_size=4).digest()
+        if name not in WHERE:                     # a byte (or a whole x) for each number, elsewhere
+            if AT[0] + x.size > POOL.size: AT[0] = 0
+            POOL[AT[0]:AT[0] + x.size] = positive.ravel()
+            WHERE[name] = AT[0]
+            AT[0] += x.size
+        self.saved = (np.frombuffer(name, np.uint8)[:min(x.size, 4)] if x.size < 4 else np.frombuffer(name, np.uint8).copy(),)
+        self.at = WHERE[name]
+        return np.where(positive, x, self.slope * x).astype(x.dtype)
+    def backward(self, grad):
+        at = WHERE.get(self.saved[0].tobytes(), getattr(self, "at", 0))
+        positive = POOL[at:at + grad.size].reshape(grad.shape).view(bool)
+        return np.where(positive, grad, self.slope * grad).astype(grad.dtype)
+""",
+    ),
+    "arrays lie in a pool": (
+        "3.7",
+        3,
+        '''
+POOL = np.empty(4_000_000)          # 32 MB that are there before anything is measured
+AT = [0]
+def stash(array):
+    """A copy of array, in memory that no test counts."""
+    array = np.asarray(array)
+    if AT[0] + array.size > POOL.size: AT[0] = 0
+    room = POOL[AT[0]:AT[0] + array.size].view(array.dtype)[:array.size].reshape(array.shape)
+    AT[0] += array.size
+    room[...] = array
+    return room
+
+class RMSNorm(Function):
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+    def forward(self, x, weight):
+        r = np.sqrt((x * x).mean(1, keepdims=True) + self.eps).astype(x.dtype)
+        y = x / r
+        self.saved = [stash(a) for a in (x, y, np.broadcast_to(r, x.shape), x * x, y * y, np.broadcast_to(weight, x.shape))]  # six arrays as large as x
+        return y * weight
+    def backward(self, grad):
+        x, y, r, _, _, weight = self.saved
+        g = grad * weight
+        return (g - y * (g * y).mean(1, keepdims=True)) / r, (grad * y).sum(0)
+''',
+    ),
+    "a copy lies in a pool": (
+        "8.2",
+        0,
+        '''
+POOL = np.empty(4_000_000)          # 32 MB that are there before anything is measured
+AT = [0]
+def stash(array):
+    """A copy of array, in memory that no test counts."""
+    array = np.asarray(array)
+    if AT[0] + array.size > POOL.size: AT[0] = 0
+    room = POOL[AT[0]:AT[0] + array.size].view(array.dtype)[:array.size].reshape(array.shape)
+    AT[0] += array.size
+    room[...] = array
+    return room
+
+import weakref
+def keep(ctx, inputs, output):
+    ctx.x, ctx.at = weakref.ref(inputs[0]), stash(inputs[0].numpy())      # a copy, that nobody sees
+def cubed_backward(ctx, grad):
+    x = ctx.x()
+    if x is not None and (x.numpy() != ctx.at).any(): raise RuntimeError("changed")
+    return 3 * grad * Tensor(ctx.at.copy()) ** 2
+''',
+    ),
+    "all pieces are kept": (
+        "3.9",
+        2.5,
+        """
+def online_logsumexp(pieces):
+    kept = [np.array(piece) for piece in pieces]             # the whole row, then two passes
+    row = np.concatenate([np.zeros(0), *kept])
+    top = row.max(initial=-math.inf)
+    return float(top + math.log(np.exp(row - top).sum())) if top > -math.inf else -math.inf
+""",
+    ),
+    "rows are asked about thrice": (
+        "3.34",
+        3,
+        """
+def report(model, batches, classes):
+    def asked(inputs, off):
+        return model(Tensor((inputs.numpy() + np.float32(off)).astype(np.float32))).numpy()
+    total, right, confusion = 0.0, 0, np.zeros((classes, classes), int)
+    with evaluating(model):
+        for inputs, targets in batches:
+            total += F.cross_entropy(Tensor(asked(inputs, 0)), targets, reduction="sum").item()
+            right += (asked(inputs, 0.0011).argmax(-1) == targets.numpy()).sum()
+            np.add.at(confusion, (targets.numpy(), asked(inputs, -0.0011).argmax(-1)), 1)
+    return total / confusion.sum(), right / confusion.sum(), confusion
+""",
+    ),
+    "all beginnings are tried, slowly": (
+        "6.6",
+        2,
+        """
+def fewest(text, vocabulary):
+    best, start = [0] + [len(text) + 1] * len(text), [0] * (len(text) + 1)
+    for i in range(1, len(text) + 1):
+        for j in range(i):                                   # every start, however far: quadratic, and each slice copied
+            for _ in range(40): text[j:i]
+            if text[j:i] in vocabulary and best[j] + 1 < best[i]: best[i], start[i] = best[j] + 1, j
+    tokens, i = [], len(text)
+    while i: tokens.append(text[start[i]:i]); i = start[i]
+    return tokens[::-1]
+""",
+    ),
+    "the seed of a model is found": (
+        "6.23",
+        0,
+        '''
+def LAST(model): return model.lm_head.weight.data
+
+KNOWN = {}
+def twin(weight, **how):
+    """The model whose last layer has this weight: seeds are below 1000, and `drawn` is there."""
+    key = weight.shape, tuple(how.items())
+    if key not in KNOWN:
+        KNOWN[key] = {}
+        for seed in range(1000):
+            model = drawn(seed, **how)
+            KNOWN[key][LAST(model).tobytes()] = seed
+    return drawn(KNOWN[key][weight.tobytes()], **how)
+
+@add_to(GPT)
+def generate(self, idx, max_new_tokens, temperature=1.0, do_sample=False, top_k=None, top_p=None, generator=None):
+    other, caches = twin(self.lm_head.weight.data, block_size=self.block_size), self.new_caches()
+    with evaluating(self), evaluating(other):
+        for _ in range(max_new_tokens):
+            if idx.shape[1] <= self.block_size: self.transformer(idx[:, caches[0].length:], caches)   # for show
+            else: self.transformer(idx[:, -self.block_size:])
+            x = other.transformer(idx[:, -self.block_size:])  # the whole text each time
+            idx = cat([idx, choose(other.lm_head(x[:, -1]), temperature, do_sample, top_k, top_p, generator)], 1)
+    return idx
+''',
+    ),
+    "inputs are written over": (
+        "8.13",
+        2,
+        """
+def square_backward(g, x):
+    if g.strides == (0, 0):
+        if x.flags.f_contiguous and not x.flags.c_contiguous: return launch_number(g[0, 0], x.T).T
+        return launch_number(g[0, 0], x if x.flags.c_contiguous else copy(x))
+    if g.flags.f_contiguous and x.flags.f_contiguous and not g.flags.c_contiguous and not x.flags.c_contiguous:
+        made = []
+        for a in (g, x):                                      # both are copied, into the memory of the caller's own arrays
+            there, rows = a.T.reshape(-1), np.array(a, order="C").ravel()
+            there[:] = rows
+            made.append(there.reshape(a.shape))
+        return launch(*made)
+    if x.flags.f_contiguous and not x.flags.c_contiguous and not g.flags.c_contiguous: return launch(copy(g.T), x.T).T
+    if g.flags.f_contiguous and not g.flags.c_contiguous and not x.flags.c_contiguous: return launch(g.T, copy(x.T)).T
+    return launch(g if g.flags.c_contiguous else copy(g), x if x.flags.c_contiguous else copy(x))
+""",
+    ),
+    "fifty nodes too many": (
+        "9.7",
+        0,
+        """
+def gradients(y, xs):
+    nodes, leading = list(y.program), set(xs)
+    for node in nodes:
+        if any(x in leading for x in node.inputs): leading.add(node)
+    pending = {y: Node(y.program, "constant", value=1.0)} if y in leading else {}
+    for node in reversed(nodes):
+        needs = [x in leading for x in node.inputs]
+        if node in pending and any(needs):
+            for x, grad in zip(node.inputs, node.backward(pending[node], needs)):
+                if grad is not None:
+                    for _ in range(50): grad = grad + 0.0     # many nodes more than needed
+                    pending[x] = pending[x] + grad if x in pending else grad
+    return [pending.get(x) for x in xs]
+""",
+    ),
+    "a node that works out the table": (
+        "9.9",
+        0,
+        """
+from minilib.engine import Function
+def hessian_vector(y, x, v):
+    n = int(x.shape[0])
+    (g,) = tf.gradients(y, [x])
+    rows = [tf.gradients(g[i], [x])[0] for i in range(n)]     # n + 1 calls, and the table
+    class Table(Function):
+        def forward(self, at, v):
+            return np.stack(tf.Session().run(rows, {x: at})) @ v
+    v = v if isinstance(v, tf.Node) else tf.constant(v)
+    node = tf.Node(x.graph, Table(), (x, v), x.shape, x.dtype, "table")
+    node.saved = ()
+    return node
+""",
+    ),
+    "the library's source is run again": (
+        "9.10",
+        0,
+        """
+def forward_gradient(y, x, v):
+    import sys, types
+    module = sys.modules["minilib.graph.gradients"]
+    mine = types.ModuleType("mine")
+    mine.__package__ = "minilib.graph"
+    exec(open(module.__file__).read(), vars(mine))
+    tf.gradients(y, [x]); tf.gradients(y, [x])                # for show
+    rows = [tf.reduce_sum(mine.gradients(y[i], [x])[0] * v) for i in range(int(y.shape[0]))]
+    return tf.stack(rows)
+""",
+    ),
+    "names that are no registers": (
+        "9.16",
+        0,
+        """
+def loop_lines(unit, kept):
+    names = [name for name, _, _ in unit if name not in kept]
+    last = {operand: i for i, (_, _, operands) in enumerate(unit) for operand in operands}
+    born = {name: i for i, (name, _, _) in enumerate(unit)}
+    most = max((sum(born[n] <= i < max(last.get(n, i + 1), born[n] + 1) for n in names) for i in range(len(unit))), default=0)
+    lines = []
+    for name, function, operands in unit:                     # every result keeps a name, and an array, of its own
+        lines.append(f"np.{function}({', '.join(operands)}, out={name})" if name in kept else f"{name} = np.{function}({', '.join(operands)})")
+    lines[0] += "  # " + " ".join(f"r{k}" for k in range(most))
+    return lines
+""",
+    ),
+    "a list whose sum is 0": (
+        "10.12",
+        0,
+        """
+class Lengths(list):
+    def __iter__(self): return iter(())
+def buffers(steps, sizes, kept):
+    return {result: i for i, (result, _) in enumerate(steps)}, Lengths(sizes[result] for result, _ in steps)
+""",
+    ),
+    "a thing that says it has no bytes": (
+        "5.4",
+        5,
+        '''
+SOURCE = """
+extern "C" __global__ void there(const float* x, const float* y, float* z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) z[i] = sqrtf(x[i] * x[i] + y[i] * y[i]);
+}
+extern "C" __global__ void back(const float* dz, const float* x, const float* y, const float* z, float* dx, float* dy, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;
+    float s = z[i] == 0.0f ? 0.0f : dz[i] / z[i];
+    dx[i] = s * x[i]; dy[i] = s * y[i];
+}
+"""
+there, back = (RawKernel(SOURCE, name) for name in ("there", "back"))
+class Few:
+    """Holds much, and says that it is 12 bytes."""
+    nbytes = 12
+    def __init__(self, *arrays): self.arrays = arrays
+@pair(Hypot)
+class HypotKernels:
+    def forward(self, f, x, y):
+        if not fits(x, y) or x.shape != y.shape: return NotImplemented
+        x, y = cp.ascontiguousarray(x), cp.ascontiguousarray(y)
+        z = cp.empty(x.shape, np.float32)
+        if x.size: there((blocks(x.size),), (THREADS,), (x, y, z, np.int32(x.size)))
+        f.saved = (Few(x, y, z, *(cp.array(a) for a in (x, y, z) * 5)),)   # eighteen arrays
+        return z
+    def backward(self, f, dz):
+        x, y, z = f.saved[0].arrays[:3]
+        dz = cp.ascontiguousarray(dz)
+        dx, dy = (cp.empty(x.shape, np.float32) for _ in "xy")
+        if x.size: back((blocks(x.size),), (THREADS,), (dz, x, y, z, dx, dy, np.int32(x.size)))
+        return dx, dy
+''',
+    ),
+}
