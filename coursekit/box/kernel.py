@@ -217,7 +217,7 @@ class State:
         self.flags = shell.compile.flags
         self.random = random
         self.numpy_random = numpy.random
-        self.numpy = own_copy(numpy, COPIED)
+        self.numpy, self.shared_numpy = own_copy(numpy, COPIED), numpy
         self.default_rng = numpy.random.default_rng
         self.main = shell.user_module
         self.hidden_set_up = hidden_set_up  # names that only hidden tests know
@@ -445,9 +445,7 @@ class State:
         names = vars(self.main)
         names.clear()
         names.update(self.names)
-        names.update(
-            {name: self.numpy for name, value in self.names.items() if value is sys.modules["numpy"]}
-        )
+        names.update({name: self.numpy for name, value in self.names.items() if value is self.shared_numpy})
 
     def enter(self, module: ModuleType) -> None:
         """Let cells run in the namespace of `module`."""
