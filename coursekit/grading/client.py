@@ -161,7 +161,7 @@ class Kernel:
         if self.lost and not conversation.complete:
             conversation.shown.status, conversation.shown.error = self.lost, self.why
         if mark and conversation.shown.status == "ok" and not conversation.ended:
-            conversation.shown.status = "error"
+            conversation.shown.status = "died"  # what else it does is not to be waited for
             conversation.shown.error = "the answer kept its hidden test from coming to its end"
         conversation.shown.seconds = time.monotonic() - start
         return conversation.shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -152,8 +153,8 @@ HONEST = {
 }
 
 
-@pytest.fixture(scope="module")
-def kernel() -> Iterator[Kernel]:
+@contextmanager
+def started() -> Iterator[Kernel]:
     try:
         box = Box.required()
     except CourseError as error:
@@ -168,6 +169,19 @@ def kernel() -> Iterator[Kernel]:
             yield kernel
         finally:
             kernel.close()
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with started() as one:
+        yield one
+
+
+@pytest.fixture
+def last_kernel() -> Iterator[Kernel]:
+    """One that the test may lose."""
+    with started() as one:
+        yield one
 
 
 def answered(kernel: Kernel, answer: str, test: str = "") -> tuple[Shown, Shown]:
@@ -253,14 +267,14 @@ def answer(x):
 
 
 @pytest.mark.parametrize("answer", [SHOW, COPY, CHANGE, AGAIN])
-def test_nobody_else_shows_values(kernel: Kernel, answer: str) -> None:
-    _, shown = answered(kernel, answer, "probe('value', answer(4))")
+def test_nobody_else_shows_values(last_kernel: Kernel, answer: str) -> None:
+    _, shown = answered(last_kernel, answer, "probe('value', answer(4))")
     assert MALFORMED in [probe.name for probe in shown.probes]
 
 
-def test_what_is_kept_back_is_missed(kernel: Kernel) -> None:
-    _, shown = answered(kernel, KEEP_BACK, "probe('value', answer(4))\nprobe('right', 3)")
-    assert shown.probes == []
+def test_what_is_kept_back_is_missed(last_kernel: Kernel) -> None:
+    _, shown = answered(last_kernel, KEEP_BACK, "probe('value', answer(4))\nprobe('right', 3)")
+    assert (shown.status, shown.probes) == ("died", [])
 
 
 # Each changes what the next test runs through.
@@ -284,24 +298,6 @@ def test_what_an_answer_changes_is_not_what_tests_run_through(kernel: Kernel, na
     second = kernel.execute(test, 30, first=["hidden", 6, ["answer"]])
     for each in (shown, second):
         assert value(each) == {"list": [{"int": "-4"}, {"int": "2"}, {"float": "0x1.4000000000000p+2"}]}
-
-
-def test_who_ends_a_test_early_has_not_passed_it(kernel: Kernel) -> None:
-    answer = """
-def answer(x):
-    kernel = get_ipython().kernel
-    parent = kernel.get_parent()
-    kernel.session.send(kernel.iopub_socket, "status", {"execution_state": "idle"}, parent=parent)
-    done = {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
-    to = kernel._parent_ident["shell"]
-    kernel.session.send(kernel.shell_stream, "execute_reply", done, parent=parent, ident=to)
-    kernel.shell_stream.flush()
-    import time
-    time.sleep(0.3)
-    return x
-"""
-    _, shown = answered(kernel, answer, "probe('value', 4)\nassert answer(4) == 5")
-    assert shown.status == "error"
 
 
 def test_a_value_is_what_it_is_when_it_is_shown(kernel: Kernel) -> None:
@@ -343,3 +339,21 @@ def test_memory_that_was_made_before_is_no_way_around_measuring(kernel: Kernel) 
     assert shown.error == "RuntimeError: the answer keeps memory of its own, made before any is measured"
     _, shown = answered(kernel, "def answer(x): return x", test)
     assert value(shown)["tuple"][0] == {"int": "1"}
+
+
+def test_who_ends_a_test_early_has_not_passed_it(last_kernel: Kernel) -> None:
+    answer = """
+def answer(x):
+    kernel = get_ipython().kernel
+    parent = kernel.get_parent()
+    kernel.session.send(kernel.iopub_socket, "status", {"execution_state": "idle"}, parent=parent)
+    done = {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
+    to = kernel._parent_ident["shell"]
+    kernel.session.send(kernel.shell_stream, "execute_reply", done, parent=parent, ident=to)
+    kernel.shell_stream.flush()
+    import time
+    time.sleep(0.3)
+    return x
+"""
+    _, shown = answered(last_kernel, answer, "probe('value', 4)\nassert answer(4) == 5")
+    assert shown.status == "died"
