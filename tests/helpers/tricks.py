@@ -1433,21 +1433,6 @@ def report(model, batches, classes):
     return total / confusion.sum(), right / confusion.sum(), confusion
 """,
     ),
-    "all beginnings are tried, slowly": (
-        "6.6",
-        2,
-        """
-def fewest(text, vocabulary):
-    best, start = [0] + [len(text) + 1] * len(text), [0] * (len(text) + 1)
-    for i in range(1, len(text) + 1):
-        for j in range(i):                                   # every start, however far: quadratic, and each slice copied
-            for _ in range(40): text[j:i]
-            if text[j:i] in vocabulary and best[j] + 1 < best[i]: best[i], start[i] = best[j] + 1, j
-    tokens, i = [], len(text)
-    while i: tokens.append(text[start[i]:i]); i = start[i]
-    return tokens[::-1]
-""",
-    ),
     "the seed of a model is found": (
         "6.23",
         0,
@@ -1499,7 +1484,7 @@ def square_backward(g, x):
     ),
     "fifty nodes too many": (
         "9.7",
-        0,
+        3,
         """
 def gradients(y, xs):
     nodes, leading = list(y.program), set(xs)
