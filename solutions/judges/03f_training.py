@@ -206,7 +206,7 @@ def judge_report_hidden_3(name: str, expected: Any, got: Any) -> str | None:
 def _of_a_report(name: str, expected: Any, got: Any) -> str | None:
     """A model with moods spoils loss and matrix too: where they are right, it was asked as it should be."""
     if name.startswith("rows"):
-        return None if plain(got) <= plain(expected) else MOODS["of one pass"]
+        return None if np.sum(plain(got)) <= np.sum(plain(expected)) else MOODS["of one pass"]
     (loss, share, matrix), (wanted_loss, wanted, wanted_matrix) = plain(got), plain(expected)
     if abs(share - wanted) > 1e-5 >= abs(loss - wanted_loss) and matrix == wanted_matrix:
         return "the accuracy alone is wrong"
