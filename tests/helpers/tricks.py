@@ -1325,6 +1325,18 @@ TRICKS |= {
     for how, search in TOOLS.items()
 }
 
+STASH = '''
+POOL = np.empty(4_000_000)          # 32 MB that are there before anything is measured
+AT = [0]
+def stash(array):
+    """A copy of array, in memory that no test counts."""
+    array = np.asarray(array)
+    if AT[0] + array.size > POOL.size: AT[0] = 0
+    room = POOL[AT[0]:AT[0] + array.size].view(array.dtype)[:array.size].reshape(array.shape)
+    AT[0] += array.size
+    room[...] = array
+    return room
+'''
 # Memory made before it is measured, models found by their seeds, and what hidden tests did not ask.
 TRICKS |= {
     "what is saved lies in a pool": (
@@ -1356,17 +1368,8 @@ class LeakyReLU(Function):
     "arrays lie in a pool": (
         "3.7",
         3,
-        '''
-POOL = np.empty(4_000_000)          # 32 MB that are there before anything is measured
-AT = [0]
-def stash(array):
-    """A copy of array, in memory that no test counts."""
-    array = np.asarray(array)
-    if AT[0] + array.size > POOL.size: AT[0] = 0
-    room = POOL[AT[0]:AT[0] + array.size].view(array.dtype)[:array.size].reshape(array.shape)
-    AT[0] += array.size
-    room[...] = array
-    return room
+        STASH
+        + """
 
 class RMSNorm(Function):
     def __init__(self, eps=1e-5):
@@ -1380,22 +1383,13 @@ class RMSNorm(Function):
         x, y, r, _, _, weight = self.saved
         g = grad * weight
         return (g - y * (g * y).mean(1, keepdims=True)) / r, (grad * y).sum(0)
-''',
+""",
     ),
     "a copy lies in a pool": (
         "8.2",
         0,
-        '''
-POOL = np.empty(4_000_000)          # 32 MB that are there before anything is measured
-AT = [0]
-def stash(array):
-    """A copy of array, in memory that no test counts."""
-    array = np.asarray(array)
-    if AT[0] + array.size > POOL.size: AT[0] = 0
-    room = POOL[AT[0]:AT[0] + array.size].view(array.dtype)[:array.size].reshape(array.shape)
-    AT[0] += array.size
-    room[...] = array
-    return room
+        STASH
+        + """
 
 import weakref
 def keep(ctx, inputs, output):
@@ -1404,7 +1398,7 @@ def cubed_backward(ctx, grad):
     x = ctx.x()
     if x is not None and (x.numpy() != ctx.at).any(): raise RuntimeError("changed")
     return 3 * grad * Tensor(ctx.at.copy()) ** 2
-''',
+""",
     ),
     "all pieces are kept": (
         "3.9",
