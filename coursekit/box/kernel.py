@@ -7,9 +7,9 @@ a namespace of its own, `test` runs one hidden test beside it.
 
 An answer runs in one process with its hidden tests. It sees the names of the set-up and its own; those of the
 tests are in a namespace that no object leads to, what they show is signed, and who looks for either finds
-what is harmless (`coursekit.box.seal`). What an answer changed is taken back before each test. Who reads memory by its
-address can show what it likes in a test's place: in vain where it has to be worked out, since values are
-compared elsewhere.
+what is harmless (`coursekit.box.seal`). What an answer changed is taken back before each test. Who reads
+memory by its address can show what it likes in a test's place: in vain where it has to be worked out, since
+values are compared elsewhere.
 """
 
 from __future__ import annotations
