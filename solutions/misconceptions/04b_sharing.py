@@ -39,10 +39,5 @@ def conflicts(words):
 +     return len(max(queues)) - 1
 
 # %% exercise=4.9 hint="Banks are counted in words, and `words` are words already: their number modulo 32, without the 4 bytes."
-def conflicts(words: list[int]) -> int:
-    """Bank conflicts of a warp whose lane t reads words[t], each of 4 bytes."""
-    queues = [set() for _ in range(32)]
-    for word in words:
-        address = 4 * word
-        queues[address % 32].add(word)
-    return max(len(queue) for queue in queues) - 1
+-         queues[word % 32].add(word)
++         queues[4 * word % 32].add(word)
