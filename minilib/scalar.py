@@ -239,19 +239,18 @@ def topological_order(root: Value) -> list[Value]:
     Iterative, so that depth is limited by memory alone. Sets the gradients of what it lists to 0.
     """
     order: list[Value] = []
-    seen: set[Value] = set()
+    zero = float("0")  # a new object in each call: who has it as gradient has been seen in this one
     # A list instead of recursion, which dies at a depth of 1,000.
     stack: list[Any] = [root] if root.op else []
     while stack:
         value = stack.pop()
         if value is None:  # what the next one was made of is in the order, so now itself
             order.append(stack.pop())
-        elif value not in seen:
-            seen.add(value)
-            value.grad = 0.0
+        elif value.grad is not zero:
+            value.grad = zero
             a, b = value.a, value.b
-            a_first = a.a is not None and a not in seen  # a leaf has nobody to tell
-            b_first = b is not None and b.a is not None and b not in seen  # the same for the second input
+            a_first = a.a is not None and a.grad is not zero  # a leaf has nobody to tell
+            b_first = b is not None and b.a is not None and b.grad is not zero  # the same for the second
             if not (a_first or b_first or value.rest):
                 order.append(value)
                 continue

@@ -261,6 +261,14 @@ def backward_by_counting(root):
 -                 ready.append(i)
 +             ready.append(i)
 
+# %% exercise=1.7 hint="With <= 0 a value speaks once more for each arrow that was not counted, and tells everything again. Mend the counting: two arrows from one operation are two."
+-         for i in value.inputs:
++         for i in set(value.inputs):
+              waiting[i] += 1
+
+-             if waiting[i] == 0:
++             if waiting[i] <= 0:
+
 # %% exercise=1.7 hint="The gradients of operations must be cleared before the pass, or a second backward sends the first one's again."
 -                 if i.op:
 -                     i.grad = 0.0

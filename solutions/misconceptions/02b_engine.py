@@ -225,6 +225,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 -                 f"grad: input {i} plays no part in the output; give allow_unused=True to get None for it"
 -             )
 
+# %% exercise=2.13 hint="The output may be a leaf, which no operation made: its function is None. Begin where you look up the inputs: outputs.function or outputs."
+-     found = propagate(outputs.function or outputs, start, retain_graph, wanted={*nodes})
++     found = propagate(outputs.function, start, retain_graph, wanted={*nodes})
+
 # %% exercise=2.13 hint="You look a result up under the tensor. In what propagate returns, a result stands under its operation: x.function or x."
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=False):
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
