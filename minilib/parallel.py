@@ -16,8 +16,8 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext, suppress
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ __all__ = [
 CHUNK = 65_536  # numbers: a few arrays of that length stay in the cache of one core
 LARGE = 2**25  # multiplications of one product, half a millisecond of a core: from here on, all threads
 _TINY = 2**18  # multiplications: OpenBLAS itself gives so few to one thread
+PARTS = 2  # of a loop, for each thread
 _FEW = 2**13  # numbers, of which it makes a sum of rows with one thread
 
 
@@ -114,7 +115,55 @@ class _Threads:
             _blas().number = number
         self.number = number or _blas().number
         self.turn = threading.Lock()
-        self.pool = ThreadPoolExecutor(max(1, self.number - 1), "minilib")
+        self.jobs: SimpleQueue[_Help | None] = SimpleQueue()
+        self.helpers = 0
+
+    def call(self, some: Callable[[], Any]) -> list[_Help]:
+        """Ask all helpers to come and do some of the work. They are started when they are first asked."""
+        for i in range(self.helpers, self.number - 1):
+            threading.Thread(target=_serve, args=(self.jobs,), name=f"minilib_{i}", daemon=True).start()
+            self.helpers += 1
+        asked = [_Help(some) for _ in range(self.number - 1)]
+        for help in asked:
+            self.jobs.put(help)
+        return asked
+
+    def dismiss(self) -> None:
+        for _ in range(self.helpers):
+            self.jobs.put(None)
+
+
+class _Help:
+    """What one helper does in one call of `parallel`: it may come when nothing is left."""
+
+    def __init__(self, some: Callable[[], Any]) -> None:
+        self.some = some
+        self.came = False
+        self.error: BaseException | None = None
+        self.busy = threading.Lock()
+        self.busy.acquire()
+
+    def __call__(self) -> None:
+        self.came = True  # before anything is taken: so who finds nothing left knows whom to wait for
+        try:
+            self.some()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.busy.release()
+
+    def over(self) -> None:
+        """Nothing is left: wait for who has come, and for nobody else."""
+        if self.came:
+            self.busy.acquire()
+        else:
+            self.some = lambda: None  # who comes late does not keep arrays alive until then
+
+
+def _serve(jobs: SimpleQueue[_Help | None]) -> None:
+    while (help := jobs.get()) is not None:
+        help()
+        del help  # what it worked on may be large
 
 
 class _Mine(threading.local):
@@ -157,7 +206,9 @@ def set_num_threads(number: int) -> None:
     if number < 1:
         raise ValueError(f"the number of threads must be at least 1, not {number}")
     global _threads
-    _threads = _Threads(number)
+    before, _threads = _threads, _Threads(number)
+    if before is not None:
+        before.dismiss()
 
 
 @contextmanager
@@ -236,21 +287,37 @@ def _glibc() -> Any:
 
 
 def parallel(work: Callable[[int, int], Any], n: int, step: int = 1) -> list[Any]:
-    """work(start, stop) on one part of range(n) for each thread; parts begin at multiples of `step`."""
+    """work(start, stop) on parts of range(n), two for each thread; parts begin at multiples of `step`.
+
+    Who is free takes the next part. A helper needs 50 microseconds to wake up, and long beside other work:
+    nobody waits for one that has not come.
+    """
     threads = _all_threads()
-    count = threads.number
+    count = 1 if threads.number == 1 else PARTS * threads.number
     cuts = [n // step * i // count * step for i in range(count)] + [n]  # whole steps but for the last part
-    first, *rest = itertools.pairwise(cuts)
+    parts = [(start, stop) for start, stop in itertools.pairwise(cuts) if start < stop] or [(0, n)]
     if _mine.alone or count == 1 or not threads.turn.acquire(blocking=False):  # somebody else is being helped
-        return [work(*part) for part in (first, *rest)]
+        return [work(*part) for part in parts]
+    made: list[Any] = [None] * len(parts)
+    left = iter(enumerate(parts))  # each part goes to one thread: Python's lock is held while one is taken
+
+    def some() -> None:
+        for i, part in left:
+            made[i] = work(*part)
+
     try:
         with _blas():  # else each thread's products would start threads of their own
-            others = [threads.pool.submit(work, *part) for part in rest]
+            helpers = threads.call(some)
             try:
-                mine = work(*first)  # the caller works too, instead of waiting
+                some()  # the caller works too, instead of waiting
             finally:
-                wait(others)  # after an error, too: nobody writes into the arrays any more
-            return [mine, *(other.result() for other in others)]
+                for _ in left:  # after an error, too, nobody writes into the arrays any more
+                    pass
+                for help in helpers:
+                    help.over()
+            for error in [help.error for help in helpers if help.error is not None]:
+                raise error
+            return made
     finally:
         threads.turn.release()
 

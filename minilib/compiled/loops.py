@@ -22,7 +22,7 @@ __all__ = ["BLOCK", "exp", "in_blocks", "loop", "over", "over_pieces", "plain"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SMALL = 32_768  # numbers: below, waking a thread costs more than it saves
+SMALL = 2**18  # numbers: below, waking a thread costs more than it saves
 BLOCK = 64  # rows whose sums are added up by one thread: results do not depend on how many threads there are
 SLOW = 2.0  # seconds of compiling, from which on a line says so
 

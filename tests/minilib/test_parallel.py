@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -220,6 +222,40 @@ def test_after_an_error_nobody_is_at_work_any_more() -> None:
     finished = done.is_set()
     done.wait(300)
     assert finished
+
+
+# ---------------------------------------------------------------- helpers
+
+
+def test_nobody_waits_for_a_helper_that_comes_late_and_it_keeps_nothing() -> None:
+    set_num_threads(2)
+    asleep = threading.Event()
+    helper: Any = parallel._all_threads()
+    helper.call(lambda: asleep.wait(300))
+    x = np.arange(12)
+    seen: set[int] = set()
+
+    def work(start: int, stop: int) -> int:
+        seen.add(threading.get_ident())
+        return int(x[start:stop].sum())
+
+    assert sum(parallel.parallel(work, len(x))) == 66
+    assert seen == {threading.get_ident()}
+    kept = weakref.ref(work)
+    del work
+    gc.collect()
+    assert kept() is None
+    asleep.set()
+
+
+def test_helpers_leave_when_another_number_is_set() -> None:
+    set_num_threads(3)
+    test_work_is_shared_by_threads_and_not_when_alone()
+    before = [thread for thread in threading.enumerate() if thread.name.startswith("minilib")]
+    set_num_threads(1)
+    for thread in before:
+        thread.join(300)
+    assert not [thread for thread in before if thread.is_alive()]
 
 
 # ---------------------------------------------------------------- how many
