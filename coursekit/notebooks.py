@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 from nbformat import NotebookNode
@@ -22,6 +22,8 @@ HIDDEN = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 STUB = 'raise Unsolved("{}")'  # of coursekit.box.check
 CUDA_STUB = "// your code here"
 _STUB_LINE = re.compile(r"\s*(?://|###) STUB: ?(.*)")  # in a solution: what learners get in its place
+
+N = TypeVar("N", bound=dict[str, Any])
 
 _EXERCISE = re.compile(r"(?:#|//)\s*exercise:\s*(\d+\.\d+)\s*$")
 _DIRECTIVE = re.compile(r"(?:#|//)\|\s*(\w+)\s*(.*?)\s*$")
@@ -77,10 +79,18 @@ def holds_the_same(original: Path, copy: Path) -> bool:
     if original.suffix != ".ipynb" or texts[0] == texts[1]:
         return texts[0] == texts[1]
     try:
-        cells = [json.loads(text)["cells"] for text in texts]
-    except (ValueError, TypeError, KeyError):  # it is damaged
+        cells = [unanswered(json.loads(text))["cells"] for text in texts]
+    except (ValueError, TypeError, KeyError, AttributeError):  # it is damaged
         return False
     return bool(cells[0] == cells[1])
+
+
+def unanswered(notebook: N) -> N:
+    """The lesson as its reader gets it: without the outputs of what they are asked to predict."""
+    for cell in notebook["cells"]:
+        if "predict" in cell["metadata"].get("tags", []) and "outputs" in cell:
+            cell["outputs"], cell["execution_count"] = [], None
+    return notebook
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 from coursekit.course import Course, chapter_number, meant
 from coursekit.errors import CourseError
 from coursekit.files import COPIES, read_bytes, read_record, short_hash, write_record, write_text
-from coursekit.notebooks import cells, holds_the_same, read, write
+from coursekit.notebooks import cells, holds_the_same, read, unanswered, write
 
 HOMELESS = "has no place in this version"
 MAKEFILE = """\
@@ -245,7 +245,7 @@ def merge(copy: Copy, before: dict[str, Any], elsewhere: Written | None = None) 
     `before` is what `describe` said of the version that the learner's copy was made from, {} if unknown;
     `elsewhere` holds what the learner wrote in other parts of the chapter.
     """
-    fresh, mine = read(copy.original), read(copy.target)
+    fresh, mine = unanswered(read(copy.original)), read(copy.target)
     if not copy.is_exercise:
         return fresh, 0
     places = {cell.grade_id: cell for cell in cells(copy.original, fresh) if cell.is_answer and cell.grade_id}
@@ -332,7 +332,7 @@ def _copy(copy: Copy) -> None:
     try:
         copy.target.parent.mkdir(parents=True, exist_ok=True)
         if copy.is_notebook:
-            notebook = read(copy.original)
+            notebook = unanswered(read(copy.original))
             notebook.metadata.update(_of_this_kernel())
             write(copy.target, notebook)
         else:

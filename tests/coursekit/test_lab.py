@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from coursekit import notebooks
 from coursekit.course import Course
@@ -98,6 +98,26 @@ def test_a_second_time_does_nothing(course: Course) -> None:
     before = {path: path.read_bytes() for path in course.work.rglob("*") if path.is_file()}
     assert workspace.prepare(course) == []
     assert before == {path: path.read_bytes() for path in course.work.rglob("*") if path.is_file()}
+
+
+def test_what_is_to_be_predicted_comes_without_its_output(course: Course) -> None:
+    """Else the answer stands below the question. Whether a reader has run it does not make a copy another."""
+
+    def printed(text: str, *tags: str) -> NotebookNode:
+        out = new_output("stream", text=text)
+        return new_code_cell(f"print({text})", id=text, outputs=[out], metadata={"tags": [*tags]})
+
+    original, copy = (folder / "01_scalar.ipynb" for folder in (course.chapters, course.work / "chapters"))
+    for first in ("17", "18"):  # copied, then updated
+        notebooks.write(original, new_notebook(cells=[printed(first), printed("131071", "predict")]))
+        if first == "17":
+            workspace.prepare(course)
+        else:
+            workspace.update(course, "01")
+        assert [len(cell.outputs) for cell in notebooks.read(copy).cells] == [1, 0]
+        assert notebooks.holds_the_same(original, copy)
+        notebooks.write(copy, notebooks.read(original))  # who has run it
+        assert notebooks.holds_the_same(original, copy)
 
 
 def test_copies_are_trusted(course: Course) -> None:
