@@ -290,10 +290,11 @@ NOT_PROSE = [
 _TOLD = re.compile(  # wherever its lines end
     (
         r"\*\*Time\*\*: \d+ minutes to read and run"
-        r"(?:; the exercises take \d+ more(?:, (?:a|the) stretch \d+)?)?"
+        r"(?:; the exercises take \d+ more(?:, (?:a stretch|the stretches) \d+)?)?"
     ).replace(" ", r"\s+")
 )
-_EXERCISE = re.compile(r"(?m)^### \d+\.\d+ .*\((warm-up|core|stretch), (\d+) minutes")
+_EXERCISE = re.compile(r"(?m)^### \d+\.\d+ .*\(((?:warm-up|core|stretch), \d+ minutes.*)\)$")
+_TIER = re.compile(r"(warm-up|core|stretch), (\d+)")  # two in one where the last points are a stretch
 
 
 @dataclass(frozen=True)
@@ -303,23 +304,27 @@ class Minutes:
     lesson: int
     exercises: int = 0
     stretch: int = 0
+    stretches: int = 1  # how many
 
     def __str__(self) -> str:
         text = f"**Time**: {self.lesson} minutes to read and run"
         if self.exercises:
             text += f"; the exercises take {self.exercises} more"
-        return text + (f", a stretch {self.stretch}" if self.stretch else "")
+        which = "a stretch" if self.stretches == 1 else "the stretches"
+        return text + (f", {which} {self.stretch}" if self.stretch else "")
 
 
 def minutes(course: Course, lesson: Path) -> Minutes:
     """What the rule says of a lesson and its exercises."""
     found = cells(lesson, read(lesson))
-    own = {"warm-up": 0, "core": 0, "stretch": 0}
+    own: dict[str, list[int]] = {"warm-up": [], "core": [], "stretch": []}
     for path in course.solutions.glob(f"{chapter_number(lesson)}_*.ipynb"):
-        for tier, count in _EXERCISE.findall(prose(cells(path, read(path)))):
-            own[tier] += int(count)
+        for told in _EXERCISE.findall(prose(cells(path, read(path)))):
+            for tier, count in _TIER.findall(told):
+                own[tier].append(int(count))
     reading = words(found) / WORDS + lines(found) / LINES + pauses(found)
-    return Minutes(rounded(reading), rounded(own["warm-up"] + own["core"]), rounded(own["stretch"]))
+    most, stretch = rounded(sum(own["warm-up"] + own["core"])), rounded(sum(own["stretch"]))
+    return Minutes(rounded(reading), most, stretch, len(own["stretch"]))
 
 
 def pauses(found: list[Cell]) -> int:

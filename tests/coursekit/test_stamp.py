@@ -289,10 +289,10 @@ def test_the_exercises_minutes_are_added_up_by_tier(course: Course) -> None:
     notebook = notebooks.read(path)
     notebook.cells.append(new_markdown_cell("**Time**: 5 minutes to read and run. More."))
     notebooks.write(path, notebook)
-    tiers = ("warm-up, 3", "core, 9", "stretch, 15")
-    tasks = "\n\n".join(f"### 1.{k} A task ({tier} minutes)" for k, tier in enumerate(tiers, 1))
+    tiers = ("warm-up, 3 minutes", "core, 9 minutes; stretch, 5", "stretch, 15 minutes")
+    tasks = "\n\n".join(f"### 1.{k} A task ({tier})" for k, tier in enumerate(tiers, 1))
     cells = [new_markdown_cell(f"# Exercises\n\n{stamp.OPEN}\n{stamp.CLOSE}"), new_markdown_cell(tasks)]
     notebooks.write(course.solutions / "01_scalar.ipynb", new_notebook(cells=[*cells, new_code_cell("1")]))
     stamp.made(course)
     text = str(stamp.minutes(course, path))
-    assert text == "**Time**: 5 minutes to read and run; the exercises take 15 more, a stretch 15"
+    assert text == "**Time**: 5 minutes to read and run; the exercises take 15 more, the stretches 20"
