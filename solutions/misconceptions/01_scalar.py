@@ -61,6 +61,10 @@ def visits(n):
 def visits(n):
     return 2**n - 1 if n > 1 else 1
 
+# %% exercise=1.3 hint="That is the chapter's ladder, in which both inputs were the rung below. Here they are the two rungs below: n - 1 and n - 2."
+def visits(n):
+    return 2 ** (n + 1) - 1
+
 # %% exercise=1.4 hint="Your derivative uses x where it needs tanh(x): 1 - x^2 is right only near 0."
 @add_to(Value)
 def tanh(self):
@@ -199,6 +203,24 @@ def backward(self):
         for i, derivative in zip(value.inputs, value.derivatives):
             i.grad += derivative * value.grad
 
+# %% exercise=1.6 hint="The first call is right. Before the second one operations still hold what the first has left in them: set their gradients to 0 at the start, but not those of leaves. (For the fifth point a list of your own goes deeper than a function that calls itself.)"
+@add_to(Value)
+def backward(self):
+    order, seen = [], set()
+
+    def visit(value):
+        if value not in seen:
+            seen.add(value)
+            for i in value.inputs:
+                visit(i)
+            order.append(value)
+
+    visit(self)
+    self.grad = 1.0
+    for value in reversed(order):
+        for i, derivative in zip(value.inputs, value.derivatives):
+            i.grad += derivative * value.grad
+
 # %% exercise=1.6 hint="`speak` belongs to the chapter, and this notebook does not know it. Its two lines go into your answer, too: with `+=`."
 @add_to(Value)
 def backward(self):
@@ -322,6 +344,18 @@ def whole_power(x, n):
 +         p.grad = 0.0
           p.data -= learning_rate * p.grad
 -         p.grad = 0.0
+
+# %% exercise=1.9 hint="p is a Value, and `p -= ...` only lets the name p stand for a new one: the parameter itself stays as it was. Change p.data, a plain number."
+-         p.data -= learning_rate * p.grad
++         p -= learning_rate * p.grad
+
+# %% exercise=1.9 hint="You return new numbers, and the parameters stay as they were. Change p.data of each, clear its gradient, and return nothing."
+def descend(parameters, learning_rate):
+    return [p.data - learning_rate * p.grad for p in parameters]
+
+# %% exercise=1.9 hint="You return new numbers, and the parameters stay as they were. Change p.data of each, clear its gradient, and return nothing."
+def descend(parameters, learning_rate):
+    return [Value(p.data - learning_rate * p.grad) for p in parameters]
 
 # %% exercise=1.10 hint="You have mixed up the two: the sum grows with a weight as fast as its input is large, and with an input by its weight."
 def weighted_sum(weights, inputs, bias):
