@@ -211,7 +211,8 @@ def _without_call(source: str) -> str:
 def in_words(result: ExerciseResult) -> str:
     """The lines below an answer."""
     points = f"{number(result.points)} of {number(result.exercise.points)} points"
-    verdict = "passed" if result.passed else "is not right yet"
+    part = "is right in part" if result.points else "is not right yet"
+    verdict = "passed" if result.passed else part
     said = "" if result.passed else result.explained
     if said and not said.startswith(PLACES):
         said = f"Hint: {said}"

@@ -86,8 +86,8 @@ def not_in_class(message: str, answer: Answer) -> str | None:
     )
     if own is not None and not own.decorator_list:
         return (
-            f"`{name}` is a function of its own, outside of the class: `@add_to({kind})` above "
-            "it puts it there."
+            f"`{name}` is a function of its own, outside of the class: `@add_to(...)` above it, with the "
+            "name of the class, puts it there."
         )
     return OTHER_LANGUAGES.get((kind if kind in ("list", "str", "ndarray") else "", name)) or _kind_of(
         kind, name

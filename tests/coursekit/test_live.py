@@ -90,7 +90,7 @@ def test_wrong_is_told_with_its_hint_and_mended_passes_in_the_same_kernel(course
     )
     assert found[0] == "1.1 passed: 2 of 2 points"
     assert found[1].splitlines() == [
-        "1.2 is not right yet: 1 of 3 points",
+        "1.2 is right in part: 1 of 3 points",
         f"Hint: {tiny.HINTS['same']}",
         "This cell says: sum over axis 0",
         "broadcast: expected shape (4,), got (3, 4)",
