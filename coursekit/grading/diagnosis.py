@@ -206,7 +206,7 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
     place = where(pairs) if own and places else ""
     if told is None and own:
         for name, some in _parts(wrong):
-            if told := _related(some, alone=True):
+            if (told := _related(some, alone=True)) and not _of_two_minds(told, wrong):
                 return _sentence(f"in {name}: {told}", place)
     told = told or _lost(wrong)
     if told is None and own:
@@ -287,6 +287,15 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
         if words and bits >= ENOUGH * (2 if alone else 1):
             return words
     return None
+
+
+def _of_two_minds(told: str, wrong: Sequence[Pair]) -> bool:
+    """Whether a factor of one case is another in the next: of whole numbers one is soon half of another."""
+    alone = [p for p in wrong if p.numeric and p.want.size == p.have.size == 1 and p.want.any()]
+    ratios = {
+        float(p.have.ravel()[0] / p.want.ravel()[0]) for p in alone if (p.want == np.round(p.want)).all()
+    }
+    return len(ratios) > 1 and "what it should be" in told
 
 
 def _differences(p: Pair) -> int:

@@ -171,6 +171,25 @@ def kept_between_calls(answer: Answer) -> Iterator[str]:
                 )
 
 
+def one_for_all_objects(answer: Answer) -> Iterator[str]:
+    """`kernels = {}` in the body of a class, and then `self.kernels[key] = ...`."""
+    for one in _classes(answer):
+        made = {
+            target.id: node
+            for node in one.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, FRESH)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        own = {ast.unparse(x) for x in ast.walk(one) if isinstance(getattr(x, "ctx", None), ast.Store)}
+        for name, node in made.items():
+            if f"self.{name}" not in own and any(text.startswith(f"self.{name}[") for text in own):
+                yield (
+                    f"{named(node)} in the class is one for all of its objects, and what one writes there "
+                    f"all find: make `self.{name}` in `__init__`."
+                )
+
+
 def counted_for_itself(answer: Answer) -> Iterator[str]:
     """`self.calls += 1` where `calls` is the class's, or its base's."""
     for one in _classes(answer):
@@ -335,6 +354,7 @@ def chained_in_c(answer: Answer) -> Iterator[str]:
 
 RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     or_of_constants, equal_to_nan, nothing_given_back, one_under_many_names, kept_between_calls, sign_behind,
+    one_for_all_objects,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
 )  # fmt: skip

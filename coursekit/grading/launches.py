@@ -122,7 +122,7 @@ def _values(name: str, want: Values, have: Values, tolerance: float, own: bool) 
     wanted, finite = np.isfinite(want), np.isfinite(have)
     if (wanted & ~finite).any():
         odd = _told(int((wanted & ~finite).sum()), own, want.size)
-        return f"{odd} of {want.size:,} values are no finite numbers: was each of them written?"
+        return f"{odd} of {want.size:,} values are no finite numbers"
     if (~wanted & ~same).any():
         return "some values should not be finite numbers, or be infinite the other way"
     away = np.abs(np.subtract(want, have, where=~same, out=np.zeros_like(want)))

@@ -331,7 +331,10 @@ def invariant(p: Pair) -> str | None:
     if p.codes or p.want.shape != p.have.shape or not np.isfinite(p.want).all():
         return None
     if np.isnan(p.have).any():
-        return "there is a nan: is it 0 / 0, infinity minus infinity, or a logarithm of less than 0?"
+        return (
+            "there is a nan: is it 0 / 0, infinity minus infinity, infinity times 0, or a logarithm of less "
+            "than 0, or was nothing written there?"
+        )
     if not np.isfinite(p.have).all():
         return "there is an infinity: is something divided by 0, or too large for exp?"
     if p.want.ndim and p.want.shape[-1] > 2 and (p.want != np.round(p.want)).mean() > 0.5:

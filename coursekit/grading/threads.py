@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from coursekit.grading import launches
+from coursekit.grading.answer import Answer
 from coursekit.grading.model import CellRun
 
 BLOCK = "all blocks work on the numbers of the first: `blockIdx.x * blockDim.x` is missing from the index"
@@ -27,6 +28,7 @@ UNGUARDED = (
 MISGUARDED = (
     "it touches what is behind the end{} although it asks before: what is tested is not what is touched"
 )
+UNASKED = "it touches what is behind the end{}: no condition is about this index, so is it worked out right?"
 
 
 BEFORE = "it touches what is before the first element{}: an index falls below 0, and nothing lies there"
@@ -114,7 +116,21 @@ def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
     early = ["before the first element" in str(run["told"]) for run in faults]
     if any(early):
         return BEFORE.format(which) if all(early) else None
-    return MISGUARDED.format(which) if re.search(r"\b(if|for|while)\s*\(|\?", answer) else UNGUARDED
+    if not re.search(r"\b(if|for|while)\s*\(|\?", answer):
+        return UNGUARDED
+    return (MISGUARDED if all(_asks(str(run["told"]), answer) for run in faults) else UNASKED).format(which)
+
+
+def _asks(told: str, answer: str) -> bool:
+    """Whether the conditions of an answer are about all that stands in the index of the line that failed."""
+    at = re.search(r"line (\d+): .*?(\w+)\[", told)
+    parts = re.split(rf"\b{at[2]}\b", Answer(answer).code(int(at[1])), maxsplit=1) if at else []
+    asked = re.findall(r"\b(?:if|while)\s*\((.*)|([^=;]*)\?|\bfor\s*\([^;]*;([^;]*);", answer)
+    return len(parts) < 2 or _names(parts[1].partition(";")[0]) <= _names(" ".join(map(" ".join, asked)))
+
+
+def _names(code: str) -> set[str]:
+    return set(re.findall(r"\b[A-Za-z_][\w.]*\b(?!\s*\()", code))
 
 
 def absent(answer: str, reference: str) -> str | None:

@@ -45,6 +45,14 @@
 -     if not isinstance(other, Value):
 -         other = Value(other)
 
+# %% exercise=1.2 hint="`result = self` makes no second Value: it is another name for a, so a + 1 changes a itself. Make a new one: Value(other) is a leaf that nobody else has."
+-     if not isinstance(other, Value):
+-         other = Value(other)
++     if not isinstance(other, Value):
++         result = self
++         result.data += other
++         return result
+
 # %% exercise=1.3 hint="These are the Fibonacci numbers. A rung is visited as well: one more, besides the visits of the two ladders below it."
 -         before, last = last, 1 + last + before
 +         before, last = last, last + before

@@ -33,6 +33,11 @@ def strides(n, m, itemsize, step):
     x = np.zeros((n, m), f"V{itemsize}")
     return [v.strides for v in (x, x.T, x[:, ::step], x[::-1], np.broadcast_to(x[0], (n, m)))]
 
+# %% exercise=2.1 hint="The row stride of x[:, ::step] is that of x: the memory has not moved, and the next row is still m numbers away."
+-     return [(row, itemsize), (itemsize, row), (row, step * itemsize), (-row, itemsize), (0, itemsize)]
++     far = -(-m // step) * step * itemsize
++     return [(row, itemsize), (itemsize, row), (far, step * itemsize), (-row, itemsize), (0, itemsize)]
+
 # %% exercise=2.2 hint="A larger divisor makes the quotient smaller: the gradient of y has a minus sign."
 class Div(Function):
     def forward(self, x, y):

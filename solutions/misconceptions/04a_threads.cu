@@ -84,7 +84,7 @@ extern "C" __global__ void silu(const float* x, float* y, int n) {
 -     if (row < rows && col < cols) x[row * cols + col] += bias[col];
 +     if (row * cols + col < rows * cols) x[row * cols + col] += bias[col];
 
-// %% exercise=4.4 hint="Both conditions must hold: && instead of ||. And the last row is rows - 1, the last column cols - 1: < instead of <=."
+// %% exercise=4.4 hint="A thread may work where row < rows && col < cols: both must hold, and the last row is rows - 1. Turned round into a return, it leaves where row >= rows || col >= cols."
 -     if (row < rows && col < cols) x[row * cols + col] += bias[col];
 +     if (row < rows || col < cols) x[row * cols + col] += bias[col];
 

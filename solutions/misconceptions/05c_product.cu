@@ -35,6 +35,10 @@
 -             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.x);
 +             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + threadIdx.x);
 
+// %% exercise=5.13 hint="The other four rows lie T / 2 further on: 64 for a tile of 128, 32 for one of 64."
+-             float4 four = *(const float4*)(as + k * (T + 4) + i / 4 * (T / 2) + 4 * threadIdx.y);
++             float4 four = *(const float4*)(as + k * (T + 4) + i / 4 * 64 + 4 * threadIdx.y);
+
 // %% exercise=5.14 hint="The values are right, but a thread makes one result: two words for each FMA. Give it a register tile, 4 x 4."
 #define ROWS 16
 #define COLUMNS 16

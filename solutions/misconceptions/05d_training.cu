@@ -39,6 +39,10 @@
 -     x[i] = now * shrink - scale * (m / (sqrtf(s) + eps));
 +     x[i] = x[i] * shrink - scale * (mean[i] / (sqrtf(square[i]) + eps));
 
+// %% exercise=5.18 hint="The mean of squares is one of g, the gradient with its decay; you square the gradient as it came. Right for AdamW, where decay is 0."
+-     float m = beta1 * mean[i] + rest1 * g, s = beta2 * square[i] + rest2 * (g * g);
++     float m = beta1 * mean[i] + rest1 * g, s = beta2 * square[i] + rest2 * (grad[i] * grad[i]);
+
 // %% exercise=5.19 hint="Your dx is a forward convolution of dy. Forward takes x at r + i - 1 to y at r: to which row of y, then, goes x at r?"
 -                 int row = r - i + 1, col = q - j + 1;
 +                 int row = r + i - 1, col = q + j - 1;
@@ -73,3 +77,7 @@
 
 -     dx[at] = sum;
 +     dx[(n * channels + c) * plane + r * width + q] = sum;
+
+// %% exercise=5.19 hint="dy has `outs` channels in each image: image n begins at n * outs planes, not at n * channels."
+-                 float slope = dy[(n * outs + o) * plane + row * width + col];
++                 float slope = dy[(n * channels + o) * plane + row * width + col];

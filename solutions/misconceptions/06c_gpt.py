@@ -271,6 +271,10 @@ def next_token_pairs(tokens, prompt=1):
 -                 p.fill_(0 if name.endswith("bias") else 1)
 +                 p.fill_(1 if "ln_" in name else 0)
 
+# %% exercise=6.17 hint="`c_proj` is in the names of its bias, too: those biases should be 0. Ask for c_proj.weight."
+-             if name.endswith("c_proj.weight"):
++             if "c_proj" in name:
+
 # %% exercise=6.18 hint="The gradient of the mean loss has the factor 1/N: divide the logits' gradient by the number of rows."
 -     dlogits = np.exp(log_p) / n
 -     dlogits[rows, targets] -= 1 / n

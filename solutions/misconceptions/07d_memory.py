@@ -311,6 +311,10 @@
 -     return tokens * each, mamba, mamba // each + 1
 +     return mamba, tokens * each, mamba // each + 1
 
+# %% exercise=7.16 hint="A Mamba keeps by its own layers, mamba_layers; you count them by gpt_layers."
+-     mamba = mamba_layers * 2 * width * (N + K - 1)
++     mamba = gpt_layers * 2 * width * (N + K - 1)
+
 # %% exercise=7.17 hint="One token too few: `new` of them come behind the first one, which was given."
 -         for _ in range(new):
 +         for _ in range(new - 1):

@@ -199,3 +199,7 @@ def square_backward(g, x):
 # %% exercise=8.14 hint="What is carried is the last of f.saved. Its place from the front depends on whether there is a D."
 -         *_, carried = f.saved
 +         carried = f.saved[5]
+
+# %% exercise=8.14 hint="The fake promises other strides than the kernel makes: empty_like(x) keeps the order of x's axes, and your results are new, row by row. Say x.new_empty(x.shape)."
+-         return x.new_empty(x.shape), x.new_empty(carried_shape(x, delta, A, B, C, D))
++         return t.empty_like(x), x.new_empty(carried_shape(x, delta, A, B, C, D))

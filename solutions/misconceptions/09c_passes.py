@@ -116,6 +116,23 @@ def fuse(
 -             alike = there is not None and kind[node] is not None and kind[x] == kind[node]
 +             alike = there is not None and kind[x] == kind[node]
 
+# %% exercise=9.14 hint="A way from one unit to the other may lead through several others: follow what each needs to the end, not one unit far."
+-         oldest, seen, todo = at[members[start][0]], {end}, [end]
+-         while todo:
+-             number = todo.pop()
+-             for one in (unit[x] for node in members[number] for x in needs[node] if x in unit):
+-                 if one == start and number != end:
+-                     return True
+-                 # What is older than all of a unit cannot come from it.
+-                 if one not in seen and one != start and at[members[one][-1]] > oldest:
+-                     seen.add(one)
+-                     todo.append(one)
+-         return False
++         def needed(number):
++             return {unit[x] for node in members[number] for x in needs[node] if x in unit} - {number}
++
++         return any(start in needed(one) for one in needed(end) if one != start)
+
 # %% exercise=9.15 hint="In the order of their birth holes form that nothing fits into. Try the largest first."
 -     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys]
 +     plans = [_placed(sorted(spans, key=key), spans, sizes) for key in keys[2:]]
@@ -135,6 +152,10 @@ def fuse(
 # %% exercise=9.15 hint="You look at arrays in the order in which they were placed, and step over a gap below. From low to high, please."
 -         for other in sorted(placed, key=placed.__getitem__):
 +         for other in placed:
+
+# %% exercise=9.15 hint="A short neighbour may end before a long one that stands below it: `at` must never go back. Keep the larger of both."
+-                 at = max(at, placed[other] + sizes[other])
++                 at = placed[other] + sizes[other]
 
 # %% exercise=9.16 hint="You never give a register back: each result has a new one. Those that a line reads for the last time are free for its own result."
 -         free += [where[one] for one in dict.fromkeys(operands) if one in own and last[one] == name]

@@ -105,6 +105,10 @@ def varint_bytes(value: int) -> bytes:
 +     if isinstance(value, int):
 +         raise WireError(f"a whole number stands where {of} should")
 
+# %% exercise=10.2 hint="Numbers that are packed may be negative, too: those, as the ones that stand alone, are modulo 2**64."
+-         return [n - 2**64 if of == "int" and n >> 63 else n for n in found]  # negative: modulo 2**64
++         return [n - 2**64 if of == "int" and isinstance(value, int) and n >> 63 else n for n in found]
+
 # %% exercise=10.3 hint="A node may read one name twice, as in x * x: it is let go of once. Go through the set of its inputs."
 def evaluate(graph: Graph, arrays: list[Any], run: Callable[..., Any] | None = None) -> list[Any]:
     """The outputs for these inputs, node by node; what is read no more is let go of.

@@ -298,7 +298,7 @@ ERRORS = [
     (
         "AttributeError: 'Value' object has no attribute 'tanh'",
         "def tanh(self):\n    return Value(1)",
-        "@add_to(Value)",
+        "@add_to(...)",
     ),
     ("NameError: name 'true' is not defined", "x = true", "`True`"),
     ("NameError: name 'resutl' is not defined", "result = 1\nprint(resutl)", "`result`"),

@@ -17,6 +17,7 @@ OTHERS = sorted((COURSE.solutions / "others").glob("*.py"))
 MEANT: list[tuple[str, str]] = [
     ("def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
     ("if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
+    ("class A:\n    of = {}\n    def f(self, x):\n        self.of[x] = 1", "make `self.of` in `__init__`"),
     ("bad = loss == np.nan", "is never true"),
     ("good = loss != np.nan", "is always true"),
     ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
@@ -52,6 +53,7 @@ NOT_MEANT = (
     "f(x) == 3 and g()", "np.clip(x, 0, 1, out=x)", "def f(x):\n    i = x[0]\n    x[0] = i",
     "class A(B):\n    def f(self):\n        self.n = 0\n        self.n += 1",
     "for i in n:\n    fs.append(lambda g, i=i: g * i)",
+    "class A:\n    of = {}\n    def f(self, x):\n        self.of = {}\n        self.of[x] = 1",
     "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)",
     "raise ValueError('a set {1, 2}')",
     "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;",

@@ -82,6 +82,12 @@ def test_what_is_behind_the_end_with_a_guard_and_without() -> None:
         assert "the end of `x` although it asks before" in said(run, answer=f"{INDEX} {guard}")
 
 
+def test_a_condition_on_other_numbers_is_no_guard_of_this_index() -> None:
+    run = stopped("line 4: thread (40,0,0) reads x[40], and x has 33 elements (0 to 32)")
+    answer = "int o = 40, i = 0;\nif (i < n)\n    y[i] = x[o + i];"
+    assert "no condition is about this index" in said(run, answer=answer.replace("int o", "__global__ int o"))
+
+
 def test_what_is_before_the_first_element_is_not_behind_the_end() -> None:
     run = stopped("line 3: thread (0,0,0) reads x[-1], before the first element; x has 33 elements (0 to 32)")
     assert "before the first element of `x`" in said(run, answer=f"{INDEX} if (i < n) y[i] = x[i - 1];")
