@@ -54,6 +54,39 @@ def test_both_ways(old: str, new: str, said: str, capsys: pytest.CaptureFixture[
     assert np.isclose(names["both_ways"](np.array([[0.0, 1000.0]]), np.array([0]))[0], 1000)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "right: the gradient of x"),
+        ("    return", "    return\n    return", "not written yet"),
+        (" / sigma", "", "division by sigma"),
+        (" - g.mean(axis=1, keepdims=True)", "", "the mean of g is missing"),
+        (" - y * (g * y).mean(axis=1, keepdims=True)", "", "the part along y is missing"),
+        ("y * (g * y).mean", "(g * y).mean", "multiplied by y"),
+        (
+            "(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)",
+            "() - y * (g * y).mean()",
+            "axis=1",
+        ),
+        ("(g * y).mean(", "(g * y).sum(", "not the sum"),
+        (
+            "(g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)) /",
+            "g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True) /",
+            "parentheses",
+        ),
+        ("(axis=1, keepdims=True)", "(axis=1)", "ValueError"),
+        (" / sigma", " * sigma", "nudge x at"),
+        (" / sigma", "[:, :2] / sigma", "yours (3, 2)"),
+    ],
+)
+def test_norm_back(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = changed(losses._lent_back, "norm_back", old, new)
+    turns.judge_norm_back(names)
+    assert said in capsys.readouterr().out
+    y = np.array([[1.0, -1.0]])
+    assert np.allclose(names["norm_back"](np.array([[3.0, 1.0]]), y, np.ones((1, 1))), 0)
+
+
 # 03b
 
 
