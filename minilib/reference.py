@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -24,7 +24,7 @@ from minilib.engine import FREED, Array, Function, Node, Shape
 from minilib.functional.scan import scan_loop
 from minilib.nn import Module, Parameter
 from minilib.optim import LRScheduler, Optimizer
-from minilib.tensor import Tensor, default_generator, no_grad, tensor
+from minilib.tensor import Tensor, default_generator
 
 # Scalars: a number that knows its derivative
 
@@ -328,16 +328,6 @@ class Part:
 
     def state_dict(self) -> dict:
         return {path: parameter.detach().numpy().copy() for path, parameter in below(self)}
-
-    def load(self, state: Mapping) -> None:
-        own = dict(below(self))
-        wrong = [path for path in own if path not in state or state[path].shape != own[path].shape]
-        wrong += [path for path in state if path not in own]
-        if wrong:
-            raise RuntimeError("nothing was loaded: " + ", ".join(wrong))
-        with no_grad():
-            for path, parameter in own.items():
-                parameter.copy_(tensor(state[path]))
 
 
 class Training:

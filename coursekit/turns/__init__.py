@@ -13,7 +13,7 @@ from coursekit.turns.arrays import (
 )
 from coursekit.turns.engine import judge_engine
 from coursekit.turns.first_numbers import judge_first_weights
-from coursekit.turns.losses import judge_both_ways
+from coursekit.turns.losses import judge_both_ways, judge_norm_back
 from coursekit.turns.modules import judge_found
 from coursekit.turns.scalars import (
     judge_backward,

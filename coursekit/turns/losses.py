@@ -1,4 +1,4 @@
-"""Chapter 03a: softmax with cross-entropy, both ways."""
+"""Chapter 03a: softmax with cross-entropy, both ways, and layer norm on its way back."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def judge_both_ways(names: dict[str, Any]) -> None:
     """Say which mistake the notebook's `both_ways` makes; one that is not right is replaced."""
     right = "right: small scores and large ones, the mean loss and its gradient"
     judged(_both_ways(names["both_ways"]), right, names, "both_ways", _lent)
+
+
+def judge_norm_back(names: dict[str, Any]) -> None:
+    """Say which mistake the notebook's `norm_back` makes; one that is not right is replaced."""
+    right = "right: the gradient of x agrees with the nudge"
+    judged(_norm_back(names["norm_back"]), right, names, "norm_back", _lent_back)
 
 
 def _lent(x: Any, target: Any) -> Any:
@@ -75,4 +81,51 @@ def _nudged(x: Any, target: Any, h: float = 1e-6) -> Any:
         up[place] += h
         down[place] -= h
         found[place] = (mean(up) - mean(down)) / (2 * h)
+    return found
+
+
+def _lent_back(g: Any, y: Any, sigma: Any) -> Any:
+    return (g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)) / sigma
+
+
+def _norm_back(norm_back: Callable[..., Any]) -> str | None:
+    x, g = np.random.default_rng(0).normal(size=(2, 3, 5))
+    y, sigma = _normed(x)
+    found, trouble = tried(norm_back, g.copy(), y.copy(), sigma.copy())
+    if trouble:
+        return trouble
+    found, want = np.asarray(found), _nudged_norm(x, g)
+    if found.shape != x.shape:
+        return f"not yet: the gradient has the shape of x, (3, 5), and yours {found.shape}"
+    if np.allclose(found, want, atol=1e-6):
+        return None
+    mean, along = g.mean(axis=1, keepdims=True), y * (g * y).mean(axis=1, keepdims=True)
+    for wrong, said in (
+        (want * sigma, "all is there but the division by sigma"),
+        ((g - along) / sigma, "the mean of g is missing: subtract it as well"),
+        ((g - mean) / sigma, "the part along y is missing: y times the mean of g y"),
+        ((g - mean - along / y) / sigma, "the mean of g y is multiplied by y before it is subtracted"),
+        ((g - g.mean() - y * (g * y).mean()) / sigma, "each row has means of its own: axis=1, keepdims=True"),
+        ((g - mean - y * (g * y).sum(axis=1, keepdims=True)) / sigma, "of g y it is the mean, not the sum"),
+        (g - mean - along / sigma, "all of it is divided by sigma: parentheses"),
+    ):
+        if np.allclose(found, wrong, atol=1e-6):
+            return f"not yet: {said}"
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(found, want, atol=1e-6))[0])
+    return f"not yet: nudge x at {at}, and the loss changes by {want[at]:.4f} a unit; yours: {found[at]:.4f}"
+
+
+def _normed(x: Any) -> tuple[Any, Any]:
+    centred = x - x.mean(axis=1, keepdims=True)
+    sigma = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    return centred / sigma, sigma
+
+
+def _nudged_norm(x: Any, g: Any, h: float = 1e-6) -> Any:
+    found = np.empty_like(x)
+    for place in np.ndindex(*x.shape):
+        up, down = x.copy(), x.copy()
+        up[place] += h
+        down[place] -= h
+        found[place] = ((_normed(up)[0] - _normed(down)[0]) * g).sum() / (2 * h)
     return found

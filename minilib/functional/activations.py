@@ -297,7 +297,7 @@ def softmax_rows(x: Array, out: Array) -> None:
 
 
 def softmax_backward(grad: Array, y: Array, out: Array) -> None:
-    """The gradient of the scores: y (grad - the row's sum of grad * y). Rows (n, C); writes into `out`."""
+    """The gradient of the scores, from `grad`, that of their softmax `y`. Rows (n, C); writes into `out`."""
     array_module(y).subtract(grad, row_dot(grad, y), out=out)  # (n, C) - (n, 1)
     out *= y
 

@@ -75,11 +75,11 @@ def max_pool_backward(grad, winner, taps, out):
 -     dx = convolve(around, turned.swapaxes(0, 1))  # a pixel gathers from all windows that it lies in
 +     dx = convolve(around, turned)
 
-# %% exercise=3.37 hint="Your windows are not turned round on the way back: the window that begins at a pixel has met it with its first weight, upper left."
+# %% exercise=3.37 hint="Your filters are not turned round on the way back: in the window that begins at a pixel, the pixel met the first weight, upper left."
 -     (h, w), turned = weight.shape[2:], weight[:, :, ::-1, ::-1]
 +     (h, w), turned = weight.shape[2:], weight
 
-# %% exercise=3.37 hint="Forward turns the windows round, as mathematicians do. Here the upper left weight meets the upper left pixel."
+# %% exercise=3.37 hint="Forward turns the filters round, as mathematicians do. Here the upper left weight meets the upper left pixel."
 -     out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
 +     out = rows @ weight[:, :, ::-1, ::-1].reshape(len(weight), -1).T
 
@@ -123,7 +123,7 @@ def convolve_backward(grad, x, weight):
 -     out = rows @ weight.reshape(len(weight), -1).T  # (N, places, O)
 +     out = rows.astype(np.float64) @ weight.reshape(len(weight), -1).T
 
-# %% exercise=3.37 hint="You turn the windows twice: once for the image, which is right, and once for the weights. A weight collects from the places as they lie."
+# %% exercise=3.37 hint="You turn the filters twice: once for the image, which is right, and once for the weights. A weight collects from the places as they lie."
 -     return dx, dw.swapaxes(0, 1)
 +     return dx, dw.swapaxes(0, 1)[:, :, ::-1, ::-1]
 

@@ -47,15 +47,6 @@ class Part:
     def state_dict(self):
         return {path: np.array(parameter.data) for path, parameter in self.paths()}
 
-    def load(self, state):
-        here = dict(self.paths())
-        problems = set(here) ^ set(state)
-        problems |= {path for path in set(here) & set(state) if np.shape(state[path]) != here[path].shape}
-        if problems:
-            raise RuntimeError(f"{sorted(problems)}")
-        for path in here:
-            here[path].data[...] = state[path]
-
 
 # %% exercise=3.13
 @add_to(Module)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from graded import Exercises, ExerciseTests
 
 from minilib import reference
 from minilib.nn import Module, ModuleList, Parameter
-from minilib.tensor import Tensor, manual_seed, randn
+from minilib.tensor import manual_seed, randn
 
 
 class TestExercises(ExerciseTests):
@@ -31,22 +30,10 @@ def network(base, several):
     return Network()
 
 
-def test_a_part_finds_saves_and_loads_what_a_module_does():
+def test_a_part_finds_and_saves_what_a_module_does():
     part, module = network(reference.Part, list), network(Module, ModuleList)
     found = [[(path, p.numpy()) for path, p in one.named_parameters()] for one in (part, module)]
     assert [path for path, _ in found[0]] == [path for path, _ in found[1]]
     assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(*found))
     states = [part.state_dict(), {path: t.numpy() for path, t in module.state_dict().items()}]
     assert [*states[0]] == [*states[1]] and all(np.array_equal(states[0][p], states[1][p]) for p in states[0])
-    new = {path: array + 1 for path, array in states[0].items()}
-    part.load(new)
-    module.load_state_dict({path: Tensor(array) for path, array in new.items()})
-    assert all(np.array_equal(p.numpy(), new[path]) for path, p in module.named_parameters())
-    assert all(np.array_equal(p.numpy(), new[path]) for path, p in part.named_parameters())
-    del new["layers.1.bias"]
-    for load in (
-        lambda: part.load(new),
-        lambda: module.load_state_dict({p: Tensor(a) for p, a in new.items()}),
-    ):
-        with pytest.raises(RuntimeError, match=r"layers\.1\.bias"):
-            load()

@@ -54,21 +54,54 @@ def test_both_ways(old: str, new: str, said: str, capsys: pytest.CaptureFixture[
     assert np.isclose(names["both_ways"](np.array([[0.0, 1000.0]]), np.array([0]))[0], 1000)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "right: the gradient of x"),
+        ("    return", "    return\n    return", "not written yet"),
+        (" / sigma", "", "division by sigma"),
+        (" - g.mean(axis=1, keepdims=True)", "", "the mean of g is missing"),
+        (" - y * (g * y).mean(axis=1, keepdims=True)", "", "the part along y is missing"),
+        ("y * (g * y).mean", "(g * y).mean", "multiplied by y"),
+        (
+            "(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)",
+            "() - y * (g * y).mean()",
+            "axis=1",
+        ),
+        ("(g * y).mean(", "(g * y).sum(", "not the sum"),
+        (
+            "(g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True)) /",
+            "g - g.mean(axis=1, keepdims=True) - y * (g * y).mean(axis=1, keepdims=True) /",
+            "parentheses",
+        ),
+        ("(axis=1, keepdims=True)", "(axis=1)", "ValueError"),
+        (" / sigma", " * sigma", "nudge x at"),
+        (" / sigma", "[:, :2] / sigma", "yours (3, 2)"),
+    ],
+)
+def test_norm_back(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = changed(losses._lent_back, "norm_back", old, new)
+    turns.judge_norm_back(names)
+    assert said in capsys.readouterr().out
+    y = np.array([[1.0, -1.0]])
+    assert np.allclose(names["norm_back"](np.array([[3.0, 1.0]]), y, np.ones((1, 1))), 0)
+
+
 # 03b
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("", "", "right: images and windows"),
+        ("", "", "right: images and filters"),
         ("    return", "    return\n    return", "not written yet"),
-        ("* window)", "* window[::-1, ::-1])", "turned round"),
+        ("* weights)", "* weights[::-1, ::-1])", "turned round"),
         (".sum(", ".mean(", "that is the mean"),
-        (" * window)", ")", "the weights of the window are missing"),
-        ("window.shape", "(2, 2)", "ValueError"),
+        (" * weights)", ")", "the weights of the filter are missing"),
+        ("weights.shape", "(2, 2)", "ValueError"),
         (".sum((2, 3))", ".sum((2, 3)) + 1", "and yours is"),
         (".sum((2, 3))", ".sum((2, 3))[1:]", "has the shape (3, 5)"),
-        ("(image, window.shape)", "(image, (3, 3))", "2 x 4"),
+        ("(image, weights.shape)", "(image, (3, 3))", "2 x 4"),
     ],
 )
 def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,11 +116,11 @@ def test_look(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str])
     [
         ("", "", "right: each pixel"),
         ("    return image", "    return None", "`return` missing?"),
-        ("window[i, j] * grad", "window[h - 1 - i, w - 1 - j] * grad", "turn the window round"),
-        ("window[i, j] * grad", "grad", "times the weight that met the pixel"),
+        ("weights[i, j] * grad", "weights[h - 1 - i, w - 1 - j] * grad", "turn the filter round"),
+        ("weights[i, j] * grad", "grad", "times the weight that met the pixel"),
         ("return image", "return image[1:-1, 1:-1]", "has the shape (4, 5)"),
         ("return image", "return np.pad(image[1:-1, 1:-1], 1)", "wrong at the border"),
-        ("window[i, j] * grad", "2 * window[i, j] * grad", "nudge pixel"),
+        ("weights[i, j] * grad", "2 * weights[i, j] * grad", "nudge pixel"),
         ("+=", "=", "overwritten"),
         ("np.ndindex(h, w)", "np.ndindex(3, 3)", "2 x 4"),
     ],
