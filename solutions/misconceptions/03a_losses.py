@@ -446,6 +446,10 @@ class RMSNorm(Function):
         g = grad * weight
         return (g - y * (g * y).mean(1, keepdims=True)) / scale, (grad * y).sum(0)
 
+# %% exercise=3.7 hint="Of the gradient that goes back through the weight, you take off the part along y: in that part the weight is missing, grad * weight times y."
+-             dx -= y * (row_dot(dx, y) / weight.size)  # the part along y; no mean, since none was taken
++             dx -= y * (row_dot(grad, y) / weight.size)
+
 # %% exercise=3.9 hint="When a larger number comes, the sum so far is still relative to the old one. Multiply it by exp(old - new)."
 -             total = total * math.exp(top - largest) + float(np.exp(piece - largest).sum())
 +             total = total + float(np.exp(piece - largest).sum())

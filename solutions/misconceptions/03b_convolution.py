@@ -33,6 +33,10 @@ def count_windows(n, kernel, stride=1, padding=0, dilation=1):
 -     return max(0, (n + 2 * padding - span) // stride + 1)
 +     return max(0, -(-(n + 2 * padding - span) // stride) + 1)
 
+# %% exercise=3.1 hint="Where the window is too long by less than a stride, int(a / b) cuts towards 0, and you count one place. a // b rounds down, to -1."
+-     return max(0, (n + 2 * padding - span) // stride + 1)
++     return max(0, int((n + 2 * padding - span) / stride) + 1)
+
 # %% exercise=3.8 hint="Windows overlap, and one place can win several of them. Yours keeps the last: add, with +=."
 -         out[tap] += grad * (winner == i)
 +         out[tap] = np.where(winner == i, grad, out[tap])
