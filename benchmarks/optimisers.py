@@ -5,8 +5,8 @@
 A perceptron of 64, 64, 64, 10 units on handwritten digits, 600 batches of 64, the same for all.
 For each of the nine pairs the rate is chosen among the same 16, by the loss of the last 50 batches, mean of
 three starts; what is reported is that mean from four other starts. None gets a trial more than the others.
-With a schedule plain descent takes the last rate before nothing is learned: twelve starts of it, and of the rate
-one step of the grid lower, are recorded beside the race, and change nothing in it.
+With a schedule plain descent takes the last rate before nothing is learned: twelve starts of it, and of the
+rate one step of the grid lower, are recorded beside the race, and change nothing in it.
 """
 
 from __future__ import annotations
