@@ -31,14 +31,14 @@ def draw_gaps(curves: Mapping[str, tuple[Any, Any]], y: str = "loss") -> Describ
         1, len(curves), figsize=(3.1 * len(curves), 2.8), sharey=True, layout="constrained"
     )
     told = []
-    for ax, (name, (learnt, held)) in zip(np.atleast_1d(axes), curves.items()):
-        for values, colour, label in ((learnt, BLUE, "learns from"), (held, ORANGE, "has not seen")):
+    for ax, (name, (learned, held)) in zip(np.atleast_1d(axes), curves.items()):
+        for values, colour, label in ((learned, BLUE, "learns from"), (held, ORANGE, "has not seen")):
             ax.semilogy(range(1, len(values) + 1), values, color=colour, label=label)
         least = int(np.argmin(held))
         ax.plot(least + 1, held[least], "o", color=ORANGE)
         ax.set(title=name, xlabel="epoch")
         told.append(
-            f"{name}: what it learns from ends at {learnt[-1]:.1g}, what it has not seen is least, "
+            f"{name}: what it learns from ends at {learned[-1]:.1g}, what it has not seen is least, "
             f"{held[least]:.2f}, after {least + 1} epochs and ends at {held[-1]:.2f}"
         )
     np.atleast_1d(axes)[0].set_ylabel(y)

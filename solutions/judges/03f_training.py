@@ -235,8 +235,8 @@ def _strangers(expected: Any, got: Any, least: float) -> str | None:
     (names, turned, _), (_, _, layers) = plain(expected), plain(got)
     if any(kind not in READS for kind, _, _ in layers):
         return "is not an nn.Sequential of the layers that are allowed"
-    learnt = {array.tobytes(): array.size for _, _, held in layers for array in held[:2] if array is not None}
-    if sum(learnt.values()) >= 2000:
+    counts = {array.tobytes(): array.size for _, _, held in layers for array in held[:2] if array is not None}
+    if sum(counts.values()) >= 2000:
         return "has too many parameters"
     images, labels = _other_writers()
     images = images[..., :: 1 - 2 * int(turned[0]), :: 1 - 2 * int(turned[1])]

@@ -66,7 +66,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return weight.shape[1] * kernel, weight.shape[0] * kernel
 +     return weight.shape[0] * kernel, weight.shape[1] * kernel
 
-# %% exercise=3.39 hint="A window sums over its own places as well: multiply by all axes behind the first two."
+# %% exercise=3.39 hint="A filter sums over its own places as well: multiply by all axes behind the first two."
 -     return weight.shape[1] * kernel, weight.shape[0] * kernel
 +     return weight.shape[1], weight.shape[0]
 
@@ -86,7 +86,7 @@ def track_mended(running_mean, running_var, x, momentum=0.1):
 -     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 +     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in)
 
-# %% exercise=3.39 hint="Fan-in is right. But a pixel, too, is read at every place of the window, and by every output: fan-out has the window's axes in it as well."
+# %% exercise=3.39 hint="Fan-in is right. But a pixel, too, is read at every place of the filter, and by every output: fan-out has the filter's axes in it as well."
 -     return weight.shape[1] * kernel, weight.shape[0] * kernel
 +     return weight.shape[1] * kernel, weight.shape[0]
 

@@ -282,31 +282,40 @@ def clip_grad_norm_(parameters, max_norm):
 -             grad.data *= scale
 +             grad.data *= max_norm / norm
 
-# %% exercise=3.25 hint="This is still the given code: the decay goes through Adam's means and is divided by their root."
+# %% exercise=3.25 hint="This is still the given code: the mean that you return has been divided, and the next step goes on from that. Return the plain running mean."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, decay)
 
-# %% exercise=3.25 hint="The weight shrinks by lr * decay, not by decay alone: with a smaller rate everything goes slower."
-def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    return adamw_with_a_bug(x * (1 - decay), grad, mean, square, step, lr, betas, eps, 0)
+# %% exercise=3.25 hint="Out of the second line, and nowhere else: this step needs the corrected mean. Divide a copy of it for the step."
+-     m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
++     m, s = mean, square / (1 - betas[1] ** step)
 
-# %% exercise=3.25 hint="You shrink the weight after the step, so the step shrinks with it. First the decay, then Adam."
-def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    x, mean, square = adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
-    return x * (1 - lr * decay), mean, square
+# %% exercise=3.25 hint="You divide twice: once in what is remembered, once more in the step. Only the step divides."
+-     mean = betas[0] * mean + (1 - betas[0]) * grad
++     mean = (betas[0] * mean + (1 - betas[0]) * grad) / (1 - betas[0] ** step)
 
-# %% exercise=3.25 hint="Without the decay it is plain Adam. The decay belongs to x."
-def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
+# %% exercise=3.25 hint="The mean is mended, and now the square has its trouble: remember the plain running mean of squares, and correct a copy."
+-     square = betas[1] * square + (1 - betas[1]) * grad**2
+-     m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
+-     return x - lr * m / (np.sqrt(s) + eps), mean, square
++     square = (betas[1] * square + (1 - betas[1]) * grad**2) / (1 - betas[1] ** step)
++     return x - lr * mean / (1 - betas[0] ** step) / (np.sqrt(square) + eps), mean, square
 
-# %% exercise=3.25 hint="x *= ... writes into the array that came in. Make a new one: x = x * ..."
-def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    x *= 1 - lr * decay
-    return adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0)
+# %% exercise=3.25 hint="The correction depends on the step: 1 - beta**step. Yours is right in step 1 alone."
+-     m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
++     m, s = mean / (1 - betas[0]), square / (1 - betas[1] ** step)
 
-# %% exercise=3.25 hint="The decay makes the weight smaller. Yours makes it larger: look at the sign."
+# %% exercise=3.25 hint="`mean *= ...` writes into the array that came in. Make a new one: mean = betas[0] * mean + ..."
+-     mean = betas[0] * mean + (1 - betas[0]) * grad
++     mean *= betas[0]
++     mean += (1 - betas[0]) * grad
+
+# %% exercise=3.25 hint="The decay stood in its right place: x shrinks by 1 - lr * decay before the step. Leave that line as it was."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    return adamw_with_a_bug(x * (1 + lr * decay), grad, mean, square, step, lr, betas, eps, 0)
+    mean = betas[0] * mean + (1 - betas[0]) * grad
+    square = betas[1] * square + (1 - betas[1]) * grad**2
+    m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
+    return (1 - lr * decay) * (x - lr * m / (np.sqrt(s) + eps)), mean, square
 
 # %% exercise=3.26 hint="Right, with a new array for each operation. Give the results a place: np.sign(work, out=work), work *= lr."
 def lion(x, grad, mean, *, lr, betas, weight_decay):

@@ -70,8 +70,8 @@ def clip_grad_norm_(parameters, max_norm):
 
 # %% exercise=3.25
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
-    stepped, mean, square = adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, 0.0)
-    return stepped - lr * decay * x, mean, square
+    x, corrected, square = adamw_with_a_bug(x, grad, mean, square, step, lr, betas, eps, decay)
+    return x, corrected * (1 - betas[0] ** step), square
 
 
 # %% exercise=3.26
