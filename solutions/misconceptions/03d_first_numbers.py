@@ -233,6 +233,18 @@ def dead_units(model, x):
 +             zero = (output.data == 0).reshape(*output.shape[:2], -1)
 +             fractions[path] = float(zero.all((0, 2)).mean())
 
+# %% exercise=3.18 hint="You change the model's mode. It runs in the mode in which it is, and stays in it: no eval() and no train() here."
+-     try:
+-         model(x)
++     model.eval()
++     try:
++         model(x)
+-             remove()
+-     return fractions
++             remove()
++         model.train()
++     return fractions
+
 # %% exercise=3.40 hint="Each layer is to give out 1 on what it will really get. Run it on what the healed ones before it give out, and divide by what you see: no formula says it, and no output from before the healing."
 -             layer.weight /= layer(x).std()
 -         x = layer(x)

@@ -47,6 +47,10 @@ def place_of_rest(lr, momentum, n):
 -     return -lr * n / (1 - momentum)
 +     return lr * n / (1 - momentum)
 
+# %% exercise=3.20 hint="Your gradients stop rolling after n steps. Each goes on for ever, and comes to 1 / (1 - momentum) in the end."
+-     return -lr * n / (1 - momentum)
++     return -lr * n * (1 - momentum**n) / (1 - momentum)
+
 # %% exercise=3.21 hint="This is the heavy ball: its direction is the new velocity, which is grad + momentum * old velocity. Nesterov looks ahead along the new one."
 -     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return velocity.copy()
@@ -215,6 +219,10 @@ def bias_corrected(lr, betas, eps, step):
 -         return initial * (step + 1) / (self.warmup + 1)
 +         return initial * (step + 1) / self.warmup
 
+# %% exercise=3.23 hint="Right where min_lr is 0: the warm-up goes from 0 to initial, and min_lr belongs to the fall behind it."
+-         return initial * (step + 1) / (self.warmup + 1)
++         return self.min_lr + (initial - self.min_lr) * (step + 1) / (self.warmup + 1)
+
 # %% exercise=3.24 hint="Each gradient is clipped by its own length, which turns the direction. One length, one factor, for all."
 def clip_grad_norm_(parameters, max_norm):
     parameters = _listed(parameters)
@@ -382,6 +390,12 @@ def lion(x, grad, mean, *, lr, betas, weight_decay):
     x -= lr * np.sign(c)
     mean *= betas[1]
     mean += (1 - betas[1]) * grad
+
+# %% exercise=3.26 hint="Your decay shrinks the step as well: shrink x before you take the step off."
+-     x *= 1 - lr * weight_decay
+-     x -= work
++     x -= work
++     x *= 1 - lr * weight_decay
 
 # %% exercise=3.22 hint="The root is that of 1 - beta2 to the power t as a whole: the power belongs to beta2 alone. In step 1 the two are the same."
 -     root = math.sqrt(1 - betas[1] ** step)

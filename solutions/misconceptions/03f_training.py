@@ -837,6 +837,16 @@ def accumulate(model, loss, batches):
 +             if p.grad is not None:
 +                 p.grad = p.grad / max(count, 1)
 
+# %% exercise=3.35 hint="Right with one batch, wrong with several: you divide inside the loop, so that what earlier batches have brought is divided again and again. Divide once, at the end."
+-         loss_sum, targets = loss_sum + total.item(), targets + count
+-     for p in model.parameters():
+-         if p.grad is not None:
+-             p.grad = p.grad / max(targets, 1)
++         loss_sum, targets = loss_sum + total.item(), targets + count
++         for p in model.parameters():
++             if p.grad is not None:
++                 p.grad = p.grad / max(targets, 1)
+
 # %% exercise=3.34 hint="`confusion[a, b] += 1` counts a pair once that comes twice: `np.add.at` adds for each."
 def report(model: Module, batches: list[Batch], classes: int) -> tuple[float, float, np.ndarray]:
     """Mean loss, accuracy and confusion matrix."""
