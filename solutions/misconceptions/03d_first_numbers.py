@@ -239,6 +239,7 @@ def dead_units(model, x):
 +     model.eval()
 +     try:
 +         model(x)
+
 -             remove()
 -     return fractions
 +             remove()

@@ -64,7 +64,7 @@
 -             key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
 +             key = type(node.f), frozen(vars(node.f)), _ids(new.inputs), _ids(new.controls), versions.get(None)
 
-# %% exercise=9.14 hint="You join whatever agrees in kind. If a sum stands between two of them, its loop waits for itself: look for a way through a third unit first."
+# %% exercise=9.14 hint="If a sum stands between two that you join, its loop waits for itself. Look for a way through a third unit first, and follow what each unit needs to the end: the way may lead through several."
 -             if there is not None and alike and there != here and not detour(there, here):
 +             if there is not None and alike and there != here:
 
@@ -116,7 +116,7 @@ def fuse(
 -             alike = there is not None and kind[node] is not None and kind[x] == kind[node]
 +             alike = there is not None and kind[x] == kind[node]
 
-# %% exercise=9.14 hint="A way from one unit to the other may lead through several others: follow what each needs to the end, not one unit far."
+# %% exercise=9.14 hint="If a sum stands between two that you join, its loop waits for itself. Look for a way through a third unit first, and follow what each unit needs to the end: the way may lead through several."
 -         oldest, seen, todo = at[members[start][0]], {end}, [end]
 -         while todo:
 -             number = todo.pop()
@@ -153,7 +153,7 @@ def fuse(
 -         for other in sorted(placed, key=placed.__getitem__):
 +         for other in placed:
 
-# %% exercise=9.15 hint="A short neighbour may end before a long one that stands below it: `at` must never go back. Keep the larger of both."
+# %% exercise=9.15 hint="Two arrays that are alive together overlap. Does the last step of a span count in yours, as it should? And can the place go back, where a neighbour that begins later ends earlier? Take the larger of the two."
 -                 at = max(at, placed[other] + sizes[other])
 +                 at = placed[other] + sizes[other]
 

@@ -78,11 +78,6 @@
 -                 f"{name!r} ({f'made by {makers[name]}' if name in makers else 'given'}) is {facts[name]}"
 +                 f"{name!r} is {facts[name]}"
 
-# %% exercise=10.8 hint="You count unknown sizes anew for each node, so that sizes of different nodes have the same name: as if they were equal. Count on through the whole graph."
--         for i, (name, fact) in enumerate(zip(node.outputs, made)):
-+         unknown = 0
-+         for i, (name, fact) in enumerate(zip(node.outputs, made)):
-
 # %% exercise=10.6 hint="The windows begin at the padding, and the numbers end at n + before: only a window that begins there or later is dropped."
 -     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
 +     if isinstance(count, int) and (count - 1) * stride >= n:

@@ -131,6 +131,7 @@
 # %% exercise=10.19 hint="Places go on counting from pulse to pulse; `enumerate` begins at 0 again in each. Keep the place in self."
 -         for number in pulse:
 +         for self.place, number in enumerate(pulse):
+
 -             self.place += 1
 
 # %% exercise=10.17 hint="Nobody waits: you add frames with different numbers. A stream that is less late than the latest has to be kept back."
