@@ -154,6 +154,8 @@ def parse(text: str) -> Size:
     """
     try:
         return _read(ast.parse(text, mode="eval").body)
+    except (ZeroDivisionError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{text[:60]!r} is no size: {error}") from None
     except SyntaxError:
         if any(sign in text for sign in "+-*/%()"):
             raise ValueError(f"{text!r} is no size: write names, whole numbers, + - * // %") from None

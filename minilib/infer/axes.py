@@ -218,24 +218,26 @@ def _slices(shape: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> dict[i
     along = axes_of(range(len(starts)) if axes is None else axes, len(shape))
     widths = [1] * len(starts) if steps is None else ints(steps)
     cuts = zip(along, starts, ends, widths)
-    return {axis: slice(start, _end(end, step), step) for axis, start, end, step in cuts}
+    return {axis: slice(_first(shape[axis], start, step), end, step) for axis, start, end, step in cuts}
 
 
-def _end(end: Any, step: int) -> Any:
-    """An end before the first number is none for NumPy; INT_MIN means it."""
-    return None if step < 0 and isinstance(end, int) and end < -(2**31) + 1 else end
+def _first(n: Any, start: Any, step: int) -> Any:
+    """Backwards, a start before the first number is the first; for NumPy it is nothing."""
+    return -n if step < 0 and all(isinstance(one, int) for one in (n, start)) and start < -n else start
 
 
 def _sliced(n: Any, one: slice) -> Any:
     """How many numbers of `n` are left; None where that depends on symbols."""
     start, end, step = one.start, one.stop, one.step
-    if all(isinstance(each, int) or each is None for each in (n, start, end)) and n is not None:
+    if all(isinstance(each, int) for each in (n, start, end)):
         return len(range(*one.indices(n)))
     if n is None or step < 0:
-        return n if step == -1 and end is None and start in (-1, 2**63 - 1) else None
+        whole = step == -1 and start in (-1, 2**63 - 1) and isinstance(end, int) and end <= -(2**31)
+        return n if whole else None
     if isinstance(n, int):  # up to a symbol: it is taken to lie within
         return None if isinstance(start, Dim) else end - start if step == 1 and start >= 0 else None
-    start = start if isinstance(start, Dim) or start >= 0 else n + start
+    if isinstance(start, int) and start < 0:
+        return None  # of fewer numbers than that it begins at the first
     if isinstance(end, int):
         if 0 <= end < 2**31 - 1:
             return None  # the smaller one of `end` and a symbol

@@ -189,7 +189,7 @@ def axes_of(axes: Any, rank: int) -> tuple[int, ...]:
     return tuple(axis % rank for axis in found)
 
 
-def _reduce_axes(axes: Any, rank: int, noop: int) -> tuple[int, ...]:
+def reduce_axes(axes: Any, rank: int, noop: int) -> tuple[int, ...]:
     if axes is None or not np.size(axes):
         return () if noop else tuple(range(rank))
     return axes_of(axes, rank)
@@ -200,7 +200,7 @@ def reduce_facts(
 ) -> Fact:
     if x.shape is None or (axes is not None and axes.value is None):
         return Fact(x.dtype, x.shape and ((None,) * len(x.shape) if keepdims else None))
-    gone = _reduce_axes(axes and axes.value, len(x.shape), noop_with_empty_axes)
+    gone = reduce_axes(axes and axes.value, len(x.shape), noop_with_empty_axes)
     left = [1 if i in gone else n for i, n in enumerate(x.shape) if keepdims or i not in gone]
     return Fact(x.dtype, tuple(left))
 
@@ -243,7 +243,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 def _reduction(
     f: Callable[..., Any], x: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> Array:
-    axis = _reduce_axes(axes, x.ndim, noop_with_empty_axes)
+    axis = reduce_axes(axes, x.ndim, noop_with_empty_axes)
     made = np.asarray(f(x, axis)).astype(x.dtype, copy=False)
     return made if keepdims else made.reshape([n for i, n in enumerate(x.shape) if i not in axis])
 

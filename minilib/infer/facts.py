@@ -206,7 +206,7 @@ def broadcast_size(a: Size, b: Size) -> Size:
         raise FactError(f"sizes {a} and {b} do not fit each other")
     if isinstance(a, int):  # the other is a symbol: 1, or this
         return a
-    return b if isinstance(b, int) or a is None else a
+    return b if isinstance(b, int) else None  # two symbols: one of them may be 1
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

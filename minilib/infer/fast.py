@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.elementwise import COMBINED, COMPARED, ERF, OF_ALL, UNARY, axes_of
+from minilib.infer.elementwise import COMBINED, COMPARED, ERF, OF_ALL, UNARY, axes_of, reduce_axes
 from minilib.infer.model import Node
 from minilib.infer.operators import OPERATORS
 from minilib.infer.plan import Builder, Slot, emitter
@@ -245,12 +245,8 @@ def reduction(b: Builder, node: Node, x: Slot, axes: Maybe = None) -> Maybe:
     told = node.attributes
     if x.dtype.kind != "f" or not x.array.size or (axes is not None and not axes.constant):
         return None
-    if axes is not None and axes.array.size:
-        gone = axes_of(axes.array, x.ndim)
-    elif told.get("noop_with_empty_axes"):
-        return None
-    else:
-        gone = tuple(range(2 if node.op == "GlobalAveragePool" else 0, x.ndim))
+    gone = reduce_axes(axes and axes.array, x.ndim, told.get("noop_with_empty_axes", 0))
+    gone = tuple(range(2, x.ndim)) if node.op == "GlobalAveragePool" else gone
     out = b.result()
     b.call(REDUCED[node.op].reduce, x, axis=gone, keepdims=bool(told.get("keepdims", 1)), out=out)
     if node.op in ("ReduceMean", "GlobalAveragePool"):

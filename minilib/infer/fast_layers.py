@@ -88,15 +88,6 @@ def spread(b: Builder, x: Slot, part: str, result: str) -> Slot:
 # Attention
 
 
-@emitter("ScaledDotProductAttention")
-def attention(
-    b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe = None, drop: Maybe = None
-) -> Slot:
-    out = b.result()
-    attended(b, node, q, k, v, more, drop, out)
-    return out
-
-
 @emitter("MultiHeadAttention")
 def heads(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe = None, drop: Maybe = None) -> Maybe:
     n, out = node.attributes["heads"], b.result()
@@ -111,8 +102,13 @@ def heads(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe = None,
     return out
 
 
-def attended(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe, drop: Maybe, out: Slot) -> None:
+@emitter("ScaledDotProductAttention")
+def attended(
+    b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe = None, drop: Maybe = None,
+    out: Maybe = None,
+) -> Slot:  # fmt: skip
     """The scale goes to q, and the sum of each row is divided by last: both are smaller than the scores."""
+    out = out or b.result()
     scores_of = (*np.broadcast_shapes(q.shape[:-2], k.shape[:-2]), q.shape[-2], k.shape[-1])
     for mask in (more, drop):
         scores_of = np.broadcast_shapes(scores_of, mask.shape) if mask is not None else scores_of
@@ -127,6 +123,7 @@ def attended(b: Builder, node: Node, q: Slot, k: Slot, v: Slot, more: Maybe, dro
     written(b, SHIFTED, scores, {"out": scores, "row": row})
     b.call(np.matmul, scores, for_blas(b, v), out=out)
     b.call(np.divide, out, row, out=out)
+    return out
 
 
 # Windows: channels first and the batch last, so that each tap of a window is one long run of memory

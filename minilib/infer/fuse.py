@@ -16,7 +16,6 @@ import numpy as np
 from minilib.infer.declutter import Patch, View, alike, instead, order_of, rule
 from minilib.infer.elementwise import softmax_rows
 from minilib.infer.facts import Fact, broadcast_shapes
-from minilib.infer.layers import matmul
 from minilib.infer.model import Node
 from minilib.infer.operators import OPERATORS, operator
 
@@ -35,11 +34,12 @@ def _linear_facts(x: Fact, w: Fact, b: Fact) -> Fact:
 @operator("Linear", _linear_facts, own=True)
 def linear(x: Array, w: Array, b: Array) -> Array:
     """x (..., K) by w (K, N), plus b (N,)"""
-    return matmul(x, w) + b
+    return np.matmul(x, w) + b
 
 
 def _attention_facts(q: Fact, k: Fact, v: Fact, *_: Fact | None, **__: Any) -> Fact:
-    return Fact(q.dtype, (*(broadcast_shapes(q.sizes[:-2], v.sizes[:-2]) or ()), q.sizes[-2], v.sizes[-1]))
+    batch = broadcast_shapes(*(one.sizes[:-2] for one in (q, k, v))) or ()
+    return Fact(q.dtype, (*batch, q.sizes[-2], v.sizes[-1]))
 
 
 @operator("ScaledDotProductAttention", _attention_facts, own=True)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from minilib.infer.axes import INT64  # noqa: F401 (who has layers has the rest of the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
 from minilib.infer.operators import define, operator, same
 
@@ -31,11 +30,7 @@ def _matmul_facts(x: Fact, y: Fact) -> Fact:
     return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
 
-@operator("MatMul", _matmul_facts)
-def matmul(x: Array, y: Array) -> Array:
-    if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:  # one product of all rows, not one a matrix
-        return (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ y).reshape(*x.shape[:-1], y.shape[1])
-    return np.matmul(x, y)
+define("MatMul", np.matmul, _matmul_facts)
 
 
 def _gemm_facts(

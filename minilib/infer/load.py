@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minilib import dims
-from minilib.infer import axes, elementwise, layers, picking
+from minilib.infer import axes, elementwise, layers, picking  # noqa: F401 (importing them fills the table)
 from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
 from minilib.infer.model import Graph, ModelError, Node
 from minilib.infer.operators import FAILURES, OPERATORS
@@ -18,7 +18,6 @@ from minilib.wire import Message, WireError, read
 
 __all__ = ["load", "tensor"]
 
-OPERATORS_OF = (elementwise, axes, picking, layers)  # importing them fills the table
 OPSETS = range(1, 29)  # before 7, only what had the same attributes: others are refused one by one
 # Of which field the numbers of a tensor come, if not of its raw bytes.
 DATA = {1: "float_data", 7: "int64_data", 11: "double_data", 12: "uint64_data", 13: "uint64_data"}
@@ -71,13 +70,9 @@ def graph_of(model: Message, folder: Path) -> Graph:
 
 def check_operators(nodes: Any) -> None:
     """All operators that are not in the table are told at once, and how often they occur."""
-    strange = Counter(
-        f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-        for node in nodes
-        if node.domain not in ("", "ai.onnx")
-        or (node.op_type != "Constant" and (node.op_type not in OPERATORS or OPERATORS[node.op_type].own))
-    )
-    if strange:
+    known = {"Constant", *(name for name, one in OPERATORS.items() if not one.own)}
+    names = [n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}" for n in nodes]
+    if strange := Counter(name for name in names if name not in known):
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
         raise ModelError(f"operators that are not supported: {told}")
 
@@ -252,8 +247,8 @@ def upgrade(node: Node, opset: int, constants: dict[str, Any]) -> None:
     if node.op in ("Softmax", "LogSoftmax", "Hardmax") and opset < 13:
         told.setdefault("axis", 1)
         told["flat"] = 1  # all axes from there on are one row
-    if node.op == "Split":
-        told.setdefault("num_outputs", len(node.outputs))
+    if node.op == "Split" and told.setdefault("num_outputs", len(node.outputs)) != len(node.outputs):
+        raise ModelError(f"{node} has {len(node.outputs)} outputs, and num_outputs {told['num_outputs']}")
     if node.op == "BatchNormalization":
         told.pop("spatial", None)
         if opset < 14 and len(node.outputs) > 1:

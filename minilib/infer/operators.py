@@ -45,7 +45,8 @@ class Operator:
     def infer(self, *facts: Fact | None, **attributes: Any) -> tuple[Fact, ...]:
         """The facts of the results. Raises FactError where those of the inputs cannot be."""
         try:
-            made = self.facts(*facts, **attributes)
+            with np.errstate(all="ignore"):
+                made = self.facts(*facts, **attributes)
         except Unknown:
             made = Fact(facts[0].dtype if facts[0] is not None else None)
         except FAILURES as error:

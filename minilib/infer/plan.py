@@ -38,8 +38,7 @@ class Plan:
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """The outputs for these inputs, new arrays. Raises ModelError where they do not fit."""
-        key = tuple([(one.shape, one.dtype) for one in arrays])
-        program = self.last = self.programs.get(key) or self.at(arrays)
+        program = self.last = self.at(arrays)
         if not program.lock.acquire(blocking=False):  # its memory is in use by another thread
             return evaluate(self.graph, list(arrays), program.run)
         try:
@@ -220,15 +219,12 @@ class Builder:
 
     def call(self, function: Any, *args: Any, **named: Any) -> None:
         """One line of the program."""
-        slots, texts = [], []
+        slots, texts = list[Slot](), []
         for key, one in [*((None, a) for a in args), *named.items()]:
-            text = repr(one)
-            if isinstance(one, Slot):
-                slots.append(one)
-                text = f"{{{len(slots) - 1}}}"
-            elif isinstance(one, list):
-                text = "(" + ", ".join(f"{{{len(slots) + i}}}" for i in range(len(one))) + ",)"
-                slots += one
+            found = one if isinstance(one, list) else [one] * isinstance(one, Slot)
+            holes = ", ".join(f"{{{len(slots) + i}}}" for i in range(len(found)))
+            text = f"({holes},)" if isinstance(one, list) else holes or repr(one)
+            slots += found
             texts.append(text if key is None else f"{key}={text}")
         name = name_of(function)
         self.namespace[name] = function
@@ -267,7 +263,11 @@ class Builder:
         found: Any = None
         before = len(self.lines)
         if known and blank(self.fact()) is not None:
-            found = EMITTERS[node.op](self, node, *slots) if node.op in EMITTERS else None
+            try:
+                found = EMITTERS[node.op](self, node, *slots) if node.op in EMITTERS else None
+            except FAILURES as error:
+                if isinstance(error, ModelError):
+                    raise
             if found is None:
                 del self.lines[before:]
         made = found if isinstance(found, tuple) else (found,)
@@ -295,9 +295,7 @@ class Builder:
     def returned(self, name: str) -> Slot:
         """An output as an array of the caller's own."""
         slot = self.values[name]
-        fresh = slot.name and not slot.pieces and self.graph.makers().get(name) is not None
-        own = fresh and any(line.startswith(f"{slot.name} = empty(") for line, _ in self.lines)
-        if own:
+        if any(line.startswith(f"{slot.name} = empty(") for line, _ in self.lines):
             return slot
         made = Slot(slot.array, name=f"y{len(self.lines)}")
         self.lines.append((f"{made.name} = {{0}}.copy()", [slot]))
@@ -370,11 +368,8 @@ def name_of(function: Any) -> str:
 
 
 def index_text(index: Any) -> str:
-    parts = index if isinstance(index, tuple) else (index,)
-    told = []
-    for one in parts:
-        if isinstance(one, slice):
-            told.append(":".join("" if n is None else str(n) for n in (one.start, one.stop, one.step)))
-        else:
-            told.append("..." if one is Ellipsis else repr(one))
-    return ", ".join(told)
+    def told(one: Any) -> str:
+        cuts = (one.start, one.stop, one.step) if isinstance(one, slice) else ()
+        return ":".join("" if n is None else str(n) for n in cuts) if cuts else repr(one)
+
+    return ", ".join(map(told, index if isinstance(index, tuple) else (index,)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from minilib.dims import Dim
 from minilib.infer.facts import Fact
-from minilib.infer.model import Graph, Node, analyse, run_node
+from minilib.infer.model import Graph, Node, analyse, evaluate, run_node
 
 __all__ = ["cost", "profile", "profile_json", "total"]
 
@@ -78,18 +78,20 @@ def profile(graph: Any, inputs: Sequence[Any] | None = None) -> list[dict[str, A
 
 def timed(graph: Graph, arrays: list[Any]) -> list[float]:
     """Seconds that each node takes, the median of some runs."""
-    values: dict[str, Any] = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
     graph.bind(arrays)
-    taken: list[list[float]] = [[] for _ in graph.nodes]
-    start = time.perf_counter()
-    while taken and (len(taken[0]) < 3 or time.perf_counter() - start < SECONDS):
-        for node, times_ in zip(graph.nodes, taken):
-            read = [values[name] for name in node.inputs]
-            before = time.perf_counter()
-            made = run_node(node, read)
-            times_.append(time.perf_counter() - before)
-            values.update((name, one) for name, one in zip(node.outputs, made) if name)
-    return [float(np.median(one)) for one in taken]
+    taken: dict[Node, list[float]] = {node: [] for node in graph.nodes}
+
+    def run(node: Node, read: list[Any]) -> tuple[Any, ...]:
+        before = time.perf_counter()
+        made = run_node(node, read)
+        taken[node].append(time.perf_counter() - before)
+        return made
+
+    start, turns = time.perf_counter(), 0
+    while taken and (turns < 3 or time.perf_counter() - start < SECONDS):
+        evaluate(graph, arrays, run)
+        turns += 1
+    return [float(np.median(one)) for one in taken.values()]
 
 
 def profile_json(graph: Graph, inputs: Sequence[Any] | None = None) -> str:
