@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-    except ValueError as error:  # models and facts
+    except (ValueError, MemoryError) as error:  # models and facts, and sizes beyond this machine
         print(f"error: {error}", file=sys.stderr)
     return 2
 
@@ -210,8 +211,16 @@ def run(options: argparse.Namespace) -> int:
         print(f"{name}: {Fact(array.dtype, array.shape)}")
         print(np.array2string(array, precision=6, threshold=100))
     if options.output:
-        np.savez(options.output, **found)
+        save(options.output, found)
     return 0
+
+
+def save(path: str, arrays: Mapping[str, Any]) -> None:
+    """As np.savez, whose own arguments have names that an output may have, too."""
+    with zipfile.ZipFile(path if path.endswith(".npz") else f"{path}.npz", "w") as file:
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -234,6 +243,8 @@ def compare(options: argparse.Namespace) -> int:
     by_runtime = options.other == "onnxruntime"
     given = arrays(model, options.input or (None if by_runtime else options.other))
     names = [model.output_name(i) for i in range(model.output_count())]
+    if by_runtime and options.pulse:
+        raise ModelError("compare: onnxruntime runs the whole, and not in pulses: leave --pulse out")
     wanted = answered(options.model, names, given) if by_runtime else picked(options.other, names)
     alike = True
     for name, one in zip(names, model.run(list(given.values()))):

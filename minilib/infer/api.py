@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """A result, or an input."""
 
@@ -50,6 +50,13 @@ class Tensor:
         """The same numbers of another kind: a DatumType, or a dtype of NumPy's."""
         kind = datum_type.dtype if isinstance(datum_type, DatumType) else datum_type
         return Tensor(self.array.astype(kind))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same kind, shape and numbers."""
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        alike = self.array.dtype == other.array.dtype and np.array_equal(self.array, other.array)
+        return bool(alike)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.array, dtype, copy=copy)
@@ -82,6 +89,12 @@ class Nnef:
     def load(self, path: str | Path) -> Model:
         """The model in a folder, .tar or .tgz. Raises ModelError, in one line, where it cannot be read."""
         return Model(declutter(nnef_files.load(path)))
+
+    def with_tract_core(self) -> Nnef:
+        """As it is: symbols may be written. So are operators of ONNX, pulses and long names read."""
+        return Nnef(True)
+
+    with_tract_extra = with_onnx = with_pulse = with_extended_identifier_syntax = with_tract_core
 
     def without_tract_core(self) -> Nnef:
         """What writes the standard's words alone, and refuses the rest."""

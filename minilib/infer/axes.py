@@ -92,6 +92,8 @@ def _squeezed(shape: Any, axes: Any) -> list[int]:
 
 
 def _squeeze_facts(x: Fact, axes: Fact | None = None) -> Fact:
+    if axes is None and any(not isinstance(n, int) for n in x.sizes):
+        return Fact(x.dtype)  # which axes are 1 long shows in a run
     return Fact(x.dtype, tuple(x.sizes[i] for i in _squeezed(x.sizes, axes and axes.numbers)))
 
 

@@ -233,5 +233,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 def flat_axes(shape: Sequence[Any], axis: int) -> tuple[Any, Any]:
     """The two sizes of an array whose axes before `axis` are one, and those from there on another."""
+    if not -len(shape) <= axis <= len(shape):
+        raise FactError(f"axis {axis} of an array that has {len(shape)}")
     axis = axis + len(shape) if axis < 0 else axis
     return product(shape[:axis]), product(shape[axis:])

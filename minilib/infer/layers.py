@@ -128,6 +128,11 @@ def windows(
 ) -> Windows:  # fmt: skip
     """The windows of a node with these attributes. Raises FactError where none fits."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
+    for name, told, n in (("strides", strides, 1), ("dilations", dilations, 1), ("pads", pads or [], 2)):
+        if (name != "pads" and min(told, default=1) < 1) or len(told) not in (n * len(kernel), 0):
+            raise FactError(f"{name} {list(told)} for a window of {len(kernel)} axes")
+    if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise FactError(f"auto_pad is {auto_pad!r}: expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
     wide = paddings(sizes, kernel, strides, dilations, pads, auto_pad)
     if far := [n for pair in wide for n in pair if isinstance(n, int) and n > MOST_PADDING]:
         raise FactError(f"a padding of {far[0]} numbers; up to {MOST_PADDING} are added")
@@ -179,6 +184,8 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
     (n, channels, *sizes), (many, inner, *kernel) = x.sizes, w.sizes
     if len(sizes) != len(kernel):
         raise FactError(f"Conv of {x} with weights {w}: numbers of axes differ")
+    if list(told.get("kernel_shape") or kernel) != list(kernel):
+        raise FactError(f"Conv: kernel_shape {list(told['kernel_shape'])}, and weights {w}")
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
     return Fact(x.dtype, (n, many, *windows(sizes, kernel, **told).found))
@@ -315,6 +322,7 @@ def batch_norm(
 
 
 def _layer_norm_facts(x: Fact, *_: Fact | None, axis: int = -1, **__: Any) -> tuple[Fact, ...]:
+    same(x, axis=axis)
     kept = None if x.shape is None else (*x.shape[:axis], *[1] * len(x.shape[axis:]))
     return Fact(x.dtype, x.shape), Fact(np.dtype(np.float32), kept), Fact(np.dtype(np.float32), kept)
 

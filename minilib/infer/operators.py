@@ -88,7 +88,10 @@ def operator(
 
 
 def same(x: Fact, *others: Fact | None, **attributes: Any) -> Fact:
-    """The result is as large as the first input, and of its kind."""
+    """The result is as large as the first input, and of its kind; `axis` has to be one of its own."""
+    axis, many = attributes.get("axis"), x.shape and len(x.shape)
+    if many and isinstance(axis, int) and not -many <= axis < many and not attributes.get("flat"):
+        raise FactError(f"axis {axis} of {x}, which has {many}")
     return Fact(x.dtype, x.shape)
 
 

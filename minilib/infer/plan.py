@@ -144,6 +144,7 @@ class Builder:
         self.reads = Counter(name for node in self.graph.nodes for name in node.inputs)
         self.reads.update(self.graph.outputs)
         self.values: dict[str, Slot] = {}
+        self.handed: list[Slot] = []  # to the caller: an array goes out once, and as a copy the second time
         self.variables = 0
 
     # What emitters call
@@ -293,9 +294,12 @@ class Builder:
         return tuple(made)
 
     def returned(self, name: str) -> Slot:
-        """An output as an array of the caller's own."""
+        """An output as an array of the caller's own, which no other output shares."""
         slot = self.values[name]
-        if any(line.startswith(f"{slot.name} = empty(") for line, _ in self.lines):
+        if slot not in self.handed and any(
+            line.startswith(f"{slot.name} = empty(") for line, _ in self.lines
+        ):
+            self.handed.append(slot)
             return slot
         made = Slot(slot.array, name=f"y{len(self.lines)}")
         self.lines.append((f"{made.name} = {{0}}.copy()", [slot]))

@@ -316,12 +316,101 @@ def test_mutated_files_are_run_or_refused_in_bounded_time_and_memory(load: Any, 
         (node("ReduceSum", "x", "y", axes=0.5), "has the attribute 'axes'"),
         (node("Transpose", "x", "y", perm=1), "Transpose"),
         (node("ConstantOfShape", "x", "y", value=1), "ConstantOfShape"),
+        (node("Softmax", "x", "y", axis=7), "axis 7 of"),
+        (node("Flatten", "x", "y", axis=7), "axis 7 of"),
+        (node("Split", "x", "y z", num_outputs=3), "has 2 outputs, and num_outputs 3"),
     ],
 )
 def test_a_node_that_is_written_wrong_is_refused(load: Any, one: Message, message: str) -> None:
     with pytest.raises(tract.ModelError, match=message) as caught:
         load(model([one], X)).into_model()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", ["7//0", "a//0", "1" + "+N" * 100_000], ids=["7//0", "a//0", "long"])
+def test_a_size_that_cannot_be_read_is_not_known(load: Any, size: str) -> None:
+    runnable = load(model([node("Relu", "x", "y")], [info("x", size)])).into_model().into_runnable()
+    assert runnable.run([np.ones(3, np.float32)])[0].to_numpy().tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "attributes, message",
+    [
+        ({"dilations": [0, 1]}, r"dilations \[0, 1\] for a window of 2 axes"),
+        ({"strides": [1, 1, 1]}, r"strides \[1, 1, 1\] for a window of 2 axes"),
+        ({"pads": [1, 1]}, r"pads \[1, 1\] for a window of 2 axes"),
+        ({"kernel_shape": [2, 3]}, r"kernel_shape \[2, 3\], and weights 1,1,3,3,f32"),
+    ],
+)
+def test_a_window_that_is_none_is_refused(load: Any, attributes: Any, message: str) -> None:
+    weights = [("w", np.ones((1, 1, 3, 3), np.float32))]
+    with pytest.raises(tract.ModelError, match=message):
+        load(
+            model([node("Conv", "x w", "y", **attributes)], [info("x", 1, 1, 5, 5)], constants=weights)
+        ).into_model()
+
+
+# Sizes that are known for long inputs only are not told
+
+
+STEPS = ("one", np.array([-1])), ("far", np.array([-7])), ("near", np.array([-2]))
+SHORT: list[tuple[str, list[Message], list[Message], list[Any], list[float]]] = [
+    (
+        "two symbols of which one is 1",
+        [node("Add", "a b", "c"), node("Shape", "c", "s"), node("Expand", "a s", "y")],
+        [info("a", "P"), info("b", "Q")],
+        [np.ones(1, np.float32), np.ones(5, np.float32)],
+        [1] * 5,
+    ),
+    (
+        "the last two of one",
+        [node("Slice", "x near most", "c"), node("Shape", "c", "s"), node("Expand", "c s", "y")],
+        [info("x", "S")],
+        [np.ones(1, np.float32)],
+        [1],
+    ),
+    (
+        "backwards from before the first",
+        [node("Slice", "x near far all one", "y")],
+        [info("x", 1)],
+        [np.full(1, 7, np.float32)],
+        [7],
+    ),
+    (
+        "an axis that may be 1 long",
+        [node("Squeeze", "x", "c"), node("Flatten", "c", "f"), node("Relu", "f", "y")],
+        [info("x", 1, "S", 2)],
+        [np.ones((1, 1, 2), np.float32)],
+        [1, 1],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "nodes, inputs, given, expected", [one[1:] for one in SHORT], ids=[x[0] for x in SHORT]
+)
+def test_short_inputs_are_answered_as_long_ones(
+    load: Any, nodes: list[Message], inputs: list[Message], given: Any, expected: list[float]
+) -> None:
+    constants = [*STEPS, ("most", np.array([2**62])), ("all", np.array([0]))]
+    (made,) = load(model(nodes, inputs, constants=constants)).into_model().into_runnable().run(given)
+    assert made.to_numpy().ravel().tolist() == expected
+
+
+def test_outputs_share_no_memory(load: Any) -> None:
+    twice = model([node("Relu", "x", "y"), node("Identity", "y", "z")], [info("x", 3)], "y z")
+    y, z = load(twice).into_model().into_runnable().run([np.ones(3, np.float32)])
+    y.to_numpy()[:] = 9
+    assert z.to_numpy().tolist() == [1, 1, 1]
+
+
+def test_a_first_run_writes_out_no_arrays(load: Any) -> None:
+    """A program of many numbers was printed, to be made into a name."""
+    many = model([node("AveragePool", "x", "y", kernel_shape=[64])], [info("x", 1, 64, 4096)])
+    runnable = load(many).into_model().into_runnable()
+    start = time.process_time()
+    runnable.run([np.ones((1, 64, 4096), np.float32)])
+    assert time.process_time() - start < 1
 
 
 # What would not fit into memory is refused before it is made
@@ -499,6 +588,8 @@ def test_tracts_other_names(load: Any) -> None:
     for kind in "int8", tract.DatumType.I8:
         assert found.convert_to(kind).to_numpy().dtype == np.int8
     assert tract.version().count(".") == 2
+    assert found == found.convert_to(np.float32) != found.convert_to(np.float64)
+    assert tract.nnef().with_onnx().with_pulse().with_tract_core().with_tract_extra() == tract.nnef()
     np.testing.assert_array_equal(found.into_numpy(), [WEIGHTS.sum(0)])
     state = runnable.spawn_state()
     assert (state.input_count(), state.output_count()) == (1, 1)
