@@ -71,13 +71,13 @@ def profile(graph: Any, inputs: Sequence[Any] | None = None) -> list[dict[str, A
         for node in graph.nodes
     ]
     if inputs is not None:
-        for row, seconds in zip(rows, timed(graph, [np.asarray(one) for one in inputs])):
-            row["seconds"] = seconds
+        for row, taken in zip(rows, timed(graph, [np.asarray(one) for one in inputs])):
+            row |= {"seconds": float(np.median(taken)), "runs": len(taken)}
     return rows
 
 
-def timed(graph: Graph, arrays: list[Any]) -> list[float]:
-    """Seconds that each node takes, the median of some runs."""
+def timed(graph: Graph, arrays: list[Any]) -> list[list[float]]:
+    """Seconds that each node takes, in each of some runs."""
     graph.bind(arrays)
     taken: dict[Node, list[float]] = {node: [] for node in graph.nodes}
 
@@ -91,23 +91,25 @@ def timed(graph: Graph, arrays: list[Any]) -> list[float]:
     while taken and (turns < 3 or time.perf_counter() - start < SECONDS):
         evaluate(graph, arrays, run)
         turns += 1
-    return [float(np.median(one)) for one in taken.values()]
+    return list(taken.values())
 
 
 def profile_json(graph: Graph, inputs: Sequence[Any] | None = None) -> str:
-    """The same as JSON, with tract's keys: "cost" is [["FMA(F32)", "32*B"]]."""
+    """The same as JSON, with tract's keys: "cost" is {"FMA(F32)": "32*B"}, where there is one."""
     rows = profile(graph, inputs)
     nodes = []
     for i, (node, row) in enumerate(zip(graph.nodes, rows)):
         kind = graph.facts[node.outputs[0]].dtype if graph.facts else None
         label = f"FMA({'F64' if kind == np.float64 else 'F32'})"
         worth = isinstance(row["cost"], Dim) or row["cost"]  # whether a symbol is 0 cannot be told
-        told = [[label, size_text(row["cost"])]] if worth else []
-        one = {"qualified_id": str(i), "node_name": row["name"], "op_name": row["op"], "cost": told}
+        one = {"qualified_id": [[], i], "node_name": row["name"], "op_name": row["op"]}
+        one |= {"cost": {label: size_text(row["cost"])}} if worth else {}
         if "seconds" in row:
             one["secs_per_iter"] = row["seconds"]
         nodes.append(one)
-    return json.dumps({"nodes": nodes, "profiling_info": {"total_cost": size_text(total(graph))}})
+    seconds, runs = (sum(row.get(key, 0) for row in rows) for key in ("seconds", "runs"))
+    spent = {"iterations": runs // max(1, len(rows)), "secs_per_iter": seconds}
+    return json.dumps({"nodes": nodes, "profiling_info": None if inputs is None else spent})
 
 
 def size_text(size: Any) -> str:

@@ -356,7 +356,7 @@ def test_costs_are_counted_in_symbols() -> None:
     assert [row["cost"] for row in profile(gemm)] == [96]
     model = Model(declutter(graph_of({"x": "B,8,f32"}, "a = MatMul x w\ny = Relu a", w=drawn(8, 4))))
     nodes = json.loads(model.profile_json())["nodes"]
-    assert [one["cost"] for one in nodes] == [[["FMA(F32)", "32*B"]], []]
+    assert [one.get("cost") for one in nodes] == [{"FMA(F32)": "32*B"}, None]
     with_times = json.loads(model.profile_json([drawn(3, 8)]))["nodes"]
     assert all(one["secs_per_iter"] > 0 for one in with_times)
 
