@@ -201,7 +201,7 @@ def draw_round_trip() -> Described:
 
 
 def jacobian(change: Callable[[Any], Any], shape: tuple[int, ...]) -> Any:
-    """The derivatives of `change`, which only copies numbers: a row for each result, a column for each input."""
+    """The derivatives of `change`, which only copies: a row for each result, a column for each input."""
     size = math.prod(shape)
     ones = np.eye(size).reshape(size, *shape)  # one input at a time is 1
     return np.stack([change(one).ravel() for one in ones], axis=1)
