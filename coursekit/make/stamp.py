@@ -45,7 +45,7 @@ _BLOCK = re.compile(re.escape(OPEN) + r".*?" + re.escape(CLOSE), re.DOTALL)
 _SETTING = re.compile(r'^(\[tool\.coursekit\]\n(?:(?!\[).*\n)*?repository = )"[^"\n]*"', re.MULTILINE)
 _LINK = re.compile(r"\]\(((?:\.\./\w+/)?\w+\.ipynb)\)(?: \(\[in Colab\]\([^)\s]*\)\))?")
 _SETUP = """\
-# setup: installs the course where it is missing, and does nothing elsewhere
+# setup: {does} where it is missing, and does nothing elsewhere
 import importlib.util
 
 if importlib.util.find_spec("coursekit") is None:
@@ -210,7 +210,9 @@ class Address:
     def setup_cell(self) -> str:
         """The first code cell of a notebook."""
         install = _INSTALL.format(repository=self.repository, tag=self.tag)
-        return _SETUP + (install if self.repository else _REFUSE)
+        if self.repository:
+            return _SETUP.format(does="installs the course") + install
+        return _SETUP.format(does="says how to get the course") + _REFUSE
 
     def binder(self, path: str) -> str:
         """The badge that opens the reader's own copy, where `lab --prepare` puts it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -197,6 +198,13 @@ def draw_round_trip() -> Described:
     ax.set(xlim=(-1, 10), ylim=(1.55, -0.55))
     ax.axis("off")
     return described(figure, alt, dpi=80)
+
+
+def jacobian(change: Callable[[Any], Any], shape: tuple[int, ...]) -> Any:
+    """The derivatives of `change`, which only copies: a row for each result, a column for each input."""
+    size = math.prod(shape)
+    ones = np.eye(size).reshape(size, *shape)  # one input at a time is 1
+    return np.stack([change(one).ravel() for one in ones], axis=1)
 
 
 def draw_tables(tables: Mapping[str, Any]) -> Described:

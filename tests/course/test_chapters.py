@@ -20,7 +20,7 @@ PICTURES = {"image/png", "image/svg+xml"}
 LONGEST = {"02b_engine": 35, "03f_training": 26}
 CELLS = {
     "01_scalar": 36,
-    "02a_arrays": 47,
+    "02a_arrays": 48,
     "03f_training": 89,
 }  # fmt: skip
 
