@@ -19,7 +19,7 @@ from coursekit.grading.hints import Known, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.pair import Inputs, Pair
 from coursekit.grading.submissions import Submission
-from coursekit.grading.threads import of_kernels
+from coursekit.grading.threads import of_kernels, reported
 from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
@@ -215,7 +215,7 @@ class Measure:
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
-        said = said or diagnosis(pairs, own=self.own)
+        said = said or diagnosis([] if exercise.cuda and reported(both) else pairs, own=self.own)
         said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         why = habit(answer)

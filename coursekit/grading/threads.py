@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from coursekit.grading import launches
@@ -69,6 +70,13 @@ def _is_wrong(want: Any, have: Any) -> bool:
     """Whether values, findings or faults are wrong, counts aside."""
     bare: dict[str, Any] = {"work": {}, "counts": {}}
     return launches.difference({**want, **bare}, {**have, **bare}, 1e-4, own=True) is not None
+
+
+def reported(pairs: Sequence[tuple[CellRun, CellRun]]) -> bool:
+    """Whether a report names a cause, a race or what was never written, beside which numbers say nothing."""
+    with suppress(KeyError, TypeError):  # a run that was stopped shows less
+        return any(have["findings"] for right, cell in pairs for _, have in _launches(right, cell))
+    return False
 
 
 # What threads touched

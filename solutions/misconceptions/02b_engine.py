@@ -288,7 +288,7 @@ def retain_grad(self):
               tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 +             return tensor.grad
 
-# %% exercise=2.14 hint="Your hook holds on to the tensor, so it lives as long as the graph, with all its numbers. Let the hook hold weakref.ref(self)."
+# %% exercise=2.14 hint="Your hook holds on to the tensor, so it lives as long as the graph, with all its numbers. Let the hook hold weakref.ref(self), and use what that gives back, nowhere self."
 @add_to(Tensor)
 def retain_grad(self):
     if self.function is None:

@@ -274,7 +274,7 @@ def clip_grad_norm_(parameters, max_norm):
         np.clip(grad.data, -max_norm, max_norm, out=grad.data)
     return Tensor(norm, grads[0].dtype if grads else np.float32)
 
-# %% exercise=3.24 hint="You put new arrays into grad.data. In place means: grad.data *= scale, since others may hold the same array."
+# %% exercise=3.24 hint="You put something new in the place of the gradient, or of its array. In place means: grad.data *= scale, since others may hold the same array."
 -             grad.data *= scale
 +             grad.data = grad.data * scale
 

@@ -149,7 +149,7 @@ extern "C" __global__ void weight_gradient(const float* x, const float* dy, floa
           for (int s = 0; s < 16; s++) sum += a[now][s][ty] * b[now][s][tx];
 +         __syncthreads();
 
-// %% exercise=5.16 hint="One pair of tiles and one barrier: who is fast fetches the next tile while others still read this one. Take two pairs in turn."
+// %% exercise=5.16 hint="With one barrier, who is fast fetches the next tile while others still read this one: it must go into another pair. Take two in turn, and see that two rounds in a row do not write the same."
 -     for (int start = 0; start < k; start += 16, now = 1 - now) {
 +     for (int start = 0; start < k; start += 16) {
 

@@ -29,7 +29,7 @@
 -     ctx.save_for_backward(inputs[0])
 +     ctx.save_for_backward(inputs[0].clone())
 
-# %% exercise=8.2 hint="You save x where the engine sees it, but also keep it as an attribute, and backward reads that one. Then x stays alive, too: fetch it from ctx.saved_tensors."
+# %% exercise=8.2 hint="You save x where the engine sees it, but also keep it as an attribute. Then it stays alive after backward: leave the attribute out, and fetch x from ctx.saved_tensors alone."
 -     ctx.save_for_backward(inputs[0])
 +     ctx.save_for_backward(inputs[0])
 +     ctx.x = inputs[0]

@@ -15,7 +15,7 @@ from coursekit.grading.diagnosis import pairs_of
 from coursekit.grading.hints import Known, hint
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, Probe
-from coursekit.grading.threads import of_kernels
+from coursekit.grading.threads import of_kernels, reported
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 RIGHT = np.random.default_rng(1).normal(size=200).astype(np.float32)
@@ -95,6 +95,12 @@ def test_what_is_before_the_first_element_is_not_behind_the_end() -> None:
 
 def test_what_the_answer_never_asks_for() -> None:
     assert said(launch(-RIGHT), answer="int i = threadIdx.x;").startswith("`blockIdx.x` is nowhere in it")
+
+
+def test_a_report_that_names_a_cause_is_known() -> None:
+    right, race = launch(RIGHT), launch(RIGHT, findings=[["race", "line 3: ..."]])
+    assert reported([(right, race)]) and not reported([(right, right)])
+    assert not reported([(right, CellRun("t-hidden", "4.1", "error"))])
 
 
 def test_counts_in_words() -> None:
