@@ -28,6 +28,7 @@ REFUSED = {
     "sys.monitoring.register_callback", "cpython.PyInterpreterState_New", "mmap.__new__", "os.fork",
     "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "pty.spawn",
 }  # fmt: skip
+OF_PYTHON = ("_test", "_xx", "_interp", "_posixsub")  # modules that reach frames, interpreters and processes
 OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library
 REFUSAL = "an answer is graded without traces, other processes and raw memory ({})"
 
@@ -79,7 +80,9 @@ def sealed(
     def refuses(event: str, arguments: tuple[Any, ...]) -> bool:
         if event in refused:
             return True
-        if event == "open" and of_proc is not None and type(arguments[0]) in (str, bytes):
+        if event == "import" and arguments[0].startswith(OF_PYTHON):
+            return True
+        if event == "open" and of_proc is not None and isinstance(arguments[0], str | bytes):
             try:
                 return stat(arguments[0]).st_dev == of_proc and not by_library(frame_at(2))
             except (OSError, ValueError):

@@ -78,4 +78,6 @@ def judge_hand_hidden_2(name: str, expected: Any, got: Any) -> str | None:
         bound, products = len(items(expected)), len(items(got))
     except (TypeError, KeyError):
         return "expected a list of products"
+    if not products:
+        return "no product was seen: multiply the arrays as they come, without np.array or np.asarray"
     return f"{min(products, 999)} products; {bound} are enough" if products > bound else None

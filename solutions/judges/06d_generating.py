@@ -12,7 +12,7 @@ from coursekit.grading.plain import items, plain
 
 def judge_cache_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """Keys and values as the reference has them; an array that doubles when full may copy some."""
-    if name == "the last keys and values":
+    if not name.startswith("what the keys and values"):
         return difference(expected, got, 0)
     wanted, found = plain(expected), plain(got)
     if len(found) != len(wanted):

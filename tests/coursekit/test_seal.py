@@ -43,6 +43,10 @@ REFUSED = {
     "a profile": "sys.setprofile(print)",
     "a process": "os.fork()",
     "another program": "subprocess.run(['true'])",
+    "a process of which no event tells": "_posixsubprocess.fork_exec()",
+    "the same, made anew": "anew('_posixsubprocess')",
+    "a module of Python's own tests": "anew('_testcapi')",
+    "its own memory, by another kind of text": "open(type('S', (str,), {})('/proc/self/maps')).read()",
     "memory beside Python's": "mmap.mmap(-1, 4096)",
     "its own memory, as a file": "open('/proc/self/maps').read()",
     "its own memory, as a path": "pathlib.Path('/proc/self/maps').read_text()",
@@ -70,6 +74,10 @@ EMPTY = {
     "what is built in": "known(__builtins__) + [n for n in ('SECRET', 'expected') if n in looked_up(n)]",
     "what is built in, by a changing name": "known_by_a_changing_name()",
     "the shell's names": "known(get_ipython().user_ns)",
+    "names to complete": "known(get_ipython().Completer.namespace)",
+    "the shell's tables": "[n for t in get_ipython().ns_table.values() for n in known(t)]",
+    "the state before the answer": "restored()",
+    "names that compare": "by_a_comparing_name()",
     "the main module": "known(vars(sys.modules['__main__']))",
     "modules of tests": "[n for n in sys.modules if n[14:] in ('probe', 'seal', 'kernels')]",
     "parts of the package": "[n for n in vars(sys.modules['coursekit.box']) if n in ('probe', 'seal')]",
@@ -78,7 +86,7 @@ EMPTY = {
     "the request": "[*get_ipython().kernel.get_parent()['content']['user_expressions']]",
 }
 HELPERS = """
-import asyncio, collections, ctypes, functools, gc, inspect, mmap, operator, os, pathlib, signal, subprocess
+import _posixsubprocess, asyncio, collections, ctypes, functools, gc, inspect, mmap, operator, os, pathlib, signal, subprocess
 import sys, types
 import numpy as np
 def caught():
@@ -120,6 +128,25 @@ def known_by_a_changing_name():
         def __eq__(self, other): return True
     try: return [__builtins__[Name("a")]]
     except KeyError: return []
+def anew(name):
+    kept = sys.modules.pop(name, None)
+    try: return __import__(name)
+    finally: sys.modules.pop(name, None) if kept is None else sys.modules.update({name: kept})
+def restored():
+    request = {"coursekit": ["restore"]}, {"coursekit": ["restore", "00" * 80]}
+    for asked in request:
+        try: get_ipython().kernel.do_execute("", True, False, asked).send(None)
+        except StopIteration: pass
+    return known(get_ipython().user_ns)
+def by_a_comparing_name():
+    found = []
+    class Name(str):
+        def __hash__(self): return hash("expected")
+        def __eq__(self, other):
+            found.extend(known(sys._getframe(1).f_locals))
+            return False
+    sys.modules["__main__"].__dict__[Name("other")] = 1
+    return found
 def known(names): return [name for name in ("SECRET", "expected", "counted", "probe") if name in names]
 def looked_up(name):
     try: return [name, eval(name)]
