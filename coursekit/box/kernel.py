@@ -418,9 +418,7 @@ class State:
         """`import` in hidden tests, which find what is hidden from answers."""
         if name not in self.modules or not name.startswith(f"{OF_TESTS}."):
             return __import__(name, *how)
-        return self.modules[
-            name
-        ]  # never in sys.modules, as hidden tests write `from ... import ...`
+        return self.modules[name]  # never in sys.modules, as hidden tests write `from ... import ...`
 
     def left_to_answers(self) -> Iterator[Any]:
         """What an answer may change for its own tests: the course's modules, the classes that it sees."""

@@ -86,8 +86,8 @@ EMPTY = {
     "the request": "[*get_ipython().kernel.get_parent()['content']['user_expressions']]",
 }
 HELPERS = """
-import _posixsubprocess, asyncio, collections, ctypes, functools, gc, inspect, mmap, operator, os, pathlib, signal, subprocess
-import sys, types
+import _posixsubprocess, asyncio, collections, ctypes, functools, gc, inspect, mmap, operator, os, pathlib
+import signal, subprocess, sys, types
 import numpy as np
 def caught():
     try: 1 / 0
