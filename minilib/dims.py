@@ -12,7 +12,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 __all__ = ["Dim", "Equations", "Size", "at", "bounds", "broadcast", "parse", "symbol", "symbols_of"]
@@ -23,7 +23,6 @@ class Symbol:
     """A size with a name. Two of one name are one size."""
 
     name: str
-    least: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return self.name
@@ -43,6 +42,23 @@ class Quotient:
 Atom: TypeAlias = "Symbol | Quotient"
 Monomial: TypeAlias = tuple[Atom, ...]  # a product, its factors in order; () is 1
 Terms: TypeAlias = dict[Monomial, int]  # a sum: how often each product is in it
+
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _told(sign: str) -> Callable[[Any, Any], bool]:
+    """Whether `left sign right`, where that is so, or is not, whatever the symbols are."""
+
+    def told(left: Any, right: Any) -> bool:
+        at_least, at_most = (_COMPARED[sign](end, 0) for end in bounds(left - right))
+        if at_least != at_most:  # the comparison grows or falls with the difference, so its ends decide
+            raise TypeError(f"whether {left} {sign} {right} cannot be told before the symbols are known")
+        return at_least
+
+    return told
 
 
 class Dim:
@@ -105,17 +121,7 @@ class Dim:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __lt__(self, other: Any) -> bool:
-        return _told(self, "<", other)
-
-    def __le__(self, other: Any) -> bool:
-        return _told(self, "<=", other)
-
-    def __gt__(self, other: Any) -> bool:
-        return _told(self, ">", other)
-
-    def __ge__(self, other: Any) -> bool:
-        return _told(self, ">=", other)
+    __lt__, __le__, __gt__, __ge__ = map(_told, ("<", "<=", ">", ">="))
 
     def __bool__(self) -> bool:
         least, most = bounds(self)
@@ -141,9 +147,9 @@ class Dim:
 Size: TypeAlias = int | Dim
 
 
-def symbol(name: str, least: int = 0) -> Dim:
-    """The size called `name`, of which it is known that it is at least `least`."""
-    return Dim({(Symbol(name, least),): 1})
+def symbol(name: str) -> Dim:
+    """The size called `name`, of which it is known that it is no less than 0."""
+    return Dim({(Symbol(name),): 1})
 
 
 def parse(text: str) -> Size:
@@ -287,26 +293,11 @@ def bounds(size: Size) -> tuple[float, float]:
 
 def _limits(atom: Atom) -> tuple[float, float]:
     if isinstance(atom, Symbol):
-        return atom.least, math.inf
+        return 0, math.inf
     (least, most), (below, above) = bounds(atom.upper), bounds(atom.lower)
     if below <= 0:
         return -math.inf, math.inf
     return least // (above if least >= 0 else below), most // below if most < math.inf else math.inf
-
-
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
-
-def _told(left: Dim, sign: str, right: Any) -> bool:
-    """Whether `left sign right`, where that is so, or is not, whatever the symbols are."""
-    least, most = bounds(left - right)
-    compare = _COMPARED[sign]
-    at_least, at_most = compare(least, 0), compare(most, 0)
-    if at_least != at_most:  # the comparison grows or falls with the difference, so its ends decide
-        raise TypeError(f"whether {left} {sign} {right} cannot be told before the symbols are known")
-    return at_least
 
 
 # Putting numbers in
@@ -384,8 +375,7 @@ class Equations:
             self.open.append(difference)
             return
         name, size = solved
-        low = next(a.least for m in difference.terms for a in m if isinstance(a, Symbol) and a.name == name)
-        if bounds(size)[1] < low:
+        if bounds(size)[1] < 0:
             raise ValueError(otherwise)
         self.known = {other: at(value, {name: size}) for other, value in self.known.items()} | {name: size}
         waiting, self.open = self.open, []

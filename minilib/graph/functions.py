@@ -14,7 +14,7 @@ from minilib import operations as ops
 from minilib.dims import Dim
 from minilib.engine import Function
 from minilib.graph import kinds, nodes
-from minilib.graph.nodes import XP, Node, binary, constant, get_default_graph, make, sizes, source, unknown
+from minilib.graph.nodes import XP, Node, constant, get_default_graph, make, one, sizes, source, two, unknown
 from minilib.graph.shapes import Shape
 
 __all__ = [
@@ -125,26 +125,18 @@ def random_uniform(
 # One number at a time
 
 
-def _one(f: Function) -> Callable[..., Node]:
-    return lambda x, name=None: make(f, x, name=name)
-
-
-def _two(f: Function) -> Callable[..., Node]:
-    return lambda x, y, name=None: binary(f, x, y, name=name)
-
-
 tanh, sigmoid, exp, log, sin, cos, sqrt, negative, abs, logical_not, identity, stop_gradient = map(
-    _one,
+    one,
     (
         ops.Tanh(), ops.Sigmoid(), ops.Exp(), ops.Log(), ops.Sin(), ops.Cos(), ops.Sqrt(), ops.Neg(),
         ops.Abs(), ops.Invert(), kinds.Identity(), kinds.Stop(),
     ),
 )  # fmt: skip
 add, subtract, multiply, pow, maximum, minimum = map(
-    _two, (ops.Add(), ops.Sub(), ops.Mul(), ops.Pow(), ops.Maximum(), ops.Minimum())
+    two, (ops.Add(), ops.Sub(), ops.Mul(), ops.Pow(), ops.Maximum(), ops.Minimum())
 )
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or = (
-    _two(ops.Compare(sign)) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
+    two(ops.Compare(sign)) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
 )
 div = divide = nodes.divide
 
@@ -221,7 +213,7 @@ def matmul(a: Any, b: Any, transpose_a: Any = False, transpose_b: Any = False) -
     """The matrix product. Raises ValueError, here and not in a run, where the inner dimensions differ."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     a = a.swapaxes(-1, -2) if transpose_a else a
-    return binary(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b)
+    return nodes.binary(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b)
 
 
 # Shapes

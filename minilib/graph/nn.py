@@ -32,35 +32,29 @@ def softmax(logits: Any, axis: int = -1, name: str | None = None) -> Node:
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+    *, labels: Any, logits: Any, dim: int = -1, name: str | None = None
 ) -> Node:
     """-sum(labels * log softmax(logits)) along the last axis: one loss a row."""
-    if labels is None or logits is None:
-        raise ValueError("softmax_cross_entropy_with_logits: give labels=... and logits=... by name")
     return make(ops.Neg(), reduce_sum(labels * log_softmax(logits, dim), dim), name=name)
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+    *, labels: Any, logits: Any, dim: int = -1, name: str | None = None
 ) -> Node:
     """The same, where the labels count as constants: no gradient flows to them."""
-    labels = None if labels is None else stop_gradient(labels)
-    return softmax_cross_entropy_with_logits_v2(labels, logits, dim, name)
+    labels = stop_gradient(labels)
+    return softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, dim=dim, name=name)
 
 
-def sparse_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Node:
+def sparse_softmax_cross_entropy_with_logits(*, labels: Any, logits: Any, name: str | None = None) -> Node:
     """The same where each label is the number of a class."""
-    if labels is None or logits is None:
-        raise ValueError("sparse_softmax_cross_entropy_with_logits: give labels=... and logits=... by name")
     classes = logits.shape[-1].__index__()
-    return softmax_cross_entropy_with_logits(one_hot(labels, classes, dtype=logits.dtype), logits, name=name)
+    return softmax_cross_entropy_with_logits(
+        labels=one_hot(labels, classes, dtype=logits.dtype), logits=logits, name=name
+    )
 
 
-def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Node:
+def sigmoid_cross_entropy_with_logits(*, labels: Any, logits: Any, name: str | None = None) -> Node:
     """max(x, 0) - x * labels + log(1 + exp(-|x|)), for each number: nothing overflows."""
     soft = make(ops.Log1p(), exp(-abs(logits)))
     return make(ops.Add(), relu(logits) - logits * labels, soft, name=name)

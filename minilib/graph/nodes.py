@@ -47,7 +47,7 @@ class Graph:
         self.writing: list[Node] | None = None  # where nodes go that are no part of the program itself
         self.stale: set[Node] | None = None  # in a traced program: nodes that were written over
         self.decide: Callable[[Node], bool] | None = None  # in a traced program: what answers bool(node)
-        self._taken: set[str] = set()
+        self._taken: dict[str, int] = {}  # how often each name was asked for again
 
     def as_default(self) -> Any:
         """A block in which nodes are made in this graph."""
@@ -62,13 +62,12 @@ class Graph:
 
     def unique_name(self, name: str) -> str:
         """`name` within the current scope; `name_1`, `name_2` where it is taken."""
-        full = self.scope + name
-        for i in itertools.count():
-            tried = f"{full}_{i}" if i else full
-            if tried not in self._taken:
-                self._taken.add(tried)
-                return tried
-        raise AssertionError
+        full = tried = self.scope + name
+        while tried in self._taken:
+            self._taken[full] += 1
+            tried = f"{full}_{self._taken[full]}"
+        self._taken[tried] = 0
+        return tried
 
     def get_tensor_by_name(self, name: str) -> Node:
         """The node that is called so, with or without TensorFlow's ":0". Raises KeyError where none is."""
@@ -142,17 +141,17 @@ def control_dependencies(inputs: Sequence[Node]) -> AbstractContextManager[None]
 # Nodes
 
 
-def _operator(f: Function) -> Callable[[Any, Any], Node]:
-    return lambda self, other: binary(f, self, other)
+def two(f: Function) -> Callable[..., Node]:
+    return lambda x, y, name=None: binary(f, x, y, name)
 
 
 def _both_ways(f: Function) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The methods of an operator, for a node on the left and for one on the right; `a > b` is `b < a`."""
-    return _operator(f), lambda self, other: binary(f, other, self)
+    return two(f), lambda self, other: binary(f, other, self)
 
 
-def _alone(f: Function) -> Callable[[Any], Any]:
-    return lambda self: make(f, self)
+def one(f: Function) -> Callable[..., Any]:
+    return lambda x, name=None: make(f, x, name=name)
 
 
 def _in_place(f: Function) -> Callable[[Any, Any], Any]:
@@ -315,7 +314,7 @@ class Node:
     __le__, __ge__ = _both_ways(ops.Compare("<="))
     __and__, __rand__ = _both_ways(ops.Compare("&"))
     __or__, __ror__ = _both_ways(ops.Compare("|"))
-    __neg__, __abs__, __invert__ = map(_alone, (ops.Neg(), ops.Abs(), ops.Invert()))
+    __neg__, __abs__, __invert__ = map(one, (ops.Neg(), ops.Abs(), ops.Invert()))
     __iadd__, __isub__, __imul__ = map(_in_place, (ops.Add(), ops.Sub(), ops.Mul()))
 
     def __truediv__(self, y: Any) -> Node:
@@ -334,12 +333,7 @@ class Node:
 
     # Methods of arrays
 
-    base = None
-    strides: tuple[int, ...] = ()
-
-    @property
-    def flags(self) -> Any:
-        return np.empty(1).flags
+    base, strides, flags = None, (), np.empty(1).flags
 
     @property
     def T(self) -> Node:
@@ -568,14 +562,14 @@ def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
     return at(value, known)
 
 
-class Every(dict[str, int]):
-    """One number for each symbol that is asked for."""
+class Every(dict[Any, Any]):
+    """One value for whatever is asked for."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.number
+    def get(self, name: Any, default: Any = None) -> Any:
+        return self.value
 
 
 # Operations that are taken whole
@@ -669,12 +663,12 @@ class Arrays:
 
     ndarray = Node
     exp, log, sqrt, sin, cos, tanh, expm1, log1p, abs = (
-        staticmethod(_alone(kind()))
+        staticmethod(one(kind()))
         for kind in (
             ops.Exp, ops.Log, ops.Sqrt, ops.Sin, ops.Cos, ops.Tanh, ops.Expm1, ops.Log1p, ops.Abs,
         )
     )  # fmt: skip
-    maximum, minimum = (staticmethod(_operator(kind())) for kind in (ops.Maximum, ops.Minimum))
+    maximum, minimum = (staticmethod(two(kind())) for kind in (ops.Maximum, ops.Minimum))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise TypeError(f"graph: there is no node for np.{name}")
@@ -722,9 +716,6 @@ class Arrays:
         to: Any = sizes(shape)
         return make(ops.Expand(to), x)
 
-    def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
-        return make(ops.Cat(axis), *nodes)
-
     def split(self, x: Node, ends: Sequence[Size], axis: int) -> list[Node]:
         whole = (slice(None),) * axis
         cuts = [0, *ends, x.shape[axis]]
@@ -763,15 +754,4 @@ class Written:
         return node.backward(grad, [f.needs(i) for i in range(len(node.inputs))])
 
 
-class Pairs(dict[Any, Any]):
-    """The same for every operation."""
-
-    def get(self, kind: Any, default: Any = None) -> Any:
-        return Written()
-
-
-def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere before a run")
-
-
-DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())
+DEVICES[Node] = Device("graph", XP, constant, Node._refuse, Every(Written()))

@@ -7,7 +7,7 @@ Taught in chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,18 +33,15 @@ def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
     `feeds` are the nodes that runs will give values to: what is above them is not looked at, and they stay.
     Passes run until none changes anything.
     """
-    wanted, fed = list(leaves(fetches)), set(feeds)
+    wanted, fed = leaves(fetches), set(feeds)
     program: list[Node] = []
     while set(prune(wanted, fed)) != set(program):  # sets: == of lists would ask the nodes
         program = prune(wanted, fed)
         for one in (partial(rewrite, rule=fold), partial(rewrite, rule=simplify), common):
             became = one(prune(wanted, fed))
             wanted = [became.get(node, node) for node in wanted]
-    return structured(fetches, partial(_next, iter(wanted)))
-
-
-def _next(found: Iterator[Node], _: Any) -> Node:
-    return next(found)
+    found = iter(wanted)
+    return structured(fetches, lambda _: next(found))
 
 
 def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
@@ -184,8 +181,6 @@ def frozen(value: Any) -> Any:
         return tuple(map(frozen, value))
     if isinstance(value, slice):
         return "slice", value.start, value.stop, value.step
-    if isinstance(value, kinds.Leaf):
-        return value.requires_grad
     if isinstance(value, Function):
         return type(value), frozen(vars(value))
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

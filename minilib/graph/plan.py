@@ -64,7 +64,7 @@ class Plan:
         self.fetches = structured(fetches, lambda node: checked(node, "fetch"))
         self.feeds = [checked(node, "feed") for node in feeds]
         self.fed = set(self.feeds)  # a set: `in` a list asks ==
-        better: list[Node] = list(leaves(optimise(self.fetches, self.feeds)))
+        better = leaves(optimise(self.fetches, self.feeds))
         became = rewrite(program := prune(better, self.fed), opened)
         self.nodes = len(program)
         self.wanted = [became.get(node, node) for node in better]
@@ -102,8 +102,6 @@ class Plan:
         self.last = bound
         found = iter(bound.program(values, session.state, session.spares))
         return structured(self.fetches, lambda _: next(found))
-
-    __call__ = run
 
     def at(self, sizes: Mapping[str, int]) -> Bound:
         """The plan for these sizes."""

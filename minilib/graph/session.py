@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class Session:
         self.state: dict[Node, Array] = {}
         self.spares: dict[Node, Array] = {}  # second arrays of variables, which plans write into
         self.closed = False
-        self.blocks: list[Any] = []
+        self.blocks = ExitStack()
 
     def run(self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None) -> Any:
         """The values of `fetches`: a node, or lists, tuples and dicts of them, in the same structure.
@@ -129,16 +129,12 @@ class Session:
         self.closed = True
 
     def __enter__(self) -> Session:
-        self.blocks = [self.graph.as_default(), sessions.within(self)]
-        for block in self.blocks:
-            block.__enter__()
+        self.blocks.enter_context(self.graph.as_default())
+        self.blocks.enter_context(sessions.within(self))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        for block in reversed(self.blocks):
-            block.__exit__(None, None, None)
+    def __exit__(self, *_: Any) -> None:
+        self.blocks.close()
         self.close()
 
 
@@ -157,14 +153,10 @@ class InteractiveSession(Session):
 # Structures of fetches
 
 
-def leaves(fetches: Any) -> Iterable[Any]:
-    if isinstance(fetches, Mapping):
-        fetches = list(fetches.values())
-    if isinstance(fetches, list | tuple):
-        for part in fetches:
-            yield from leaves(part)
-    else:
-        yield fetches
+def leaves(fetches: Any) -> list[Any]:
+    found: list[Any] = []
+    structured(fetches, found.append)
+    return found
 
 
 def structured(fetches: Any, value: Any) -> Any:

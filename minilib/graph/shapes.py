@@ -190,8 +190,6 @@ def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _where(array: Array, out: Array, inputs: Sequence[Array]) -> int | None:
-    if array is None:
-        return None
     for i, x in enumerate((*inputs, out)):
         if array is x:
             return i if i < len(inputs) else -1

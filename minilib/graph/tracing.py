@@ -118,7 +118,7 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
             made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
-            outputs = structured(made, lambda x: _node_of(x))
+            outputs = structured(made, _node_of)
             updates = [
                 assign(variables[name], tensor.data)
                 for name, tensor in tensors.items()
@@ -181,19 +181,16 @@ def _tensors_in(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, An
         for part in (thing.func, *thing.args, *thing.keywords.values()):
             yield from _tensors_in(part, name, seen)
     elif inspect.ismethod(thing):
-        yield from _tensors_in(thing.__self__, name, seen)
-        yield from _tensors_in(thing.__func__, name, seen)
+        for part in (thing.__self__, thing.__func__):
+            yield from _tensors_in(part, name, seen)
     elif inspect.isfunction(thing):
         found = inspect.getclosurevars(thing)
         for key, part in {**found.nonlocals, **found.globals}.items():
             if not inspect.ismodule(part) and not inspect.isclass(part):
                 yield from _tensors_in(part, key, seen)
-    elif isinstance(thing, list | tuple):
-        for i, part in enumerate(thing):
+    elif isinstance(thing, list | tuple | dict):
+        for i, part in thing.items() if isinstance(thing, dict) else enumerate(thing):
             yield from _tensors_in(part, f"{name}.{i}", seen)
-    elif isinstance(thing, dict):
-        for key, part in thing.items():
-            yield from _tensors_in(part, f"{name}.{key}", seen)
 
 
 # Any batch through one program

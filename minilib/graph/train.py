@@ -26,8 +26,8 @@ __all__ = [
 class Optimizer:
     """`minimize(loss)` is a node that changes all trainable variables by one step."""
 
-    def __init__(self, learning_rate: Any, name: str) -> None:
-        self.learning_rate, self.name = learning_rate, name
+    def __init__(self, learning_rate: Any, name: str | None = None) -> None:
+        self.learning_rate, self.name = learning_rate, name or type(self).__name__.removesuffix("Optimizer")
         self.slots: dict[tuple[Any, str], Variable] = {}
 
     def minimize(self, loss: Node, global_step: Any = None, var_list: Sequence[Any] | None = None) -> Node:
@@ -38,8 +38,6 @@ class Optimizer:
         """Pairs of a gradient, or None, and its variable."""
         with loss.graph.as_default():
             variables = trainable_variables() if var_list is None else list(var_list)
-            if not variables:
-                raise ValueError(f"minimize: the graph of {loss.name} has no trainable variable")
             return list(zip(gradients(loss, variables), variables))
 
     def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
@@ -77,9 +75,6 @@ class Optimizer:
 
 class GradientDescentOptimizer(Optimizer):
     """v - learning_rate * gradient"""
-
-    def __init__(self, learning_rate: Any, name: str = "GradientDescent") -> None:
-        super().__init__(learning_rate, name)
 
     def update(self, v: Any, grad: Node) -> list[Node]:
         return [assign(v, v - self.rate(v.dtype) * grad)]

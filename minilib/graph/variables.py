@@ -58,10 +58,7 @@ def assign(ref: Node, value: Any, name: str | None = None) -> Node:
         raise TypeError(f"assign: {value.dtype} into {ref.name}, which is {ref.dtype}: use tf.cast")
     if value.shape is not None and ref.shape is not None:
         try:
-            if len(value.shape) != len(ref.shape):
-                raise ValueError
-            for n, m in zip(value.shape, ref.shape):
-                ref.graph.equations.equate(n, m)
+            ref.graph.equations.bind(value.shape, ref.shape)
         except ValueError:
             raise ValueError(f"assign: shape {value.shape} into {ref.name} of shape {ref.shape}") from None
     return _assign(ref, value, name)
